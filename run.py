@@ -158,7 +158,8 @@ def set_up(*requirements: str, venv: Path = VENV) -> None:
     stamp_of(venv).unlink(missing_ok=True)
     wanted = requirements[-1]  # it contains the others, in the same versions
     say(f"Installing {wanted} into {venv.name}: about a minute, and only when it changed ...")
-    # Packages for this Python: repair the environment. None: it is new or of another Python, so make it anew.
+    # An environment with packages for this Python is repaired. One without is new or of another Python, and is
+    # made anew.
     packages = venv / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-packages"
     make = [sys.executable, "-m", "venv", str(venv)] + ([] if packages.is_dir() else ["--clear"])
     uv = shutil.which("uv")
@@ -429,8 +430,8 @@ def results(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterato
             yield passed, f"{'passed' if passed else 'failed'}: {title}"
     given = os.environ.get("IDEALIST_TEST_POSTGRES")
     with contextlib.nullcontext(given) if given or not initdb() else throwaway_postgres() as server:
-        # Two more than there are cores, since some parts wait for a browser, a server or a lock.
-        ends = list(side_by_side(parts_of(arguments, environment, server), (os.cpu_count() or 1) + 2))
+        # Three more than there are cores, since some parts wait for a browser, a server or a lock.
+        ends = list(side_by_side(parts_of(arguments, environment, server), (os.cpu_count() or 1) + 3))
     nothing = all(status == NO_TESTS for _, status in ends)
     for part, status in ends:
         yield status == 0 or (status == NO_TESTS and not nothing), part.outcome(status)

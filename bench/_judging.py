@@ -144,7 +144,7 @@ Seen = Iterator[tuple[float, np.ndarray, Estimate]]
 def in_rounds(batch: int, machine: bool = False) -> Callable[[Pool, np.ndarray, int], Seen]:
     """Rounds of the core alone, one by one or in batches of one query, answered in their order.
 
-    A batch of 0: one by one by equal chances, as in the order at random.
+    A batch of 0: one by one by equal chances, as in the random order.
     With `machine` a machine graded all pairs before, as a feature of the model.
     """
 

@@ -53,8 +53,8 @@ PROBLEMS = (400, 401, 403, 404, 409, 411, 413, 415, 422, 429, 503)
 DESCRIPTION = """
 Send a token with every call: `Authorization: Bearer idl_…`. Make one under *Your tokens*, or with the command
 `create_token`. It can do what its scopes say, and never more than its owner may at that moment: analysts `read`,
-admins `read` and `import`, raters `rate`. With a superuser's token for all collections it can `manage`: make new
-ones.
+admins `read` and `import`, raters `rate`. A superuser's token for all collections can also `manage`: make new
+collections.
 
 A body is JSON of at most 2.5 MB. A batch is done whole or not at all. Lists come in pages: send `next` back as
 `cursor`. A token makes at most 600 calls a minute. What is wrong comes as a problem document (RFC 9457).

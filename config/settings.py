@@ -292,7 +292,7 @@ if DATABASE_POOLER and not DATABASES["default"]["ENGINE"].endswith("postgresql")
     raise ImproperlyConfigured(
         "DATABASE_POOLER is 1, but DATABASE_URL is not that of PostgreSQL. Correct one of them."
     )
-# Set only by config/wsgi.py, which serves pages. A command may wait until an import ends; a person may not.
+# config/wsgi.py, which serves pages, sets a default. A command may wait until an import ends; a person may not.
 PATIENCE = os.environ.get("IDEALIST_PATIENCE")
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["ENGINE"] = "config.sqlite"

@@ -18,7 +18,7 @@ from threading import Thread
 log = logging.getLogger(__name__)
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds before a restart, doubled after each worker that dies early
-STABLE_AFTER = 60.0  # seconds after which a worker did not die early
+STABLE_AFTER = 60.0  # seconds; a worker that ends sooner counts as one that died early
 
 
 def keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Thread:

@@ -58,7 +58,7 @@ class WithOptions(Schema):
 
 
 class How(OfJudgments, WithOptions):
-    """The same of judgments by people, and what else to compute."""
+    """What to compute from judgments by people: measures, options, how judgments are made, and further numbers."""
 
     bounds: bool = Field(False, description="Also what nDCG can still become once the pool is judged.")
     expected: bool = Field(
@@ -151,7 +151,7 @@ class OfMachines(Schema):
     summary="Machine only: the scores by a judge alone",
 )
 def machine_only(request: HttpRequest, slug: str, asked: Query[OfMachineOnly]):
-    """No person has a part in these numbers. Empty, unless an admin gave a judge a column of its own."""
+    """No person has a part in these numbers. `machines` is empty unless a judge got a column from an admin."""
     collection = collection_in(request, slug, Scope.READ)
     options, measures = options_and_measures(collection, asked)
     refuse_too_many(collection.queries.count(), collection.systems.count(), measures)

@@ -92,7 +92,7 @@ def whole(collection: Collection, name: Hashable, make: Callable):
     return _current(_wholes, collection, record.version(collection), name, make)
 
 
-def apart(collection: Collection, name: Hashable, make: Callable):
+def without_ratings(collection: Collection, name: Hashable, make: Callable):
     """The value that `make` returns from rankings and settings alone. Ratings do not invalidate it."""
     return _current(_wholes, collection, record.version(collection), name, make, lambda value, _: value)
 
@@ -126,7 +126,7 @@ def opinions(collection: Collection) -> Opinions:
 
     version = record.version(collection)
     opinion_rows = _current(_wholes, collection, version, "opinions", lambda: rows(None), _rows_renewed(rows))
-    queries = apart(collection, "queries", lambda: record.queries_of(collection))
+    queries = without_ratings(collection, "queries", lambda: record.queries_of(collection))
     return record.opinions_in(collection, queries, opinion_rows)
 
 

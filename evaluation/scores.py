@@ -39,7 +39,7 @@ SIGNED = {"CG", "DCG", "IDCG"}
 SUMS = SIGNED | {name for name, definition in MEASURES.items() if definition.counts}
 
 
-class Outlook(Protocol):
+class ExpectedMeans(Protocol):
     """The expected means of one measure once all of the pool is judged."""
 
     est: str  # the source of the estimate, the option est
@@ -88,7 +88,7 @@ class Evaluation:
     table: Columns
     bounds: dict[tuple[Measure, str], Bounds]  # by (measure, system), of the measures that they were asked for
     # Expected means by measure, where they were asked for.
-    expected: Mapping[Measure, Outlook] = field(default_factory=dict)
+    expected: Mapping[Measure, ExpectedMeans] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
@@ -129,7 +129,7 @@ class Evaluation:
         mean; low and high, its 95 % interval over queries; lowest and highest, its bounds where asked for;
         weighted, the mean by query weight; total, of a count; queries, how many count; undefined, how many do not;
         why, {reason: number of queries}; judged, the mean Judged@cutoff of the queries that count; and, where
-        expected values were asked for, the columns of `Outlook.row`.
+        expected values were asked for, the columns of `ExpectedMeans.row`.
         """
         rows = self.summarised.values()
         index = pd.MultiIndex.from_product([self.systems, map(str, self.measures)], names=["system", "measure"])
@@ -338,7 +338,7 @@ def of_arrays(
 
 def _expected(
     judgments: Judgments, rankings: Mapping[str, Rankings], measures: Iterable[Measure], options: Options
-) -> dict[Measure, Outlook]:
+) -> dict[Measure, ExpectedMeans]:
     """Expected means by measure, from a model. A document must have the same number in all rankings."""
     expected = {}
     for measure in measures:

@@ -97,7 +97,7 @@ def files_in(record_batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, It
 
 
 def restore_files(store: str, record_batches: Iterable[pa.RecordBatch]) -> None:
-    """Store the files that are missing or have another size. Names are hashes or random: none is of two files."""
+    """Store the files that are missing or have another size. Names are hashes or random, and therefore unique."""
     storage = storages[store]
     for name, chunks in files_in(record_batches):
         with SpooledTemporaryFile(MEMORY_BYTES) as file:

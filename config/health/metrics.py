@@ -81,7 +81,10 @@ def exposition() -> bytes:
 
 
 class DatabaseCollector:
-    """Collects the metrics of the database and the worker. Where the database does not answer: only that."""
+    """Collects the metrics of the database, the worker and the backups.
+
+    If the database does not answer, it yields only this fact and the metric of the backups.
+    """
 
     def collect(self) -> Iterator[Metric]:
         started = time.perf_counter()

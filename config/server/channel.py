@@ -22,7 +22,7 @@ class Limits:
 
     header: float = 15  # from the first byte of a request to the end of its header
     idle: float = 75  # between two requests; a proxy that keeps connections for a minute must close first
-    window: float = 30  # in each window a body or response must progress by `least` bytes
+    window: float = 30  # in each window a body or response must progress by `min_bytes`
     min_bytes: int = 30 * 4096
     linger: float = 5  # for data that still arrives after a response that closes the connection
     stop: float = 30  # for open requests when the server stops
@@ -155,7 +155,7 @@ class Admission(Task):
 
 
 class Progress:
-    """Measures whether a transfer makes at least `least` bytes in each `window`, against slow-drip clients."""
+    """Measures whether a transfer moves at least `min_bytes` in each `window`, against slow-drip clients."""
 
     def __init__(self, limits: Limits, now: float, count: int) -> None:
         self.limits, self.since, self.count = limits, now, count

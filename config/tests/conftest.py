@@ -73,7 +73,7 @@ class Visit:
             self.complaints.append(f"outside: {url}")
 
     def sign_in(self, page: Page, username: str) -> Page:
-        """The page with a session, made without the page of sign-in: that would take most of the time of a test."""
+        """The page with a session that is made without the page of sign-in, which takes long."""
         client = Client()
         client.force_login(get_user_model().objects.get(username=username))
         name = settings.SESSION_COOKIE_NAME

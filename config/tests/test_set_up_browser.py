@@ -26,7 +26,9 @@ def root():
 
 
 def test_a_collection_is_made_by_keyboard_alone_and_without_javascript(visit, root):
-    page = visit.sign_in_by_keyboard(visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "root")
+    page = visit.sign_in_by_keyboard(
+        visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "root"
+    )
     follow(page.get_by_role("link", name="New collection"), "Enter")
     page.get_by_label("Name", exact=True).focus()
     page.keyboard.type("The shop")

@@ -52,7 +52,7 @@ def alone_of(collection: Collection, measures: tuple[Measure, ...], options: Opt
         data, _ = scores.read(collection, options)
         return [_alone_of(data, each, measures, options) for each in used]
 
-    return cache.apart(collection, ("alone", used, measures, options), every)
+    return cache.without_ratings(collection, ("alone", used, measures, options), every)
 
 
 def _alone_of(data: record.Record, used: InUse, measures: tuple[Measure, ...], options: Options) -> Alone:

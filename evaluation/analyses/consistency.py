@@ -104,7 +104,7 @@ def order_of(
     return _order(collection, worlds, data, np.array(means))
 
 
-def order_kept(
+def cached_order(
     collection: Collection, measure: str, setup: scores.Setup, draws: int = RATERS, seed: int = SEED
 ) -> Order:
     """The result of `order_of`, from the cache: only queries whose ratings changed are scored again.

@@ -36,8 +36,8 @@ class Against:
     pair: np.ndarray  # int64[n], the number of the pair of each row of `paired`
     systems: dict[str, np.ndarray]  # bool[n]: the rows whose pair the system has in its first TOP places
     tags: dict[str, np.ndarray]  # bool[n]: the rows whose query has the tag
-    again: Paired  # pairs asked again: the first grade of the version in place of a person's, and a later one
-    unsure: int  # later answers of which exactly one, the first or the later, has no grade
+    again: Paired  # of pairs asked again: `person` is the version's first grade, `machine` a later one
+    unsure: int  # later answers with a grade where the first answer has none, or the other way round
 
     def count(self, rows: np.ndarray | None = None) -> int:
         """The number of pairs with a grade of both, among `rows` (None: all)."""

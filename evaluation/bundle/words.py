@@ -50,14 +50,14 @@ def _expected(evaluation: Evaluation, text) -> list[str]:
     measure = evaluation.measures[0]
     if measure not in evaluation.expected:
         return []
-    outlook, means = evaluation.expected[measure], []
+    expected, means = evaluation.expected[measure], []
     for name in best_first(evaluation, measure):
-        row = outlook.row(name)
+        row = expected.row(name)
         if row["expected"] is not None:
             ends = (decimals(row["expected_low"]), decimals(row["expected_high"]))
             interval = "" if row["expected_low"] is None else f" ({ends[0]} to {ends[1]})"
             means.append(f"{text(name)} {decimals(row['expected'])}{interval}")
-    facts = outlook.facts()
+    facts = expected.facts()
     without = f", without intervals: {facts['without']}" if facts["without"] else ""
     intervals = "" if facts["without"] else " with 90 % intervals for missing judgments alone"
     rounds = counted(facts["rounds"], "round", "rounds")
@@ -65,7 +65,7 @@ def _expected(evaluation: Evaluation, text) -> list[str]:
     return [
         f"These means are plain. {facts['judged']:,} of {facts['pairs']:,} pairs were judged, and "
         f"{facts['drawn']:,} pairs were drawn in {rounds}. Expected once all are judged{intervals} "
-        f"({outlook.estimated}{without}): {', '.join(means)}.",
+        f"({expected.estimated}{without}): {', '.join(means)}.",
         *([text(named)] if named else []),
     ]
 

@@ -30,7 +30,10 @@ _nothing_to_draw: dict[int, record.Version] = {}  # by pk of a collection, the v
 
 
 def draw_due() -> int:
-    """Draws a round in each collection whose raters have done half of the drawn pairs. Returns their number."""
+    """Draws a round in each collection where too few ratings of drawn pairs are left. Returns how many it drew.
+
+    Too few are fewer than half of A_RATER for each rater at work, or fewer than LEAST.
+    """
     due = Collection.objects.filter(order__in=ORDERS, put_away_at__isnull=True)
     return sum(bool(_draw_if_due(collection)) for collection in due)
 
@@ -57,9 +60,9 @@ def _draw_if_due(collection: Collection) -> Round | None:
 def draw_next(
     collection: Collection, *, least: int = LEAST, seed: int | None = None, small: bool = False
 ) -> Round | None:
-    """Draws and stores a round of at least `least` pairs. Returns it; None where it was not stored.
+    """Draws and stores a round of at least `least` pairs. Returns it; None if no pair is left or it was overtaken.
 
-    That is where no pair is left, and where another worker was faster. In the random order all pairs that can be
+    `queue.store_round` says when a round is overtaken. In the random order all pairs that can be
     drawn have equal chances. In the decisive order with `small`, a small pool without random draws gets a round
     from the top of the lists. ValueError where expected values are not defined.
     """
@@ -150,9 +153,10 @@ def draw_from(
 
 
 def sample_undrawable(state: State, drawn: DrawnRound, seed: int) -> list[int]:
-    """Pairs (pks) that raters get with a round of equal chances: the same share of the undrawable ones.
+    """A random sample (pks) of the undrawable pairs, which raters get together with a round of equal chances.
 
-    Gold, and pairs with a first rating, are thereby mixed with all others.
+    It has the same share of them as the round has of the pairs that can be drawn. So gold, and pairs with a first
+    rating, are mixed with all others.
     """
     rows = np.flatnonzero(state.undrawable)
     chance = len(drawn.drawn) / max(int(state.eligible.sum()), 1)

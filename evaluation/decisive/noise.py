@@ -49,9 +49,9 @@ class Noise:
 def noise_of(collection: Collection, aim: Aim, state: State, expected: Expected) -> Noise:
     """The rater noise of a collection, estimated from second ratings and repeats.
 
-    In each simulation every rating is replaced by a random grade: one that raters gave where another gave the
-    grade of the rating. Adjudicated grades stay. Where there are intervals for missing judgments, `second` says
-    whether second ratings or new documents help more.
+    In each simulation every rating is replaced by a random grade. It is drawn from the grades that raters gave to
+    pairs where another rating has the grade of the replaced one. Adjudicated grades stay. Where there are
+    intervals for missing judgments, `second` says whether second ratings or new documents help more.
     """
     noise = _noise(state.record, aim, _repeats(collection))
     return noise if noise.why or expected.wrong is None else _with_advice(noise, state, expected)
@@ -145,7 +145,9 @@ def _mean_half_width(covariance: np.ndarray) -> float | None:
 
 
 def _with_advice(noise: Noise, state: State, expected: Expected) -> Noise:
-    """The noise with `missing` and `second`: what as many more ratings as judged pairs would reduce more."""
+    """The noise with `missing`, and with `second`: whether second ratings of all judged pairs reduce the width by
+    rater noise more than as many new judgments reduce the width by missing judgments.
+    """
     missing = _mean_half_width(expected.estimate.covariance)
     if missing is None or noise.difference is None:
         return noise

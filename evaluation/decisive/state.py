@@ -52,7 +52,7 @@ class State:
         """
         used = record.machines(collection) if used is None else used
         data, judgments = scores.read(collection, aim.options, aim.systems, aim.rule, aim.adjudications)
-        # Read after the judgments: a pair that is judged in between is then unjudged in both.
+        # Read after the judgments, so that the rows and rounds of all judged pairs are among them.
         rows, rounds = pool_rows(collection), round_rows(collection)
         place = index_of(rows.query, data.queries["pk"])
         rows = PoolRows(*(column[place >= 0] for column in rows))

@@ -25,7 +25,7 @@ CERTAIN = 1e-4  # chances are clipped to this distance from 0 and 1
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """The posterior of one step. Coefficients that are b higher go with an effect of query q slope[q] b lower."""
+    """The posterior of one step. If the coefficients are b higher, the effect of query q is slope[q] @ b lower."""
 
     fixed: np.ndarray  # float64[features], coefficients at the mode
     effect: np.ndarray  # float64[queries], effects of queries at the mode

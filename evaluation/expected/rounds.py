@@ -125,8 +125,9 @@ def scores(
 def rates(score: np.ndarray, top: np.ndarray) -> np.ndarray:
     """The sampling rate of each pair, float64[pairs], positive.
 
-    Rates by the root of the score minimise the variance of the estimate. A part is the same for all, so that no
-    chance is tiny. top: bool[pairs], whether any system has the pair above the cutoff.
+    Rates by the root of the score minimise the variance of the estimate. Two further parts, one shared equally by
+    the pairs in `top` and one by all others, keep every chance from being tiny. top: bool[pairs], whether any
+    system has the pair above the cutoff.
     """
     root = np.sqrt(np.maximum(score, 1e-30))
     to_top, elsewhere = IN_TOP / max(top.sum(), 1), ELSEWHERE / max((~top).sum(), 1)

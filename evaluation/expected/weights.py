@@ -36,8 +36,8 @@ def design(
 
     judged: bool[pairs], with a judgment; skipped: bool[pairs], drawn but never to be judged; birth: int64[pairs],
     how many rounds were drawn before the pair came to the pool; known: int64[pairs], for judgments in no round,
-    how many rounds were drawn before them (None: they came before the first round), of which only later ones
-    count.
+    how many rounds were drawn before them (None: 0 for all). Of these judgments only those after the first round,
+    with `known` above 0, have a weight.
 
     A round counts down to its first incomplete unit. Judgments of later units count as known with certainty.
     """

@@ -34,8 +34,8 @@ FACTS = ("born", "known", "skipped")
 
 
 @dataclass(frozen=True)
-class StoredOutlook:
-    """Expected values as they were frozen, with the interface of `scores.Outlook`. Fields are members of JSON."""
+class FrozenMeans:
+    """Expected means as they were frozen: `scores.ExpectedMeans` from JSON, whose members are the fields."""
 
     est: str
     estimated: str
@@ -44,7 +44,7 @@ class StoredOutlook:
     pairs: list[dict]  # the columns of `between`, with the systems as first and second
 
     @classmethod
-    def of(cls, expected: Expected, systems: Sequence[str]) -> "StoredOutlook":
+    def of(cls, expected: Expected, systems: Sequence[str]) -> "FrozenMeans":
         rows = {name: expected.row(name) for name in systems}
         pairs = [
             {"first": first, "second": second} | expected.between(first, second)
@@ -67,7 +67,7 @@ class StoredOutlook:
 
 def outlooks_as_json(expected: Mapping[Measure, Expected], systems: Sequence[str]) -> dict[str, dict]:
     """The expected values by measure, in the form of `About.expected`."""
-    return {str(measure): asdict(StoredOutlook.of(each, systems)) for measure, each in expected.items()}
+    return {str(measure): asdict(FrozenMeans.of(each, systems)) for measure, each in expected.items()}
 
 
 def with_expected_values(measures: Iterable[Measure], options: Options) -> list[Measure]:

@@ -60,7 +60,7 @@ class About:
     raters: int
     adjudicated: int  # adjudicated pairs, whether or not adjudications are used
     software: str
-    expected: dict = field(default_factory=dict)  # StoredOutlook as a dict, by measure
+    expected: dict = field(default_factory=dict)  # FrozenMeans as a dict, by measure
 
 
 def freeze(
@@ -80,7 +80,7 @@ def freeze(
     measures = tuple(dict.fromkeys(scores.measure_for(collection, str(measure)) for measure in measures))
     options = setup.options
     used = record.machines(collection) if expected else ()
-    # Read before the rows: these may be newer than the stored version, and never older.
+    # Read before the rows, so that the rows can be newer than the stored version and never older.
     version, terms = record.version(collection), record.terms(collection)
     data, judgments = scores.read(collection, options, setup.systems, setup.rule, setup.adjudications)
     if not data.systems or not judgments.count.any():

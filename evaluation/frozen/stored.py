@@ -15,7 +15,7 @@ from ..record import Record
 from ..scores import SUMMARY, Evaluation
 from . import content
 from .content import File, Lines, Settings
-from .expected import StoredOutlook, expected_in
+from .expected import FrozenMeans, expected_in
 from .freezing import DIGEST, NUMBERS, About, evaluate_arrays
 
 AT_ONCE = 4  # parts fetched at a time
@@ -101,7 +101,7 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
         systems=systems,
         table=Columns(data, of),
         bounds={},
-        expected={parse_measure(measure): StoredOutlook(**row) for measure, row in facts.expected.items()},
+        expected={parse_measure(measure): FrozenMeans(**row) for measure, row in facts.expected.items()},
     )
     # Stored means and intervals in the cache of the property: a later version could compute others.
     vars(evaluation)["summary"] = summary_of(frozen)

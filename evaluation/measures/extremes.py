@@ -1,8 +1,9 @@
 """The greatest and the least ratio (N + W) / (I + W) that missing judgments allow.
 
-N is the DCG, I the IDCG, W minus the DCG of the worst list. Cut the gains into layers at every gain that occurs. A
-layer of thickness d adds to N d times the weights of the documents that reach it, and to I or W d times the
-discounts of as many first ranks. The only unknown of a layer is how many unjudged documents reach it. For a given
+N is the DCG, I is the IDCG, and W is minus the DCG of the worst list. The gains are cut into layers at every gain
+that occurs. A layer of thickness d adds d times a sum: to N the sum of the weights of the documents that reach it,
+and to I or W the sum of the discounts of as many first ranks. The only unknown of a layer is how many unjudged
+documents reach it. For a given
 ratio z, N + W - z (I + W) is thus a sum over layers, and its extreme leads to the extreme ratio in
 a few steps (Dinkelbach, On Nonlinear Fractional Programming, Management Science 13, 1967).
 

@@ -58,7 +58,8 @@ class Table:
         return first.astype(np.uint32) if len(self.at) <= 1 << 32 else first
 
     @property
-    def several(self) -> int:
+    def collision(self) -> int:
+        """The value of `at` that marks a collision."""
         return np.iinfo(self.at.dtype).max
 
     @classmethod
@@ -106,7 +107,7 @@ class Table:
         row = _true(there != 0)
         there, query = there[row], (place[row] >> self.bits).astype(np.int64)
         index = self.first[query] + there - 1
-        index[there == self.several] = -1
+        index[there == self.collision] = -1
         row += start
         likely = np.flatnonzero((self.number[index] == numbers[row]) | (index < 0))
         return row[likely], index[likely], query[likely]

@@ -99,7 +99,7 @@ class Options:
         return cls().revised(**strings)
 
     def revised(self, **strings: str) -> "Options":
-        """These options with some replaced, given as text: a profile and what departs from it."""
+        """These options, with the named ones replaced by values given as text, as in a command."""
         values = {}
         for name, text in strings.items():
             if name not in TEXT_NAMES:

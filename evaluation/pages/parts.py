@@ -111,7 +111,9 @@ def sentence(first: str, second: str, split: Difference) -> SafeString:
     apart = sign * split.empty.difference
     if abs(apart) >= VISIBLE:
         way = "higher" if apart > 0 else "lower"
-        text = format_html("{}; by its own ideal list it starts {} {}", text, decimals(abs(apart)), way)
+        text = format_html(
+            "{}; because the ideal lists differ, its value starts {} {}", text, decimals(abs(apart)), way
+        )
     return format_html("{}{}.", text, "" if abs(split.difference) >= VISIBLE else ": in all they are equal")
 
 

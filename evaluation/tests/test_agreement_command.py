@@ -151,7 +151,7 @@ def test_the_table_has_a_block_for_each_question():
     assert "Krippendorff's alpha, ordinal" in text
     assert "fewer than 20 pairs: too few to go by" in text
     assert "the order holds in 100.0% of 5 resamples of the ratings of 3 pairs (seed 225)" in text
-    assert "without ann: the order holds (1 pairs are then unjudged)" in text
+    assert "without ann: the order holds (1 pair is then unjudged)" in text
     assert text.splitlines()[-1] == Options().fingerprint()
     assert err == ""
 

@@ -152,8 +152,8 @@ def test_pairs_in_dispute_lead_admins_to_adjudication(client):
 def test_the_order_of_systems_is_said_in_words_first(client):
     page = text_of(analyst(client, make_two()).get(URL))
     assert (
-        "The order of the systems holds in 100 % of 200 resamples of the raters, the best stays best in 100 %"
-        in page
+        "The order of the systems holds in 100 % of 200 resamples of the ratings. "
+        "The best system stays the best in 100 %" in page
     )
     assert "It also holds without any single one of them." in page
     assert "100 % above bad" in page
@@ -189,7 +189,7 @@ def test_the_number_of_draws_goes_down_with_the_work_and_ends_in_the_command(cli
 
 def test_it_is_made_once_for_each_state_of_the_collection(client, monkeypatch):
     collection, made = make_two(), []
-    for name in ("agreement_of", "order_kept", "summary"):
+    for name in ("agreement_of", "cached_order", "summary"):
         real = getattr(agreement.consistency, name)
         monkeypatch.setattr(
             agreement.consistency, name, lambda *a, real=real, name=name, **k: made.append(name) or real(*a, **k)
@@ -198,7 +198,7 @@ def test_it_is_made_once_for_each_state_of_the_collection(client, monkeypatch):
     for address in (URL, URL, "/collections/hills/", URL + "agreement.json"):
         assert client.get(address).status_code == 200
     # The file is made by itself: it has all disputed pairs.
-    assert sorted(made) == ["agreement_of", "order_kept", "summary", "summary"]
+    assert sorted(made) == ["agreement_of", "cached_order", "summary", "summary"]
     rate(collection, {("q1", "c"): "0"}, rater="canary-boris")
     client.get(URL)
     assert len(made) == 7

@@ -53,7 +53,7 @@ def everything(collection, rule: str = "mean") -> dict:
     judged = (judgments.query.tobytes(), judgments.document.tobytes(), judgments.grade.tobytes())
     numbers |= {"reasons": evaluation.reasons.to_numpy().tolist(), "judgments": judged}
     agreed = consistency.agreement_of(cache.opinions(collection))
-    order = consistency.order_kept(collection, "nDCG@3", scores.Setup(Options(), rule=rule), draws=3)
+    order = consistency.cached_order(collection, "nDCG@3", scores.Setup(Options(), rule=rule), draws=3)
     # As text, in which two nan are equal.
     numbers["agreement"] = report.as_text(consistency.document(agreed, order))
     return numbers | {"counts": holdings(collection)}
@@ -95,7 +95,7 @@ def test_the_order_of_systems_has_the_means_of_the_results(collection, measure, 
     setup = scores.Setup(scores.options_for(collection, **changes))
     kept, anew = (
         order(collection, measure, setup, draws=4).stability
-        for order in (consistency.order_kept, consistency.order_of)
+        for order in (consistency.cached_order, consistency.order_of)
     )
     evaluation = scores.evaluate(collection, [measure], setup.options)
     (name,) = map(str, evaluation.measures)

@@ -232,7 +232,8 @@ def test_the_command_draws_a_round_and_gives_raters_the_order(judged, capsys):
     call_command("draw_round", "world", measure="nDCG@3", system=["system0", "system1"], seed=4)
     made = Round.objects.get()
     assert (
-        f"Round 1: {made.drawn.count()} of 206 pairs, 10 of them the most telling ones" in capsys.readouterr().out
+        f"Round 1: {made.drawn.count()} of 206 pairs, 10 of them the most informative ones"
+        in capsys.readouterr().out
     )
     assert Collection.objects.get().order == "decisive"
     assert (made.seed, made.aim["measure"], made.aim["systems"]) == (4, "nDCG@3", ["system0", "system1"])

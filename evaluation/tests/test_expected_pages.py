@@ -47,7 +47,7 @@ def test_with_the_order_on_the_expected_value_leads(client, judged):
     page = text_of(analyst(client, judged.collection).get(URL, ASKED))
     first = told.means[0]
     assert f"{first.system} has the highest expected mean nDCG@5, {decimals(first.mean)}" in page
-    assert "The plain means mislead meanwhile" in page
+    assert "The plain means mislead until all pairs are judged" in page
     assert "System Expected 90 % for missing judgments nDCG@5, plain 95 % interval Bounds" in page
     places = []
     for row in told.means:
@@ -141,7 +141,7 @@ def test_without_rounds_nothing_is_estimated_unless_it_is_asked_for(client, monk
     assert "Expected" not in page and "est=" not in page
     asked = text_of(client.get(URL, ASKED | {"expected": "1"}))
     assert "These means have no interval, because no round was drawn" in asked
-    assert "“most informative first” draws what is judged by known chances" in asked
+    assert "“most informative first” draws the pairs to judge with known chances" in asked
     assert f"{told.means[0].system} {decimals(told.means[0].mean)}" in asked
     assert "90 % for missing judgments" not in asked and "est=model" in asked
 
@@ -229,7 +229,7 @@ def test_compare_has_the_expected_differences_where_rounds_exist(client, judged)
         apart = told.difference("system0", other)
         assert f"{signed(apart.difference)} {signed(apart.low)} to {signed(apart.high)}" in page
     assert "Expected difference 90 % for missing judgments" in page
-    assert "The plain means mislead meanwhile" in page
+    assert "The plain means mislead until all pairs are judged" in page
     analyst(client, make_hills(), "bea")
     assert "Expected difference" not in text_of(client.get("/collections/hills/compare/"))
 

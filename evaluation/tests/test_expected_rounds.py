@@ -146,7 +146,7 @@ def test_without_the_threshold_weights_are_not_1_on_average():
     assert np.abs(weight_of_each(without_threshold(three_of), LATE, OF_TWINS)).max() > 10
 
 
-# Equal chances, as in the order at random
+# Equal chances, as in the random order
 
 
 def three_by_equal_chances(rows, score, rate, generator) -> Round:

@@ -68,7 +68,7 @@ def test_figures_of_a_machine_that_gives_everything_a_two(hills):
     assert (good["system"], good["pairs"], qwen["pairs"], qwen["value"]) == ("good", 12, 1, 2)
     page = client.get(reverse("machine", args=["hills", version.judge_id]))
     said = text_of(page)
-    assert "were not drawn at random" in said and "family is in that of qwen" in said
+    assert "were not drawn at random" in said and "The name of qwen contains the name of this" in said
     assert page.context["lead"].startswith("On twelve pairs")
     assert found["use"]["verdict"] == "unknown" and len(page.context["reasons"]) == 3
     assert [each["reason"] for each in found["use"]["reasons"]] == ["not drawn", "few", "circular"]

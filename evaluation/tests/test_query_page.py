@@ -101,7 +101,7 @@ def test_ideals_of_their_own_are_said_to_be_that(client):
     # good: IDCG 3.630930 and W 0, so it starts at 0, and has 0.826235 and 0.173765.
     assert (
         "good scores 1.0000 , bad 0.4732 . Against good, bad loses 1.0762 at rank 1; it wins back 0.2994 "
-        "at rank 2; by its own ideal list it starts 0.2500 higher." in page
+        "at rank 2; because the ideal lists differ, its value starts 0.2500 higher." in page
     )
     assert "Each system is measured on an ideal list of its own" in page
     assert "Empty list 0.2500 0.0000 −0.2500" in page

@@ -1,4 +1,4 @@
-"""The order at random: rounds by equal chances from the record, rated through the queue, and their intervals."""
+"""The random order: rounds by equal chances from the record, rated through the queue, and their intervals."""
 
 import numpy as np
 import pytest

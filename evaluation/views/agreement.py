@@ -32,8 +32,8 @@ from ..templatetags.numbers import number
 from ..words.numbers import decimals, share
 from ..words.sentences import counted, named
 
-# How much is scored for the order of systems, in systems x queries x times: about a second. A page scores at least
-# FEWEST_RATERS times; where these alone take three times as long, the command is the place for it.
+# How much a page scores for the order of systems, in systems x queries x times: about a second. It scores at least
+# FEWEST_RATERS draws, and once without each rater. Where these take over three times as long, use the command.
 WORK = 180_000
 LEARNING = 20  # times as long under a rule that learns the errors of each rater
 
@@ -127,7 +127,7 @@ def order_in(collection: Collection, asked: Asked) -> Order | None:
         return None
 
     def made() -> Order:
-        return consistency.order_kept(collection, str(asked.measure), asked.setup, draws)
+        return consistency.cached_order(collection, str(asked.measure), asked.setup, draws)
 
     name = ("order", asked.measure, asked.options, asked.profile, asked.rule, asked.adjudications, draws)
     try:
@@ -215,7 +215,8 @@ def order_says(order: Mapping) -> SafeString:
     if order["holds"] is None:
         return format_html("There is no order of systems to test: {}.", order["why"]["holds"])
     said = format_html(
-        "The order of the systems holds in <b>{}</b> of {} resamples of the raters, the best stays best in {}.",
+        "The order of the systems holds in <b>{}</b> of {} resamples of the ratings. "
+        "The best system stays the best in {}.",
         share(order["holds"]),
         f"{order['draws']:,}",
         share(order["leader_holds"]),
@@ -244,9 +245,9 @@ def neighbours(order: Mapping) -> list[dict]:
 
 
 def confusion(found: Mapping, grades: Mapping[float, str]) -> list[dict]:
-    """A cell for each two grades: among pairs of grades with the one, the share with the other."""
+    """A cell for each two grades: of the grades that were paired with `one`, the share that is `other`."""
     counts = np.array(found["pairs"], np.float64).reshape(len(found["grades"]), -1)
-    # A pair of equal grades counts twice: each of its grades is the one, and the other.
+    # A pair of grades counts once for each of them, so a pair of equal grades counts twice in its cell.
     ordered = counts + np.diag(np.diag(counts))
     of_row = ordered.sum(axis=1)
     labels = [grades.get(grade, number(grade)) for grade in found["grades"]]

@@ -112,7 +112,7 @@ def lead(rows: Sequence[Mapping]) -> SafeString:
 def fills_of(labels: Mapping[float, str]) -> dict[str, str]:
     """A fill for each label, the lowest grade first."""
     fills = {label: FILLS[tone(value, labels)] for value, label in labels.items()}
-    # Of one harmful grade alone the hatch is the look.
+    # If only one grade is harmful, its fill is the hatch.
     return {label: "url(#neg)" if fill == FILLS["n1"] and "url(#neg)" not in fills.values() else fill
             for label, fill in fills.items()}  # fmt: skip
 

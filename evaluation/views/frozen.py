@@ -257,11 +257,11 @@ def standings_of(evaluation: Evaluation, measure: str | None = None) -> list[Sta
 
 def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | None:
     """The expected means of the first measure beside the plain ones; None where none were frozen."""
-    outlook = evaluation.expected.get(evaluation.measures[0])
-    if outlook is None:
+    means = evaluation.expected.get(evaluation.measures[0])
+    if means is None:
         return None
-    facts = outlook.facts()
-    rows = [(standing, outlook.row(standing.system.name)) for standing in standings]
+    facts = means.facts()
+    rows = [(standing, means.row(standing.system.name)) for standing in standings]
     label = f"{evaluation.measures[0]} {evaluation.fingerprint_of(evaluation.measures[0])}"
     named = expectations.machines(facts)
     return {"rows": rows, "facts": facts, "without": facts["without"], "label": label, "machines": named}
@@ -270,11 +270,11 @@ def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | Non
 def expected_lead(evaluation: Evaluation) -> SafeString | str:
     """A sentence about the expected means; "" where none were frozen with intervals, or all are final."""
     measure = evaluation.measures[0]
-    outlook = evaluation.expected.get(measure)
-    facts = outlook.facts() if outlook else {}
+    expected = evaluation.expected.get(measure)
+    facts = expected.facts() if expected else {}
     if not facts or facts["without"] or facts["judged"] == facts["pairs"]:
         return ""
-    rows = [(name, outlook.row(name)) for name in evaluation.systems]
+    rows = [(name, expected.row(name)) for name in evaluation.systems]
     means = [
         Mean(name, row["expected"], row["expected_low"], row["expected_high"], row["best"], None, 0)
         for name, row in rows

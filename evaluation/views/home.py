@@ -131,7 +131,8 @@ def ratings_of(collection: Collection, version: Version) -> int:
 def leader_of(collection: Collection, version: Version, most: int) -> tuple[Standing | None, int]:
     """The best system, and how many rankings were read for it.
 
-    None where it has more than `most` rankings to read. The first one of a request is computed all the same.
+    None where it has more than `most` rankings to read, unless this request has read none so far. Otherwise a
+    large collection would never have a best system.
     """
     read = 0
     if not cache.is_counted(collection, version, "leader"):

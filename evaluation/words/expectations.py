@@ -11,8 +11,8 @@ from .numbers import exact, likely
 from .sentences import counted
 
 MISLEADS = (
-    "The plain means mislead meanwhile: they take unjudged documents for worthless, and this order of rating "
-    "prefers what looks relevant or decides between systems."
+    "The plain means mislead until all pairs are judged: they count unjudged documents as gain 0, and this order "
+    "of rating prefers documents that look relevant or that decide between systems."
 )
 
 
@@ -98,13 +98,14 @@ def caveats(expected: Expected) -> list[str]:
     if expected.nothing_found:
         sentences.append(
             f"{_capital(counted(expected.nothing_found, 'query has', 'queries have'))} nothing relevant found yet."
-            " The expected values count them as far as something may still be found."
+            " The expected values include such a query in the draws in which a relevant document is found."
         )
     if expected.skipped:
         one = expected.skipped == 1
         sentences.append(
             f"{_capital(counted(expected.skipped, 'drawn pair', 'drawn pairs'))} will not be judged. The model's "
-            f"prediction stands for {'it' if one else 'them'}, as if being skipped said nothing about the grade."
+            f"prediction is used for {'it' if one else 'them'}, on the assumption that skipping does not depend "
+            "on the grade."
         )
     return sentences
 

@@ -72,7 +72,7 @@ ABOUT = {
         "Nothing to find",
         "A query with nothing to find has no nDCG. The mean leaves it out, or counts it as 0.",
     ),
-    "missing": ("Missing rankings", "What a judged query counts as for a system without a ranking for it."),
+    "missing": ("Missing rankings", "How a judged query counts for a system that has no ranking for it."),
     "ties": ("Equal scores", "Which document comes first when a system gave two the same score."),
     "relevant_from": (
         "Relevant from",

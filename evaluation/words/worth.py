@@ -24,7 +24,7 @@ def verdict(use: Mapping) -> SafeString:
     sentence = VERDICTS[use["verdict"]]
     if use["verdict"] == LOOK:
         return format_html(
-            "{} A difference that comes to less than {} of a grade a document may be the machine’s alone.",
+            "{} A difference of less than {} of a grade per document may be due to the machine’s bias alone.",
             sentence,
             decimals(use["apart"], 2),
         )
@@ -46,7 +46,9 @@ def _reason(each: Mapping) -> SafeString | str:
             )
         case "few":
             pairs, queries = counted(each["pairs"], "pair", "pairs"), counted(each["queries"], "query", "queries")
-            return f"It is compared on {pairs} of {queries}. {PAIRS} pairs of {QUERIES} queries are the least."
+            return (
+                f"It was compared on {pairs} of {queries}. At least {PAIRS} pairs of {QUERIES} queries are needed."
+            )
         case "missing":
             return (
                 f"Of the sample {each['compared']:,} of {each['pairs']:,} pairs are compared. "
@@ -57,8 +59,8 @@ def _reason(each: Mapping) -> SafeString | str:
         case "alpha":
             return f"The interval of Krippendorff’s α begins at {low}, below {decimals(ALPHA, 2)}."
         case "differs":
-            text = "Its bias on the documents of {} differs significantly from that on all: by its grades they "
-            return format_html(text + "would stand too high or too low.", named(each["systems"]))
+            text = "Its bias on the documents of {} differs significantly from that on all pairs, so its "
+            return format_html(text + "grades could change the order of the systems.", named(each["systems"]))
         case "few of system":
             if not each["systems"]:
                 return "There is no system to compare."
@@ -66,14 +68,17 @@ def _reason(each: Mapping) -> SafeString | str:
         case "wide":
             return (
                 "Its bias on the documents of a system may differ from that on all by "
-                f"{decimals(each['apart'], 2)} of a grade: the sample is too small to say less, or it does differ."
+                f"{decimals(each['apart'], 2)} of a grade. Either the sample is too small to exclude that, or "
+                "the bias does differ."
             )
         case "circular":
-            text = "The name of this model’s family is in that of {}. A model prefers what is like itself."
-            return format_html(text, named(each["systems"]))
+            text = (
+                "The name of {} contains the name of this model’s family. A model tends to favour results of its "
+            )
+            return format_html(text + "own kind.", named(each["systems"]))
         case "not asked again":
             answers = counted(each["answers"], "pair", "pairs")
-            return f"It was asked again about {answers}; {AGAIN} are the least."
+            return f"It was asked again about {answers}. At least {AGAIN} are needed."
         case "not the same":
             begins = f"begins at {share(each['low'])}, below {share(SAME)}"
             return f"Asked again it gave other grades: the interval of the same grade {begins}."

@@ -152,7 +152,7 @@ class OwnOut(Schema):
 
 @router.post("/collections/{slug:slug}/tasks", response=TasksOut, tags=["rating"], summary="Get what to rate next")
 def tasks(request: HttpRequest, slug: str, sent: TasksIn):
-    """Leases them to you for some hours, as the desk does."""
+    """Leases pairs to you for some hours, as the desk does."""
     rater = rater_in(request, slug)
     claimed = queue.claim(rater, sent.count)
     words = [] if claimed else [sentence for sentence in outlook_words(queue.outlook(rater)) if sentence]
@@ -162,7 +162,7 @@ def tasks(request: HttpRequest, slug: str, sent: TasksIn):
 
 @router.get("/collections/{slug:slug}/pictures/{uuid:token}/{size}", tags=["rating"], summary="A picture as WebP")
 def picture(request: HttpRequest, slug: str, token: UUID, size: Literal["small", "large"]):
-    """Under the token that a task has for it."""
+    """The picture for a token that a task has."""
     rater = rater_in(request, slug)
     return sent(get_object_or_404(rater.collection.pictures, token=token, state="ready"), size)
 
@@ -171,8 +171,9 @@ def picture(request: HttpRequest, slug: str, token: UUID, size: Literal["small",
     "/collections/{slug:slug}/my-ratings", response=SavedBatch, tags=["rating"], summary="Rate what you were given"
 )
 def save_my_ratings(request: HttpRequest, slug: str, sent: OwnBatch):
-    """All are checked before the first is saved. Then each is saved by itself; one that was changed elsewhere
-    meanwhile is not, and says so. A batch that is sent again changes nothing."""
+    """Checks all ratings before the first is saved. Then each is saved by itself. A rating that was changed
+    elsewhere meanwhile is not saved, and its result says so. A batch that is sent again changes nothing.
+    """
     rater = rater_in(request, slug)
     checked = [checked_rating(rater, place, row) for place, row in enumerate(sent.ratings)]
     errors = [error for _, _, problems in checked for error in problems]

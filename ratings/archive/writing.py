@@ -245,7 +245,7 @@ def _anchors(collection: Collection) -> Rows:
 
 
 def _assignments(collection: Collection) -> Rows:
-    """The assignments. Leased ones are written as open; leased extra ones are left out, as only one rater may."""
+    """The assignments. Leased ones are written as open. Leased extra ones, which cannot be open, are left out."""
     rows = Assignment.objects.filter(pair__query__collection=collection)
     rows = rows.exclude(state=Assignment.State.LEASED, extra=True)
     for query, document, rater, state, *facts in _rows(rows, "assignments", OF_PAIR):

@@ -3,8 +3,9 @@
 Django takes longer to write the SQL of a query than the database to answer it, and PostgreSQL plans a statement
 each time. Prepare a statement only if every save or every claim of a rater runs it: the lock, the look-up of a
 task, what is held, the choice of the next pairs, the writes. Also prepare what only the save of a repeat or a
-claim with gold runs, because its duration must not give it away. The one other is the query of each page of an
-admin (`set_up.stages.done`), of whose time the SQL took a tenth. Everything else uses the ORM.
+claim with gold runs, because its duration must not give it away. There is one exception: the query on each page of
+an admin (`set_up.stages.done`), because writing its SQL took a tenth of the page's time. Everything else uses the
+ORM.
 
 A prepared query is an ordinary queryset with a `Blank` in the place of each value:
 

@@ -125,7 +125,11 @@ def is_index(name: str) -> bool:
 
 
 def is_of_pairs(kind: str, names: Iterable[str]) -> bool:
-    """Whether a table that is read for queries or documents has columns of the other or of ratings."""
+    """Whether a table that is read for queries or documents is a table of pairs.
+
+    It is one if it is read for queries and has columns of documents, ratings or rankings, or if it is read for
+    documents and has columns of queries.
+    """
     others = {"queries": {*_DOCUMENTS, *_OF_RATINGS}, "documents": {*_QUERY_IDS, *_QUERY_TEXTS}}.get(kind, set())
     return any(normalised(name) in others for name in names)
 
@@ -204,7 +208,8 @@ def _is_something_else(name: str) -> bool:
 def _is_field(kind: str, name: str, of_pairs: bool) -> bool:
     """Whether the column becomes a field of the document or query.
 
-    In a table of pairs it may belong to the rating or ranking, and hardly belongs to the query.
+    In a table of pairs no column becomes a field of the query, and none that ratings or rankings usually have
+    becomes a field of the document.
     """
     of_pair = of_pairs and (kind == "queries" or any(usual_role(each, name) for each in ("ratings", "results")))
     return not of_pair and not is_index(name) and name not in NAMES[kind]

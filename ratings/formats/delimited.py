@@ -11,7 +11,7 @@ from .refusal import Refusal, counted
 from .source import LONGEST_LINE, Line, Source
 
 ANCHORS = ["query", "document", "grade", "kind", "explanation"]
-NEEDED = 4  # the first; they may stand in any order
+NEEDED = 4  # the first four of ANCHORS are needed; a file may have them in any order
 KINDS = {"warm-up": "warm_up", "gold": "gold"}  # in files and on pages -> in the database
 LONGEST_EXPLANATION = 5_000
 

@@ -98,7 +98,7 @@ def _names_queries(
 
 
 def _alike(first: str, below: list[str]) -> bool:
-    """Whether a cell has digits, as have all those below it, and is a number if they are."""
+    """Whether a cell looks like those below it: all of them have digits, and all or none of them are numbers."""
     numbers = [is_number(cell) for cell in below]
     same = all(numbers) if is_number(first) else not any(numbers)
     return bool(below) and same and all(_digit.search(cell) for cell in [first, *below])

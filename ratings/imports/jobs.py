@@ -26,7 +26,7 @@ from ..formats.refusal import as_sentence
 from ..intake import opening
 from ..intake.publishing import Busy, Superseded, forget_staged, remove
 from ..intake.report import Report
-from ..intake.undoing import undone
+from ..intake.undoing import undo_import
 from ..models import LEASE, Collection, Job, StagedRating
 from ..pictures import store
 from ..pictures.fetching import Fetching, Unfinished
@@ -78,7 +78,7 @@ def _enqueue(job: Job, **options) -> None:
 
 
 def record_heartbeat() -> None:
-    """Record that the worker is alive. On SQLite by the time of a file, as imports pause after others' commits."""
+    """Record that the worker is alive: on SQLite as the time of a file, as a commit would make imports pause."""
     if connection.vendor == "sqlite":
         _heartbeat().touch()
     else:
@@ -186,7 +186,7 @@ def cancel(job: Job) -> bool:
 
 def undo(job: Job, by=None) -> list[str]:
     """The obstacles to undoing an import; none if it was undone, by this account."""
-    obstacles = undone(job, by)
+    obstacles = undo_import(job, by)
     if not obstacles:
         _enqueue(job)
         uploads.forget(job.files)
@@ -338,7 +338,7 @@ def heartbeat(job: Job) -> Iterator[None]:
     def beat() -> None:
         while not over.wait(BEAT):
             try:
-                # Progress renews it mostly. A needless commit would make imports pause, as one of a rater does.
+                # Usually `Progress` has renewed it. A needless commit would make imports pause, like a rater's.
                 now = timezone.now()
                 job.mine().exclude(beat_at__gt=now - timedelta(seconds=BEAT)).update(beat_at=now)
             except DatabaseError as error:

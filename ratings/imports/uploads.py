@@ -31,10 +31,10 @@ class BodyLimit:
     """Refuses bodies that are too large for their sender, before any of a body is read.
 
     Anybody may send some kilobytes. Signed-in people and tokens may send as much as a form or a call of the API
-    may have. Larger bodies are for views that `takes_files`, from people with access to them.
+    may have. Larger bodies are only for views with `takes_files`, from people with access to them.
 
-    A server that reads a body before it calls the application asks first, with an empty list in META[BODY]. Then
-    the answer is 100, and the list has a file for the body; or the answer is a refusal.
+    A server that reads a body before it calls the application first calls it with the header alone and an empty
+    list in META[BODY]. If the answer is 100, the list has a file for the body. Any other answer is a refusal.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

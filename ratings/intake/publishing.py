@@ -45,7 +45,7 @@ PIECE = 2_000  # rows
 FIRST_PIECE = 16
 QUICK = 0.05  # seconds
 TEXTS = 500  # documents whose text is exchanged in one piece
-SHORTEST_BREATH, LONGEST_BREATH = 0.002, 0.2  # seconds of sleep
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.2  # seconds of sleep
 QUIET = 60  # seconds without a commit by others, after which nobody else is writing
 GROWING = (Document, OtherText, System, Ranking, Pair, Rating, RatingEvent)
 MANY = 10_000  # rows after which PostgreSQL needs new statistics of a table
@@ -81,7 +81,7 @@ class Landing:
             self.hold()
             yield
         self.rows += rows
-        breathe(time.monotonic() - begun)
+        pause_for_writers(time.monotonic() - begun)
 
     def hold(self) -> None:
         """Lock the job until the transaction ends: nobody can cancel it or take it over. Raises Superseded."""
@@ -119,14 +119,14 @@ def _note(job: Job, report: Report) -> None:
     note(act, job.collection, about=files, kind=job.kind, job=job.pk, **counts)
 
 
-def breathe(took: float) -> None:
+def pause_for_writers(took: float) -> None:
     """Sleep so that others can write: as long as they had to wait, or shorter if nobody has written for a while.
 
     Not on PostgreSQL, where nobody waited, and not inside a transaction of the caller, where nobody could write.
     """
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        breath = took if _others_write() else took / 4
-        time.sleep(min(LONGEST_BREATH, max(SHORTEST_BREATH, breath)))
+        pause = took if _others_write() else took / 4
+        time.sleep(min(LONGEST_PAUSE, max(SHORTEST_PAUSE, pause)))
 
 
 def _others_write() -> bool:
@@ -224,13 +224,16 @@ def _saved(collection: Collection) -> None:
 
 
 def remove_dead_archives() -> None:
-    """Delete what commands that died have left of archives. Workers take over the jobs of dead workers."""
+    """Delete the rows of archives whose command died while it imported them.
+
+    The archives of dead workers stay, because other workers take over their jobs.
+    """
     for job in Job.objects.staging().filter(kind=Job.Kind.ARCHIVE, attended=True):
         _removed_if_dead(job)
 
 
 def _removed_if_dead(other: Job) -> bool:
-    """Delete the rows of another job that is over, or of a command that died. Returns whether it was one."""
+    """Whether another job is over, or its command has died. If so, its rows are deleted."""
     if other.attended and Job.objects.silent().filter(pk=other.pk, attempt=other.attempt).update(
         state=Job.State.FAILED, ended_at=timezone.now()
     ):
@@ -313,14 +316,14 @@ def _delete_growing(rows: models.QuerySet, pks: np.ndarray) -> None:
         took = time.monotonic() - begun
         start += size
         size = min(PIECE, 2 * size) if took < QUICK else max(1, size // 2)
-        breathe(took)
+        pause_for_writers(took)
 
 
 def _piece(work: Callable[[], Any]) -> Any:
     begun = time.monotonic()
     with transaction.atomic():
         result = work()
-    breathe(time.monotonic() - begun)
+    pause_for_writers(time.monotonic() - begun)
     return result
 
 

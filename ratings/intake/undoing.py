@@ -35,11 +35,12 @@ from .stage import batched
 CHANGED_MEANWHILE = "Somebody began to rate what it brought, or another import is under way. Look again."
 
 
-def undone(job: Job, by=None) -> list[str]:
-    """The obstacles to an undo, in sentences. Without any the rows are hidden, and `remove` is to delete them.
+def undo_import(job: Job, by=None) -> list[str]:
+    """The obstacles to undoing an import, in sentences. If there are none, it is undone.
 
-    Ratings are taken back at once, `by` an account, with the grades of the scale that they made and nothing else
-    uses. Their events stay in the history, and so does what these refer to: see `remains`.
+    Its rows are then hidden until `remove` deletes them. Ratings are taken back at once instead, `by` an account,
+    with the grades of the scale that they made and nothing else uses. Their events stay in the history, and so
+    does what the events refer to: see `remains`.
     """
     ratings = job.kind == Job.Kind.RATINGS
     _remove_what_was_undone(job)

@@ -140,7 +140,7 @@ class StartForm(RunForm):
     """A run with its caps, as the admin confirms it."""
 
     most_calls = forms.IntegerField(
-        label="Calls at most", min_value=1, max_value=2**31 - 1, help_text="Tries again are calls, too."
+        label="Calls at most", min_value=1, max_value=2**31 - 1, help_text="Retries count as calls."
     )
     most_cost = forms.DecimalField(
         label="Cost at most", min_value=0, max_digits=14, decimal_places=6, required=False,
@@ -164,7 +164,7 @@ class ProbesForm(forms.Form):
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31, initial=1)
     most_calls = forms.IntegerField(
         label="Calls at most", min_value=1, max_value=2**31 - 1, initial=2 * 5 * len(Probe.Kind),
-        help_text="Tries again are calls, too.",
+        help_text="Retries count as calls.",
     )  # fmt: skip
     most_cost = forms.DecimalField(
         label="Cost at most", min_value=0, max_digits=14, decimal_places=6, required=False,

@@ -37,7 +37,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds between two tries of a pair
 STORE_EVERY = 0.25  # seconds
 BEAT = LEASE.total_seconds() / 6  # between two heartbeats
 PIECE = 200  # rows that are read at a time
-AHEAD = 2  # calls that are counted in advance, for each of the calls at the same time
+AHEAD = 2  # calls that are counted in advance, for each call that may be under way at the same time
 MOST_FAILURES = 50  # in a row; then the server is at fault, and the run stops
 FIELDS = [
     "state", "value", "problem", "detail", "answer", "model", "tokens_in", "tokens_out", "cost", "seconds",
@@ -342,7 +342,7 @@ class _Work:
             self._keep(item.row, outcome, item.number)
             return
         self.failures += 1
-        if failed.wrong:  # no other pair would do better; this one stays waiting, too
+        if failed.wrong:  # the calls about all other pairs would fail, too; this pair stays waiting like them
             self.stop = State.FAILED, f"{as_sentence(failed.detail)} Check address, model, key and parameters."
         elif failed.again and item.number < TRIES:
             self._try_again(item, failed)

@@ -16,7 +16,7 @@ SIZE = 200  # pairs that are proposed
 
 @transaction.atomic
 def draw(judge: Judge, size: int, seed: int, by=None) -> JudgeSample:
-    """About `size` pairs of the pool, drawn at random within each query, whether rated or not.
+    """The new sample of about `size` pairs of the pool, drawn at random within each query, whether rated or not.
 
     Each query gets its share of the sample, and at least one pair. So the chance of a pair is known: the number of
     drawn pairs of its query divided by the number of all. Raters get the same pairs as before. Raises ValueError.

@@ -71,7 +71,7 @@ class Job(models.Model):
     done = models.PositiveBigIntegerField(default=0)
     share = models.FloatField(null=True, help_text="The share that is done, 0 to 1. Empty: unknown.")
     report = models.JSONField(default=dict)
-    # Queries as they were before this import changed them: [[pk, text, need, tags, weight]].
+    # Queries as they were before this import changed them: [[pk, text, need, tags, weight, fields]].
     former = models.JSONField(default=list)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)

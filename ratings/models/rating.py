@@ -50,7 +50,8 @@ class Pair(models.Model):
     depth = models.PositiveIntegerField(default=UNRANKED, editable=False)
     # How many rounds there were when the pair came to the pool, or came back: only later ones could draw it.
     born = models.PositiveIntegerField(default=0, editable=False)
-    # If it was judged in no round: how many rounds there were before. None: not judged, or not yet looked at.
+    # For a pair that was judged outside rounds: how many rounds there were before. None for all other pairs, and
+    # until the next round is stored.
     known = models.PositiveIntegerField(null=True, editable=False)
     # If set, nobody gets the pair any more and no pool wants it again. Its ratings stay and count.
     retired_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -67,7 +68,8 @@ LOTS = 2**31 - 1
 # Without `state`: SQLite uses a partial index only where the query has its condition literally, and Django would
 # pass the state as a parameter.
 WAITING = Q(rater__isnull=True) | Q(leased_until__isnull=False)
-# Always true. It keeps the index from queries without this condition, which SQLite would plan worse with it.
+# Always true. SQLite uses a partial index only for queries that have its condition. Queries without this one are
+# planned better without the index.
 HAS_ROUND = Q(round__isnull=False)
 
 
@@ -107,8 +109,8 @@ class Assignment(models.Model):
     lot = models.PositiveIntegerField(
         default=drawn_lot, help_text="Drawn once: the order of pairs that are otherwise equal."
     )
-    # The round of its pair, copied for the index; or the one with which it comes, if its pair could not be drawn.
-    # For an extra assignment, which is in no index, it has no meaning.
+    # The round of its pair, copied for the index. If the pair could not be drawn, the round with which raters get
+    # it. For an extra assignment it has no meaning.
     round = models.PositiveIntegerField(default=UNDRAWN, editable=False)
     # While it is leased: its position among the tasks of its rater.
     turn = models.IntegerField(default=0, editable=False)

@@ -53,7 +53,7 @@ class Round(AppendOnly):
     number = models.PositiveIntegerField(help_text="From 1 in each collection.")
     method = models.CharField(max_length=20, help_text="The version of the method.")
     seed = models.BigIntegerField()
-    # What the round was drawn for: {"measure", "options", "rule", "adjudications", "systems", "gains"}.
+    # What the round was drawn for: {"measure", "profile", "options", "rule", "adjudications", "systems", "gains"}.
     aim = models.JSONField()
     # The key of the first unit that was not drawn. None: all were drawn.
     threshold = models.FloatField(null=True)

@@ -68,7 +68,9 @@ class NotBreached:
 def is_listed(path: Path, digest: bytes) -> bool:
     """Whether a line of a sorted file begins with this hash. It reads some dozen lines of the file."""
     with path.open("rb") as file:
-        low, high = 0, file.seek(0, 2)  # the line begins at `low` or between them, and a line begins at `low`
+        # A line begins at `low`, and all lines before it are smaller. The first line that begins at `high` or
+        # after it is not smaller.
+        low, high = 0, file.seek(0, 2)
         while low < high:
             middle = (low + high) // 2
             file.seek(max(middle - 1, 0))

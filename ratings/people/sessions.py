@@ -19,8 +19,8 @@ from ..audit import note as audited
 from ..models import Session
 from . import tokens
 
-SIGNED_IN = "signed_in"  # the key in a session of the time and the browser
-PROVIDER = "provider"  # the key of `Person.to_sign_out`, if the person signed in by a provider
+SIGNED_IN = "signed_in"  # the key in a session for [time of the sign-in, browser]
+PROVIDER = "provider"  # the key in a session for `Person.to_sign_out`, if the person signed in by a provider
 BROWSERS = {"Edg": "Edge", "OPR/": "Opera", "Firefox": "Firefox", "FxiOS": "Firefox", "CriOS": "Chrome"}
 BROWSERS |= {"Chrom": "Chrome", "Safari": "Safari"}  # last: the others contain these words too
 SYSTEMS = {"iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Windows": "Windows", "Mac OS X": "macOS"}

@@ -119,8 +119,8 @@ def mixed_in(collection: Collection, ratings: int) -> int:
 def gold_lasts(share: float, gold: int, pairs: int) -> int | None:
     """About how many answers a rater gives until they have seen all gold of the pool, in orders not by query.
 
-    None if gold lasts to the end, as at least its share of the pairs is gold. Gold that comes in its own turn
-    counts towards the share (`queue.mixing`), so a rater gets gold at its share until none is left.
+    None if gold lasts to the end, because at least the fraction `share` of the pairs is gold. Gold that comes in
+    its own turn counts towards the share (`queue.mixing`), so a rater gets gold at this share until none is left.
     """
     return None if gold >= share * pairs else round(gold / share)
 

@@ -98,7 +98,7 @@ class Progress:
     surplus: int  # how many of these fill no wanted rating, such as extra gold
     works: dict[int, Work]  # by id of the rater, in the order of their names
     passed: dict[int, set[int]]  # pair → raters who put it off or cannot judge it, without a grade since
-    broken: dict[int, set[int]]  # pair → raters who say that its text is missing or broken
+    broken: dict[int, set[int]]  # pair → raters who say that its text is missing or broken, or a picture missing
     expired: dict[int, datetime]  # assignment → when its lease expired, the oldest first
 
     @cached_property

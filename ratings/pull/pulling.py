@@ -13,7 +13,7 @@ from ..formats.source import Source
 from ..intake import Report
 from ..intake.publishing import remove
 from ..intake.stage import Progress, batched, silent
-from ..intake.undoing import undone
+from ..intake.undoing import undo_import
 from ..models import Collection, Job, Query, Ranking
 from .dialects import Dialect, Hit
 from .fetching import Limits, Refused, fetched
@@ -146,7 +146,7 @@ def _texts(collection: Collection, documents: BinaryIO, progress: Progress) -> R
 def _undo_texts(texts: Report) -> list[str]:
     """Undo the import of texts that no result needs, and return the obstacles to that."""
     job = Job.objects.filter(pk=texts.job, state=Job.State.PUBLISHED).first()
-    obstacles = undone(job) if job else []
+    obstacles = undo_import(job) if job else []
     if job and not obstacles:
         remove(job)
         job.delete()

@@ -96,8 +96,8 @@ def record(
         kind=kind,
         actor_id=rater.user_id,
         scale_version=rater.collection.scale_version,
-        guidelines_version=_before_them(guidelines, rater.guidelines_now),
-        presentation_version=_before_them(presentation, rater.presentation_now),
+        guidelines_version=_version_seen(guidelines, rater.guidelines_now),
+        presentation_version=_version_seen(presentation, rater.presentation_now),
         created_at=now,
         **fields,
     )
@@ -105,7 +105,7 @@ def record(
     return event
 
 
-def _before_them(version: int | None, latest: int | None) -> int:
+def _version_seen(version: int | None, latest: int | None) -> int:
     return (latest or 0) if version is None else min(version, latest or 0)
 
 

@@ -33,7 +33,7 @@ def give(pair: Pair, rater: Rater, *, now: datetime | None = None) -> bool:
     # Surplus grades first fill expired leases. Otherwise this rater would give one grade too many.
     give_back(leased.filter(leased_until__lt=now))
     if not take(me, pair.pk, State.LEASED, now):
-        # As many leases as there are surplus grades are no longer wanted.
+        # Each surplus grade will fill one of the leases. If there is one for each lease, no grade is wanted.
         if leased.count() <= surplus_grades().filter(pair=pair).count():
             return False
         hand_over(leased[0], me, now)

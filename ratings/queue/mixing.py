@@ -150,7 +150,8 @@ def _sorted_by_lot(me: Claimant, choice: Choice, golds: list[Item], share: float
     blocks = {block: list(rows) for block, rows in by_block}
     gold_of = _sampled(me.rater, golds, share, by_round)
     current = _current_block(me, by_round)
-    # A current block of a later round than the first one here has not ended: an older round came in between.
+    # The current block has no candidates left, so the rest of its gold comes now. If its round is later than that
+    # of the first block here, it has not ended: pairs of an older round came back.
     if blocks and current not in blocks and current.round <= next(iter(blocks)).round:
         blocks = {current: [], **blocks}
     items: list[Candidate | ExtraGold] = []
@@ -158,7 +159,7 @@ def _sorted_by_lot(me: Claimant, choice: Choice, golds: list[Item], share: float
     for place, (block, rows) in enumerate(blocks.items(), 1):
         beside = set(gold_of(block)) - placed
         sorted_rows = sorted([*rows, *beside], key=lambda item: (_lot(me.rater, item) - start) % LOTS)
-        if place == len(blocks) and not choice.all:
+        if place == len(blocks) and not choice.exhausted:
             while sorted_rows and sorted_rows[-1] in beside:
                 sorted_rows.pop()
         items += sorted_rows
@@ -199,11 +200,12 @@ def _with_lost_gold(
     items: list[Candidate | ExtraGold] = list(choice.new)
     number = choice.new[0].round if choice.new else UNDRAWN
     for gold in golds:
-        # Wanted gold of a later round would not be back before it, as a pair of this round is.
+        # Wanted gold of a later round was taken ahead of its turn. It comes back at once, as other pairs do, and
+        # not only in its own round.
         if gold.pair in lost and (isinstance(gold, ExtraGold) or gold.round > number):
             distance = (_lot(me.rater, gold) - start) % LOTS
             later = (i for i, item in enumerate(items) if (_lot(me.rater, item) - start) % LOTS > distance)
-            place = next(later, len(items) if choice.all and items else None)
+            place = next(later, len(items) if choice.exhausted and items else None)
             if place is not None:
                 items.insert(place, gold)
     return items, [gold for gold in golds if gold.pair not in lost]

@@ -103,9 +103,9 @@ def start_point(rater_id: int, pair_id: int | None) -> int:
 
 
 def query_point(start: int) -> int:
-    """The lot from which the rater's next query is chosen.
+    """The lot from which the rater's next query is chosen. It is far from the start point in most cases.
 
-    Far from the start point in most cases. From that itself, the query's first document would be the one whose
-    lot comes next of all, and gold, whose lot chance drew, could hardly ever come before it.
+    If it were the start point itself, the first document of the query would have the next lot of all assignments.
+    Gold has a random lot, so it could hardly ever come before that document.
     """
     return LOTS - 1 - start

@@ -123,7 +123,8 @@ def raters_at_work(collection: Collection) -> int:
 def waiting_in_rounds(collection: Collection, most: int) -> int:
     """How many ratings are still to be given of drawn pairs that nobody rated, at most `most`. One query.
 
-    Further ratings of rated pairs do not count: who gave the first ones would otherwise get pairs of no round.
+    Further ratings of rated pairs do not count, because whoever gave the first ones cannot give them. If they
+    counted, the next round would be drawn too late for these raters, who would get pairs of no round.
     """
     rows = Assignment.objects.waiting().filter(HAS_ROUND, collection=collection, round__lt=UNDRAWN, extra=False)
     rated = Assignment.objects.filter(pair=OuterRef("pair"), state=State.DONE)

@@ -267,7 +267,7 @@ def test_a_collection_that_was_made_of_an_archive_goes_too_and_the_archive_stays
 def test_pieces_begin_small_and_grow_only_while_they_are_quick(monkeypatch):
     collection = make_collection(queries=[], documents=[f"d{n}" for n in range(100)])
     seen, clock = [], iter(range(10_000))
-    monkeypatch.setattr(publishing, "breathe", lambda took: seen.append(Document.written.count()))
+    monkeypatch.setattr(publishing, "pause_for_writers", lambda took: seen.append(Document.written.count()))
     monkeypatch.setattr(publishing.time, "monotonic", lambda: 0.0)
     publishing._delete_growing(Document.written.all(), pks_of(Document))
     assert seen == [100 - 16, 100 - 48, 0]  # 16, 32, and the rest
@@ -291,17 +291,17 @@ def test_who_is_killed_after_any_piece_leaves_a_rest_that_the_next_worker_remove
     both = rows()
     deleted(whole)
     kills, pieces = 0, 0
-    breathe = publishing.breathe
+    pause = publishing.pause_for_writers
 
     def killing(took: float) -> None:
         nonlocal pieces
-        breathe(took)
+        pause(took)
         pieces += 1
         if pieces > 1:  # each worker ends two pieces
             pieces = 0
             raise Killed
 
-    monkeypatch.setattr(publishing, "breathe", killing)
+    monkeypatch.setattr(publishing, "pause_for_writers", killing)
     for _ in range(100):
         try:
             deleting.remove_due(now=NOW + DAYS)
@@ -319,10 +319,10 @@ def test_a_row_that_comes_while_it_is_removed_goes_at_the_next_look(whole, monke
     """A save that began before the deletion ends between two pieces."""
     pair = Pair.objects.get(query__collection=whole, document__key="a", query__key="q1")
     deleted(whole)
-    breathe, late = publishing.breathe, []
+    pause, late = publishing.pause_for_writers, []
 
     def saving(took: float) -> None:
-        breathe(took)
+        pause(took)
         if (
             not late
             and not LostLease.objects.filter(pair=pair).exists()
@@ -331,7 +331,7 @@ def test_a_row_that_comes_while_it_is_removed_goes_at_the_next_look(whole, monke
             facts = {"rater": Rater.objects.get(collection=whole), "kind": "grade", "value": 1}
             late.append(RatingEvent.objects.create(pair=pair, **facts, scale_version=1, created_at=NOW))
 
-    monkeypatch.setattr(publishing, "breathe", saving)
+    monkeypatch.setattr(publishing, "pause_for_writers", saving)
     deleting.remove_due(now=NOW + DAYS)
     assert late and Collection.written.filter(pk=whole.pk).exists()
     assert RatingEvent.objects.filter(pk=late[0].pk).exists()

@@ -106,7 +106,7 @@ def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     assert "It waits for a worker." in page(admin, job)
     work()
     html = page(admin, job)
-    assert "It is in the record since" in html and "bm25: 2 rankings with 3 results" in html
+    assert "It is in the record: it was imported on" in html and "bm25: 2 rankings with 3 results" in html
     assert Ranking.objects.count() == 2 and Job.objects.get(pk=job.pk).by.username == "ada"
     act(admin, "undo_import", job)
     work()
@@ -561,7 +561,7 @@ def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
     work()
     stays = "1 document that it brought stays for the history."
     html = page(admin, job)
-    assert "unless a later import changed it." in html and stays in html
+    assert "This is possible until one of them is changed later." in html and stays in html
     later = sent(admin, "ratings", "q1 0 a 0\n")
     act(admin, "start_import", later)
     work()
@@ -714,7 +714,7 @@ def test_pasted_lines_are_read_like_a_file(admin, text, kind, told):
     assert told in page(admin, job)
     act(admin, "start_import", job)
     work()
-    assert "It is in the record since" in page(admin, job)
+    assert "It is in the record: it was imported on" in page(admin, job)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from ratings.formats.source import Source
 from ratings.imports import jobs
 from ratings.intake import documents, publishing, ratings, runs
 from ratings.intake.publishing import Landing, Superseded, remove
-from ratings.intake.undoing import remains, undone
+from ratings.intake.undoing import remains, undo_import
 from ratings.models import (
     Anchor,
     Assignment,
@@ -264,7 +264,7 @@ def test_texts_are_exchanged_and_given_back(monkeypatch):
     intake.import_documents(collection, [texts(a="I", b="II", c="III", d="IV", e="V", f="VI")])
     assert seen(collection)["documents"] == {"a": "I", "b": "II", "c": "III", "d": "IV", "e": "V", "f": "VI"}
     job = Job.objects.first()
-    assert undone(job) == []
+    assert undo_import(job) == []
     remove(job)
     after = seen(collection)
     assert (after.pop("version"), after["documents"]) == (before["version"] + 2, before["documents"])
@@ -315,7 +315,7 @@ def test_a_run_is_undone_with_all_that_came_with_it():
     intake.import_run(collection, [source(RUN)])
     job = Job.objects.get()
     make_pair(collection, "q1", "x")  # nobody has rated it
-    assert undone(job) == []
+    assert undo_import(job) == []
     assert seen(collection) == before | {"version": 2}
     remove(job)
     assert (Document.written.count(), System.written.count(), Pair.objects.count()) == (1, 0, 0)
@@ -326,7 +326,7 @@ def test_a_run_is_undone_with_all_that_came_with_it():
 def test_queries_are_undone_and_those_that_changed_are_as_before():
     collection = make_collection(queries=["q1"])
     intake.import_queries(collection, [source("q1\tother\tneed\nq2\tnew\n")])
-    assert undone(Job.objects.get()) == []
+    assert undo_import(Job.objects.get()) == []
     assert list(collection.queries.values_list("key", "text", "need")) == [("q1", "text of q1", "need of q1")]
 
 
@@ -337,17 +337,17 @@ def test_an_import_on_which_something_rests_stays():
     alice = make_rater(collection)
     pair = make_pair(collection, "q1", "x")
     queue.claim(alice)
-    assert undone(run) == ["1 pair of what it brought has been rated, or will be soon."]
+    assert undo_import(run) == ["1 pair of what it brought has been rated, or will be soon."]
     queue.save(alice, pair, queue.Submission(grade=grade(collection, "2")))
-    assert undone(run) == ["1 pair of what it brought has been rated, or will be soon."]
+    assert undo_import(run) == ["1 pair of what it brought has been rated, or will be soon."]
     intake.import_run(collection, [source("q1 Q0 x 1 1 dense\n")])
-    assert undone(run)[1:] == [
+    assert undo_import(run)[1:] == [
         "dense returned documents that it brought. Undo their imports first, or delete those systems."
     ]
     intake.import_documents(collection, [texts(x="its text")])
-    assert undone(run)[2:] == ["A later import changed what it brought. Undo that one first."]
+    assert undo_import(run)[2:] == ["A later import changed what it brought. Undo that one first."]
     assert seen(collection)["systems"] == ["bm25", "dense"]
-    assert undone(Job.objects.first()) == []
+    assert undo_import(Job.objects.first()) == []
 
 
 def test_what_a_round_drew_stays():
@@ -356,7 +356,7 @@ def test_what_a_round_drew_stays():
     run, pairs = Job.objects.get(), [make_pair(collection, "q1", "x"), make_pair(collection, "q1", "b")]
     make_round(collection, pairs)
     said = "1 pair of what it brought stands in a round: the chances of others rest on it."
-    assert undone(run) == [said]
+    assert undo_import(run) == [said]
     for gone in (pairs[0], collection.queries.get(key="q1"), collection.documents.filter(key="x")):
         with pytest.raises(IntegrityError), transaction.atomic():
             gone.delete()
@@ -370,7 +370,7 @@ def test_what_was_rated_after_its_text_changed_keeps_that_text():
     pair = make_pair(collection, "q1", "a")
     queue.claim(alice)
     queue.save(alice, pair, queue.Submission(grade=grade(collection, "2")))
-    assert undone(Job.objects.get()) == ["1 rating came after it, of documents whose text it changed."]
+    assert undo_import(Job.objects.get()) == ["1 rating came after it, of documents whose text it changed."]
 
 
 def test_an_import_is_undone_directly_after_the_one_that_rested_on_it():
@@ -378,9 +378,9 @@ def test_an_import_is_undone_directly_after_the_one_that_rested_on_it():
     intake.import_run(collection, [source(RUN)])
     intake.import_run(collection, [source("q1 Q0 x 1 1 dense\n")])
     later, first = Job.objects.all()
-    assert undone(first)
-    assert undone(later) == []
-    assert undone(first) == []  # no worker has removed anything yet
+    assert undo_import(first)
+    assert undo_import(later) == []
+    assert undo_import(first) == []  # no worker has removed anything yet
     remove(first)
     assert (Document.written.count(), System.written.count()) == (1, 0)
 
@@ -540,10 +540,10 @@ def test_ratings_are_taken_back_and_those_that_changed_are_as_before():
     second = taken_in(collection, f"{head}q1,a,ann,1,,\nq1,b,ann,2,,\nq1,c,ann,0,,\nq1,d,ann,0,,\n")
     assert second.report["counts"] | {"new": 1, "changed": 2, "unchanged": 1} == second.report["counts"]
     version = collection.version
-    assert undone(first, ada) == [
+    assert undo_import(first, ada) == [
         f"2 ratings of it were changed later by ratings from file (import {second.pk}). Undo that first."
     ]
-    assert undone(second, ada) == []
+    assert undo_import(second, ada) == []
     assert given() == told_by_events() == before
     assert Rating.objects.get(document__key="a").comment == "sure"
     assert Rating.objects.get(document__key="a").revision == 3
@@ -553,13 +553,13 @@ def test_ratings_are_taken_back_and_those_that_changed_are_as_before():
     assert Collection.objects.get(pk=collection.pk).version > version
     second.refresh_from_db()
     assert (second.state, second.staging) == ("undone", False)
-    assert undone(second, ada) == ["It is not in the record: there is nothing to undo."]
-    assert undone(first) == []
+    assert undo_import(second, ada) == ["It is not in the record: there is nothing to undo."]
+    assert undo_import(first) == []
     assert given() == told_by_events() == {}
     # And it can come again, and go again.
     third = taken_in(collection, f"{head}q1,a,ann,3,,sure\n")
     assert given() == told_by_events() == {("q1", "a", "ann"): (3, "")}
-    assert undone(third) == []
+    assert undo_import(third) == []
     assert given() == told_by_events() == {}
 
 
@@ -567,7 +567,7 @@ def test_ratings_are_taken_back_and_those_that_changed_are_as_before():
 def test_raters_do_not_wait_for_the_collection_while_links_are_checked():
     collection = make_collection()
     with CaptureQueriesContext(connection) as asked:
-        assert undone(taken_in(collection, "q1 0 a 3\n")) == []
+        assert undo_import(taken_in(collection, "q1 0 a 3\n")) == []
     said = [query["sql"] for query in asked.captured_queries]
     steps = [
         sql.split()[0]
@@ -588,7 +588,7 @@ def test_what_an_import_had_filled_is_open_again_or_filled_by_who_came_late():
     extra.assignments.update(extra=True)
     queue.retire([retired.pk])
     assert held_by(two) == [("done", "qrels")]
-    assert undone(job) == []
+    assert undo_import(job) == []
     assert held_by(one) == [("open", None)]
     assert held_by(two) == [("done", "alice")]
     assert held_by(extra) == held_by(retired) == []
@@ -604,7 +604,7 @@ def test_what_people_said_and_decided_stands_when_an_import_is_undone():
     adjudication.adjudicate(
         pair, grade(collection, "0"), reason="It is so.", actor=make_member(collection, "ada", "admin")
     )
-    assert undone(job) == []
+    assert undo_import(job) == []
     assert given() == {("q1", "a", "alice"): (0, "")}
     assert pair.adjudication.grade.value == 0
     assert remains(job) == [
@@ -622,7 +622,7 @@ def test_a_scale_that_a_wrong_file_made_goes_with_it():
     wrong = taken_in(collection, rows)
     same = taken_in(collection, "q2 0 d1 7\n")
     assert collection.grades.count() == 300 and "1 grade of the scale" in " ".join(remains(wrong))
-    assert undone(same) == undone(wrong) == []
+    assert undo_import(same) == undo_import(wrong) == []
     assert collection.grades.count() == 0 and "scale" not in " ".join(remains(wrong))
     assert Collection.objects.get(pk=collection.pk).scale_version == 2
     wrong.refresh_from_db()
@@ -630,7 +630,7 @@ def test_a_scale_that_a_wrong_file_made_goes_with_it():
     assert [grade.plain for grade in collection.grades.all()] == ["0", "1"]
     assert given() == told_by_events() == {("q1", "d1", "qrels"): (0, ""), ("q1", "d2", "qrels"): (1, "")}
     assert "scale" not in " ".join(remains(wrong)), "the grades of today are not of the import that was undone"
-    assert undone(right) == []
+    assert undo_import(right) == []
 
 
 @pytest.mark.parametrize("use", ["worded", "anchor", "decision", "rated", "put back", "imported", "added"])
@@ -657,7 +657,7 @@ def test_a_grade_that_something_else_uses_stays_when_its_import_is_undone(use):
         case "added":
             three = Grade.objects.create(collection=collection, value=2)
     before = remains(job)
-    assert undone(job) == []
+    assert undo_import(job) == []
     left = list(collection.grades.all())
     assert left == [three]
     assert before == remains(job)
@@ -667,7 +667,7 @@ def test_a_grade_that_something_else_uses_stays_when_its_import_is_undone(use):
 def test_a_scale_that_was_there_is_left_alone_by_an_undo():
     collection = make_collection()
     before = collection.grades.count()
-    assert undone(taken_in(collection, "q1 0 a 3\n")) == []
+    assert undo_import(taken_in(collection, "q1 0 a 3\n")) == []
     collection.refresh_from_db()
     assert (collection.grades.count(), collection.scale_version) == (before, 1)
 
@@ -678,13 +678,13 @@ def test_ratings_are_not_taken_back_to_a_grade_that_is_gone_nor_while_another_im
     job = taken_in(collection, "q1 0 a 1\n")
     Grade.objects.filter(value=3).delete()
     other = staged(collection)
-    assert undone(job) == [
+    assert undo_import(job) == [
         "Another import is under way. Wait until it is over, or cancel it.",
         "Ratings would go back to 3, which the scale no longer has. Add it to the scale first.",
     ]
     other.delete()
     Grade.objects.create(collection=collection, value=3)
-    assert undone(job) == []
+    assert undo_import(job) == []
     assert given() == {("q1", "a", "qrels"): (3, "")}
 
 
@@ -692,7 +692,7 @@ def test_an_import_of_ratings_is_undone_where_its_archive_was_imported(tmp_path)
     collection = make_collection()
     make_pair(collection)
     taken_in(collection, "q1 0 a 3\nq1 0 b 0\n")
-    assert undone(taken_in(collection, "q1 0 a 1\n")) == []
+    assert undo_import(taken_in(collection, "q1 0 a 1\n")) == []
     path = tmp_path / "a.zip"
     path.write_bytes(content := archived(collection))
     with archive.opened(path) as found:
@@ -704,7 +704,7 @@ def test_an_import_of_ratings_is_undone_where_its_archive_was_imported(tmp_path)
         ("undone", "ratings from file"),
     ]
     assert archived(there) != content  # tokens of a copy are others
-    assert undone(first) == []
+    assert undo_import(first) == []
     assert not Rating.objects.filter(rater__collection=there).exists()
     assert Rating.objects.filter(rater__collection=collection).count() == 2
 
@@ -745,16 +745,16 @@ def test_raters_who_write_are_given_as_long_as_they_had_to_wait(monkeypatch):
         thread.start()
         thread.join()
 
-    publishing.breathe(0.08)
+    publishing.pause_for_writers(0.08)
     by_another(lambda: Collection.objects.count())
-    publishing.breathe(0.08)
+    publishing.pause_for_writers(0.08)
     make_collection("own")
-    publishing.breathe(0.08)
+    publishing.pause_for_writers(0.08)
     by_another(lambda: make_collection("of-another"))
-    publishing.breathe(0.08)
-    publishing.breathe(0.08)
+    publishing.pause_for_writers(0.08)
+    publishing.pause_for_writers(0.08)
     monkeypatch.setattr(publishing, "QUIET", 0)
-    publishing.breathe(0.08)
+    publishing.pause_for_writers(0.08)
     assert slept == [0.02, 0.02, 0.02, 0.08, 0.08, 0.02]
 
 

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from ratings import queue
-from ratings.intake.undoing import undone
+from ratings.intake.undoing import undo_import
 from ratings.models import (
     UNDRAWN,
     Anchor,
@@ -815,7 +815,7 @@ class Game(RuleBasedStateMachine):
         which = len(self.imports) - 1 - back % len(self.imports)
         brought, before, against = self.imports[which], self.said_elsewhere(), []
         later = [one for one in self.imports[which + 1 :] if one.standing]
-        self.settled(lambda: against.extend(undone(brought.job)))
+        self.settled(lambda: against.extend(undo_import(brought.job)))
         free = brought.standing and not any(one.before.keys() & brought.before.keys() for one in later)
         assert (not against) == free
         if free:

@@ -104,7 +104,7 @@ def test_a_conflict_shows_what_is_stored_and_lets_the_rater_choose(client, colle
     queue.save(alice, pair, queue.Submission(grade=grade(collection, "2")), now=NOW)
     response = client.post(address("save_rating", pair.token), {"grade": "0", "base_revision": "0"})
     assert response.status_code == 409
-    assert "This page was older than your rating" in response.content.decode()
+    assert "You changed your rating after this page was loaded" in response.content.decode()
     assert response.context["base_revision"] == 1
     client.post(address("save_rating", pair.token), {"grade": "0", "base_revision": "1"})
     assert Rating.objects.get().grade == grade(collection, "0")

@@ -50,7 +50,10 @@ class ForgottenPassword(Counted, PasswordResetView):
 
 @method_decorator(without_referrer, name="dispatch")
 class NewPassword(Counted, PasswordResetConfirmView):
-    """`config.logs` keeps the key out of the log. It signs nobody in: the sign-in asks for a second factor."""
+    """The page on which a person sets a password. `config.logs` keeps the key in its address out of the log.
+
+    It signs nobody in, because only the sign-in asks for a second factor.
+    """
 
     template_name = "ratings/new_password.html"
 

@@ -1,6 +1,6 @@
-"""Second factors: asked for at sign-in, shown, added and removed. allauth's views, in the look of this house.
+"""Second factors: asked for at sign-in, shown, added and removed. The views are allauth's, with our templates.
 
-Their addresses keep allauth's names, by which its views find one another. Each try is counted by `throttle`.
+The addresses have allauth's names, by which its views find one another. `throttle` counts each try.
 """
 
 from allauth.account.views import ReauthenticateView
@@ -22,9 +22,9 @@ from .sign_in import refused_for_now
 
 
 class Counted:
-    """A view whose tries are counted. A successful one is not."""
+    """A view whose tries are counted, except successful ones."""
 
-    is_check = False  # whether a wrong answer is a failed check of who somebody is
+    is_check = False  # whether the view checks who somebody is, so that a wrong answer is recorded as refused
     was_right = False  # set by a successful view that answers with a page, such as new recovery codes
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:

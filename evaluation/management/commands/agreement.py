@@ -28,8 +28,8 @@ class Command(ExportCommand):
         super().add_arguments(parser)
         parser.add_argument(
             "--measure",
-            help="also whether the order of systems by this measure is the same with other raters, like nDCG@10;"
-            " the options below are for this measure",
+            help="a measure, like nDCG@10: also print whether the order of systems by it is the same with other"
+            " raters; the options below are for this measure",
         )
         add_systems(parser)
         parser.add_argument(
@@ -163,7 +163,11 @@ def order_lines(order: dict) -> str:
         notes.append(f"Kendall's tau with the order of all ratings is {decimals(order['tau'])} in the mean")
     for row in order["without"]:
         swaps = ", ".join(f"{second} passes {first}" for first, second in row["reversed"]) or "the order holds"
-        lost = f" ({row['unjudged']:,} pairs are then unjudged)" if row["unjudged"] else ""
+        lost = (
+            f" ({row['unjudged']:,} pair{' is' if row['unjudged'] == 1 else 's are'} then unjudged)"
+            if row["unjudged"]
+            else ""
+        )
         notes.append(f"without {row['rater']}: {swaps}{lost}")
     return aligned(lines, left=1) + "".join(f"{line}\n" for line in notes) + f"{order['fingerprint']}\n"
 

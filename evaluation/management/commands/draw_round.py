@@ -33,7 +33,7 @@ class Command(CollectionCommand):
     ) -> None:
         collection = self.collection(slug, to_change=True)
         if system and order == Collection.Order.RANDOM:
-            raise Refused("The order at random is about all systems: leave --system out.")
+            raise Refused("The random order is about all systems: leave --system out.")
         try:
             aim = self.aim(collection, measure, system, arguments)
             collection.aim, collection.order = aim.stored(), order
@@ -64,4 +64,4 @@ def method(new_round: Round) -> str:
     if new_round.collection.order == Collection.Order.RANDOM:
         return f"drawn by equal chances with seed {new_round.seed}"
     greedy = new_round.drawn.filter(kind=Drawn.Kind.GREEDY).count()
-    return f"{greedy:,} of them the most telling ones and the others drawn with seed {new_round.seed}"
+    return f"{greedy:,} of them the most informative ones and the others drawn with seed {new_round.seed}"

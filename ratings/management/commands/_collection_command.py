@@ -135,7 +135,7 @@ class ImportRowsCommand(ImportCommand):
         text = "of a table: whether its first line names the columns; if it does not, they are called 1, 2, 3"
         parser.add_argument("--header", choices=["yes", "no"], help=text)
         parser.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook that has several")
-        text = "of a table: keep an apostrophe before = + - @ in a cell; by default it only protects a spreadsheet"
+        text = "of a table: keep an apostrophe before = + - @ in a cell; by default it goes, as exports add it"
         parser.add_argument("--raw", action="store_true", help=text)
         if self.kind in ("results", "ratings"):
             text = "what identifies queries in a file, if it could be either"

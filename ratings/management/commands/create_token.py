@@ -12,7 +12,9 @@ class Command(CollectionCommand):
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("slug", help="the collection; * stands for all, for a superuser")
-        parser.add_argument("username", help="the person as whom it acts; it can do no more than they may")
+        parser.add_argument(
+            "username", help="the person in whose name it acts; it can do no more than that person"
+        )
         parser.add_argument(
             "--scope", action="append", choices=Scope.values, required=True, help="what it can do; may be repeated"
         )

@@ -40,7 +40,7 @@ class Command(ReportingCommand, CollectionCommand):
         )
         text = "the body of requests: JSON in which {query}, {need}, {key} and {depth} are filled in"
         parser.add_argument("--body", metavar="FILE", help=text)
-        text = "a parameter of the URL, which may contain the same; may be repeated"
+        text = "a parameter of the URL, which may contain the same placeholders as --body; may be repeated"
         parser.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE", help=text)
         for name, meaning in PATHS.items():
             path = f"where answers have {meaning}, as names with dots between them"

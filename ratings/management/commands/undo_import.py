@@ -1,5 +1,5 @@
 from ratings.intake.publishing import remove
-from ratings.intake.undoing import remains, undone
+from ratings.intake.undoing import remains, undo_import
 from ratings.models import Job
 
 from ._collection_command import CollectionCommand, Refused
@@ -24,7 +24,7 @@ class Command(CollectionCommand):
         job = imports.filter(pk=number).first()
         if job is None:
             raise Refused(f"{slug} has no import {number}. To list them: undo_import {slug}")
-        if obstacles := undone(job):
+        if obstacles := undo_import(job):
             raise Refused(" ".join(obstacles))
         remove(job)
         self.stdout.write(" ".join([f"Undone: {job}.", *remains(job)]))
