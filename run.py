@@ -430,8 +430,8 @@ def results(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterato
             yield passed, f"{'passed' if passed else 'failed'}: {title}"
     given = os.environ.get("IDEALIST_TEST_POSTGRES")
     with contextlib.nullcontext(given) if given or not initdb() else throwaway_postgres() as server:
-        # Three more than there are cores, since some parts wait for a browser, a server or a lock.
-        ends = list(side_by_side(parts_of(arguments, environment, server), (os.cpu_count() or 1) + 3))
+        # Two more than there are cores, since some parts wait for a browser, a server or a lock.
+        ends = list(side_by_side(parts_of(arguments, environment, server), (os.cpu_count() or 1) + 2))
     nothing = all(status == NO_TESTS for _, status in ends)
     for part, status in ends:
         yield status == 0 or (status == NO_TESTS and not nothing), part.outcome(status)
