@@ -232,7 +232,7 @@ def test_an_extra_lease_that_ran_out_is_nobody_elses():
 @pytest.mark.parametrize("ahead", [1, 4, 10])
 def test_where_a_document_stands_does_not_tell_that_it_is_gold(ahead):
     """Query by query, with others' gold and repeats among one's own, and so many documents fetched ahead."""
-    collection = make_pool(queries=30, documents=12, wanted=2)
+    collection = make_pool(queries=60, documents=6, wanted=2)
     golds = set(make_anchors(collection, "gold", Pair.objects.order_by("document", "pk")[::4]))
     shares(collection, gold="0.15", repeat="0.1")
     first = alone = gold_first = gold_alone = 0
@@ -252,8 +252,8 @@ def test_where_a_document_stands_does_not_tell_that_it_is_gold(ahead):
                 first, gold_first = first + 1, gold_first + gold
             if before == after != here:
                 alone, gold_alone = alone + 1, gold_alone + gold
-    assert first > 50
-    # Every fourth pair is gold, and it comes a little earlier than its turn. Who guesses by place is mostly wrong.
+    assert first > 100
+    # Every fourth pair is gold, here .23 to .29 of the first ones. Who guesses by place is mostly wrong.
     assert gold_first / first < 0.4
     assert gold_alone == 0
 
