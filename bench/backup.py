@@ -293,7 +293,7 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
     address = ("127.0.0.1", free_port())
     command = [sys.executable, str(ROOT / "run.py"), "--port", str(address[1])]
     server = Server(command, here.environment, address, here.folder / "server.log")
-    ledger = Ledger(here.folder / "ledger")
+    ledger = Ledger(here.folder / f"ledger of {engine}")
     raters: list[Rater] = people(
         [address], "work", AT_WORK, ledger=ledger, habits=Habits(pause=AT_WORK / RATE), seed=7
     )

@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -49,15 +50,18 @@ def _write_with_retries(file: BinaryIO, with_keys: bool, progress: Progress) -> 
         file.seek(0)
         file.truncate()
         try:
+            made_at = timezone.now()  # before the snapshot, which therefore has all that was confirmed by then
             with snapshot():
-                return _write_snapshot(file, with_keys, missing, progress)
+                return _write_snapshot(file, made_at, with_keys, missing, progress)
         except files.FilesMissing as error:
             missing |= error.names
     raise OSError("Files of pictures and uploads are deleted faster than they are copied. Try again later")
 
 
-def _write_snapshot(file: BinaryIO, with_keys: bool, missing: set[str], progress: Progress) -> dict:
-    writer, migrations, made_at = package.Writer(file), tables.applied_migrations(), timezone.now()
+def _write_snapshot(
+    file: BinaryIO, made_at: datetime, with_keys: bool, missing: set[str], progress: Progress
+) -> dict:
+    writer, migrations = package.Writer(file), tables.applied_migrations()
     apps = tables.apps_at(migrations)
     if not migrations:
         raise package.UnusableBackup(

@@ -11,7 +11,8 @@ import stat
 import subprocess
 import sys
 import zipfile
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
+from datetime import datetime
 from pathlib import Path
 from threading import Event, Thread
 
@@ -22,6 +23,7 @@ from django.contrib.auth import get_user_model
 from django.core.files.storage import storages
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
 
 from config.backup import columns, files, package, replacement, restoring, tables, writing
 from ratings.models import Collection, Document, Grade, Job, Picture, Rating, RatingEvent
@@ -185,6 +187,22 @@ def test_a_backup_beside_writers_is_of_one_moment(at_one_moment, tmp_path, monke
     found = rows_of(tmp_path / "one.zip")
     counts = {len(found[f"ratings.{name}"]) for name in ("collection", "document", "grade")}
     assert (len(counts) == 1) == at_one_moment
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_confirmed_by_the_time_that_it_names_is_in_it(tmp_path, monkeypatch):
+    """That time is not after the moment that it shows."""
+    snapshot, before = writing.snapshot, []
+
+    @contextmanager
+    def noted():
+        before.append(timezone.now())
+        with snapshot():
+            yield
+
+    monkeypatch.setattr(writing, "snapshot", noted)
+    manifest = writing.write(tmp_path / "one.zip")
+    assert datetime.fromisoformat(manifest["made_at"]) <= before[0]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -128,10 +128,12 @@ def test_axe_finds_nothing_on_the_pages_that_an_act_shows(visit, collection):
     follow(page.get_by_role("button", name="Join", exact=True))
     examine(page, "a refused account")
     page.goto("/accounts/sign-in/")
-    for _ in range(6):
+    for _ in range(11):  # five in a minute are answered, and the next minute may begin meanwhile
         page.get_by_label("Username").fill("nobody")
         page.get_by_label("Password").fill("wrong")
         follow(page.get_by_role("button", name="Sign in"))
+        if page.get_by_role("alert").count():
+            break
     expect(page.get_by_role("alert")).to_contain_text("Too many tries")
     examine(page, "too many tries")
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 4(00|09|29) ", c)]
