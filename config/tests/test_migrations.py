@@ -135,3 +135,14 @@ def test_an_index_is_made_and_removed_on_either_database():
         with connection.cursor() as cursor:
             found = connection.introspection.get_constraints(cursor, "ratings_rating")
         assert ("by_comment" in found) is there
+
+
+@pytest.mark.django_db
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite plans without statistics")
+@pytest.mark.parametrize("table", ["ratings_assignment", "ratings_rating", "ratings_ratingevent"])
+def test_what_raters_write_is_counted_anew_after_some_thousand_changes(table):
+    """By a tenth of a million rows, a new rater would be planned for as one without a rating."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reloptions FROM pg_class WHERE oid = %s::regclass", [table])
+        (options,) = cursor.fetchone()
+    assert {"autovacuum_analyze_scale_factor=0", "autovacuum_analyze_threshold=2000"} <= set(options)
