@@ -376,6 +376,17 @@ def test_what_is_begun_on_one_machine_goes_on_on_the_other():
             assert not any((machine.data / name).exists() for name in ("pictures", "secret.key", "worker.beat"))
             assert not list((machine.data / "uploads").iterdir())
             assert "Traceback" not in machine.web.said() + machine.worker.said()
+    # After an import PostgreSQL counts its tables, even if the worker is dead. Emptying them would be a deadlock.
+    until(nobody_else_is_at_work)
+
+
+def nobody_else_is_at_work() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid <> pg_backend_pid() AND state = 'active'"
+        )
+        return cursor.fetchone() == (0,)
 
 
 def rated_on_both(first, second) -> None:
