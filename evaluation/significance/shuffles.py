@@ -32,19 +32,21 @@ def shuffles(rows: int, columns: int, draws: int, seed: int) -> Iterator[np.ndar
 
     Chunks of unsigned[columns, draws of the chunk, rows], with `draws` in all.
     """
-    generator = np.random.default_rng(seed)
+    generator, kind = np.random.default_rng(seed), _index_type(columns)
     at_once = max(1, AT_ONCE // rows)
     for start in range(0, draws, at_once):
-        some = min(at_once, draws - start)
-        cells = np.arange(some * rows)
-        left = np.repeat(np.arange(columns, dtype=_index_type(columns)), cells.size).reshape(columns, -1)
-        order = np.empty_like(left)
+        size = min(at_once, draws - start) * rows
+        cells, at = np.arange(size), np.empty(size, np.intp)
+        left, order = np.repeat(np.arange(columns, dtype=kind), size), np.empty((columns, size), kind)
         # Fisher-Yates for all rows and draws at once: the last place gets a random one of the remaining columns.
-        for last in range(columns - 1, -1, -1):
-            which = generator.integers(0, last + 1, cells.size, np.min_scalar_type(last))
-            order[last] = left[which, cells]
-            left[which, cells] = left[last]
-        yield order.reshape(columns, some, rows)
+        # `left` is flat, column after column, since one index is looked up in half the time of two.
+        for last in range(columns - 1, 0, -1):
+            which = generator.integers(0, last + 1, size, np.min_scalar_type(last))
+            np.add(np.multiply(which, size, out=at, dtype=np.intp), cells, out=at)
+            left.take(at, out=order[last], mode="clip")  # with "raise" it would make a copy first
+            left[at] = left[last * size : (last + 1) * size]
+        order[0] = left[:size]
+        yield order.reshape(columns, -1, rows)
 
 
 class Shuffles:
