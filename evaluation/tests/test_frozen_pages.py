@@ -19,12 +19,14 @@ from evaluation.frozen.changes import Changes, differences
 from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import analyst, make_hills, rate, text_of
 from evaluation.tests.test_frozen import MEASURES, freeze
+from evaluation.views.frozen import lead
 from ratings.models import Guidelines, Query, Role
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/frozen/"
+LEADS = "<b>a</b> leads the latest with mean nDCG 0.5000"
 LABEL = "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"
 
 
@@ -218,6 +220,28 @@ def test_the_line_has_the_means_in_order_and_marks_what_changed(client):
     page = text_of(response)
     assert "Two frozen evaluations" in page
     assert f"good leads the latest with mean nDCG@10 {after:.4f}, {after - 0.8154648768:.4f} more than" in page
+
+
+@pytest.mark.parametrize(
+    "before, latest, said",
+    [
+        ({}, {"new": None}, "No system has a value of nDCG in the latest."),
+        ({"old": 0.7}, {"new": 0.5}, "<b>new</b> leads the latest with mean nDCG 0.5000."),
+        ({"a": None}, {"a": 0.5}, f"{LEADS}."),
+        ({"a": 0.5}, {"a": 0.5, "b": 0.25}, f"{LEADS}, as in “1” before it."),
+        ({"a": 0.75}, {"a": 0.5}, f"{LEADS}, 0.2500 less than in “1” before it."),
+    ],
+)
+def test_the_line_names_who_leads_and_where_that_system_stood_before(before, latest, said):
+    points = [
+        over_time.Point(
+            FrozenEvaluation(name=name),
+            [over_time.Mean(system, mean, None, None, 1) for system, mean in means.items()],
+            changed=[],
+        )
+        for name, means in (("1", before), ("2", latest))
+    ]
+    assert lead(points, "nDCG") == said
 
 
 def test_old_systems_can_be_scored_by_the_judgments_of_one(client):
