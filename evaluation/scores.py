@@ -31,6 +31,7 @@ from .measures import (
     parse_measure,
     with_gmax,
 )
+from .measures.arrays import distinct, pair_key, pair_of
 from .record import Record, Version
 from .significance import bootstrap_interval
 
@@ -527,4 +528,5 @@ def _pool(
     pools = [record.pool(collection, data.queries, source.adjudications)]
     pools += [kernel.unjudged(cutoff, judgments, rankings, options) for rankings in data.rankings.values()]
     query, document = (np.concatenate(columns) for columns in zip(*pools, strict=True))
-    return query, document.astype(np.int64)
+    # Distinct here, once for all systems, although the bounds of each would see to it.
+    return pair_of(distinct(pair_key(query, document)))

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from ..measures import Judgments, Measure, Options, Rankings, effective, parse_measure
-from ..measures.arrays import DOCUMENT_BITS, distinct, pair_key
+from ..measures.arrays import DOCUMENT_BITS, distinct, pair_key, pair_of
 from ..measures.discounts import discount
 from ..measures.gains import gain
 from ..measures.ties import by_score
@@ -196,6 +196,6 @@ def pool_of(
     # The nearest level, since a power may differ in its last bit between two arrays.
     nearest = np.abs(gain(judgments.grade, options)[:, np.newaxis] - gains).argmin(axis=1)
     level[np.searchsorted(key, judgments.key)] = nearest
-    number, query = np.unique(key[order] >> DOCUMENT_BITS, return_inverse=True)
-    document = key[order] & ((1 << DOCUMENT_BITS) - 1)
+    query, document = pair_of(key[order])
+    number, query = np.unique(query, return_inverse=True)
     return Pool(query, rank[order], gains, measure.cutoff, options, document, number), level[order]

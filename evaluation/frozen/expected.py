@@ -25,7 +25,7 @@ from ..decisive.report import expected_of_state
 from ..expected import Round, pool_of
 from ..expected.scope import refuse
 from ..measures import Judgments, Measure, Options, effective
-from ..measures.arrays import DOCUMENT_BITS, pair_key
+from ..measures.arrays import pair_key, pair_of
 from ..record import Record
 from . import content
 from .content import Broken, Judged, Lines, Settings
@@ -182,7 +182,7 @@ def _machine_grades(asked: Settings, judged: Judged, lines: Lines) -> list[Judgm
     except (TypeError, ValueError) as error:
         raise Broken(f"{content.MACHINES}: a grade is neither a number nor null.") from error
     queries = len(judged.queries)
-    query, document = key >> DOCUMENT_BITS, key & ((1 << DOCUMENT_BITS) - 1)
+    query, document = pair_of(key)
     return [
         Judgments(queries, query[known], document[known], column[known])
         for column, known in zip(grades.T, ~np.isnan(grades.T), strict=True)

@@ -29,6 +29,11 @@ def pair_key(query: np.ndarray, document: np.ndarray) -> np.ndarray:
     return (query.astype(np.int64) << DOCUMENT_BITS) | document.astype(np.int64)
 
 
+def pair_of(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Query and document of each key, int64[n] both."""
+    return key >> DOCUMENT_BITS, key & ((1 << DOCUMENT_BITS) - 1)
+
+
 def distinct(values: np.ndarray) -> np.ndarray:
     """The distinct whole numbers, ascending. np.unique uses a hash table, which takes twenty times as long."""
     values = np.sort(values, axis=None)

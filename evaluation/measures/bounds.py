@@ -111,16 +111,13 @@ def _case(
     weights = np.zeros((queries, (inside + outside).max(initial=0)))
     place = np.arange(mine.sum()) - (np.cumsum(inside) - inside)[graded.query[mine]]
     weights[graded.query[mine], place] = weight[mine]
-    query, grade = graded.judgments.query, graded.judgments.grade
-    if options.ideal == "retrieved":
-        query, grade = graded.query[graded.judged], graded.grade[graded.judged]
-    gains = gain(grade, options)
+    above, below = _both_layers(graded, lowest, highest)
     return Case(
         fixed=graded.total(graded.contribution, cutoff),
         weights=weights,
         open=inside + outside,
-        above=_layers(queries, query, gains, lowest, highest),
-        below=_layers(queries, query, -gains, -highest, -lowest),
+        above=above,
+        below=below,
         ranks=np.append(0.0, np.cumsum(discount(np.arange(1, depth + 1), options))),
         worst_counts=options.negatives == "minmax",
     )
@@ -129,14 +126,40 @@ def _case(
 def _outside(pool: tuple[np.ndarray, np.ndarray], graded: GradedRankings, mine: np.ndarray) -> np.ndarray:
     """The number of unjudged documents outside the top ranks that could enter the ideal, int64[queries]."""
     keys, judged = distinct(pair_key(*map(np.asarray, pool))), graded.judgments.key
-    keys = keys[np.append(judged, -1)[np.searchsorted(judged, keys)] != keys]
+    keys = keys[~_among(keys, judged)]
     if not keys.size:  # all of the pool is judged, so the search among all rows is spared
         return np.zeros(graded.queries, np.int64)
-    key_of_row = pair_key(graded.query, graded.document)
-    keys = keys[~np.isin(keys, key_of_row[mine])]
+
+    def in_pool(rows: np.ndarray) -> np.ndarray:
+        query = graded.query[rows]
+        pooled = _among(pair_key(query, graded.document[rows]), keys)
+        return np.bincount(query[pooled], minlength=graded.queries)
+
     if graded.options.ideal == "retrieved":
-        keys = keys[np.isin(keys, key_of_row)]
-    return np.bincount(keys >> DOCUMENT_BITS, minlength=graded.queries)
+        return in_pool(~graded.judged & ~mine)
+    return np.bincount(keys >> DOCUMENT_BITS, minlength=graded.queries) - in_pool(mine)
+
+
+def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Whether each key is one of `known`, which ascend, bool[keys]."""
+    return np.append(known, -1)[np.searchsorted(known, keys)] == keys
+
+
+def _both_layers(graded: GradedRankings, lowest: float, highest: float) -> tuple[Layers, Layers]:
+    """The layers above 0 and below 0. Those of all judged documents are the same for every system."""
+    judgments, options = graded.judgments, graded.options
+
+    def cut(query: np.ndarray, grade: np.ndarray) -> tuple[Layers, Layers]:
+        gains = gain(grade, options)
+        return (
+            _layers(graded.queries, query, gains, lowest, highest),
+            _layers(graded.queries, query, -gains, -highest, -lowest),
+        )
+
+    if options.ideal == "retrieved":
+        return cut(graded.query[graded.judged], graded.grade[graded.judged])
+    name = ("layers", options.gain, options.gain_map, options.negatives, lowest, highest)
+    return judgments.remember(name, lambda: cut(judgments.query, judgments.grade))
 
 
 def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, highest: float) -> Layers:
