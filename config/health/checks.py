@@ -35,6 +35,8 @@ MAX_SKEW = timedelta(seconds=30)  # largest difference between two clocks
 LOCK_WAIT = 1.5  # seconds for which a lock may be held
 CONNECTIONS_FULL = 0.9  # share of the connections of PostgreSQL that may be in use
 OLDEST_POSTGRESQL = 140000
+RATED = ["ratings_assignment", "ratings_rating", "ratings_ratingevent"]  # tables that grow while people rate
+STALE = 50_000  # changed rows of such a table; autovacuum renews its statistics after 2,000
 CERTIFICATE_SOON = 14 * 24 * 3600  # seconds before the end of a certificate at which it is a problem
 CONNECT_TIMEOUT = 2.0  # seconds
 TIMEOUT = 2.4  # seconds for all checks together, so that the doctor with its start takes less than five
@@ -251,6 +253,23 @@ def limits() -> Iterator[Problem]:
             yield Problem(f"{used} of {most} connections of PostgreSQL are in use.", CONNECTIONS_CURE)
 
 
+def statistics() -> Iterator[Problem]:
+    """Whether PostgreSQL has fresh statistics of the tables that grow while people rate."""
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname, n_mod_since_analyze, current_setting('autovacuum') FROM pg_stat_user_tables"
+            " WHERE relname = ANY(%s) AND n_mod_since_analyze >= %s ORDER BY n_mod_since_analyze DESC LIMIT 1",
+            [RATED, STALE],
+        )
+        if found := cursor.fetchone():
+            table, changed, autovacuum = found
+            wrong = f"PostgreSQL's statistics of {table} are old: {changed:,} rows have changed since. Raters wait."
+            cure = "ALTER SYSTEM SET autovacuum = on, then SELECT pg_reload_conf(). " if autovacuum == "off" else ""
+            yield Problem(wrong, f"{cure}Run ANALYZE {table} once.")
+
+
 def clock() -> Iterator[Problem]:
     """Whether the clock agrees with that of the database, and no event lies in the future."""
     cure = "Set the clocks of both machines by NTP: leases and sessions depend on them."
@@ -385,6 +404,7 @@ CHECKS = [
     Check("disk", free_space, in_readyz=True, uses_database=False),
     Check("worker", worker, in_readyz=True, uses_database=services.TRIES_IN_DATABASE),
     Check("database limits", limits),
+    Check("statistics", statistics),
     Check("second factors", second_factors),
     Check("clock", clock),
     Check("secrets", secrets, in_readyz=True, uses_database=False),

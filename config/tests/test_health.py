@@ -64,6 +64,8 @@ def sound(settings, tmp_path, monkeypatch) -> Iterator[None]:
     settings.METRICS_TOKEN, settings.METRICS_FROM = TOKEN, []
     monkeypatch.setattr(endpoints.readiness, "checked_at", float("-inf"))
     monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE))
+    # The tests before have changed rows, and the server of the tests has no autovacuum.
+    monkeypatch.setattr(checks, "STALE", 2**40)
     jobs.record_heartbeat()
     with mock.patch.object(checks, "TIMEOUT", 60):
         yield
@@ -411,6 +413,30 @@ def test_no_more_connections(monkeypatch):
     monkeypatch.setattr(checks, "connection", connection)
     monkeypatch.setattr(checks, "CONNECTIONS_FULL", 0.0)
     assert "connections of PostgreSQL are in use" in wrong()["database limits"]
+
+
+@postgresql_only
+@pytest.mark.django_db(transaction=True)
+def test_statistics_that_nobody_renews(monkeypatch):
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE " + ", ".join(checks.RATED))
+        monkeypatch.setattr(checks, "STALE", 60)
+        assert not list(checks.statistics())
+        desk = Desk()
+        for _ in range(20):
+            desk.rate()
+        # Each of the twenty assignments was made, claimed and done. Counts arrive within a second.
+        end = time.monotonic() + 30
+        while not (found := list(checks.statistics())):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        (problem,) = found
+        assert problem.wrong == (
+            "PostgreSQL's statistics of ratings_assignment are old: 60 rows have changed since. Raters wait."
+        )
+        assert problem.cure.endswith("Run ANALYZE ratings_assignment once.")
+        cursor.execute("SHOW autovacuum")
+        assert problem.cure.startswith("ALTER SYSTEM SET autovacuum = on") == (cursor.fetchone() == ("off",))
 
 
 # Faults that keep settings from being read
