@@ -231,6 +231,14 @@ def test_who_is_removed_loses_access_and_keeps_what_they_rated(world):
     assert "the only admin" in text(world.post("remove_member", world.membership("dora").pk))
 
 
+def test_who_removes_somebody_stays_and_who_removes_themselves_is_led_home(world):
+    other, own = (world.membership(name).pk for name in ("carla", "dora"))
+    world.post("set_role", world.membership("anna").pk, role="admin")
+    assert world.post("remove_member", other, follow=False).url == address("people")
+    assert world.post("remove_member", own, follow=False).url == reverse("home")
+    assert world.get().status_code == 404
+
+
 # Raters
 
 
