@@ -191,7 +191,7 @@ def something_to_rate() -> None:
 
 @contextmanager
 def rating(found: dict) -> Iterator[None]:
-    environment = {**os.environ, "IDEALIST_PATIENCE": "4"}
+    environment = {**os.environ, "IDEALIST_SHORT_WAITS": "1"}
     command = [sys.executable, "-P", "-m", "bench.intake", "--rate"]
     rater = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     rater.stdout.readline()  # until it has begun

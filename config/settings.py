@@ -58,6 +58,7 @@ Secrets can come from files: NAME_FILE is the path of a file with the value of N
 
 import os
 import secrets
+import tomllib
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -177,6 +178,7 @@ def checked_networks(text: str) -> list[str]:
 
 
 secret_files.read(os.environ)
+VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 DATA_DIR = data_folder.private_folder(Path(os.environ.get("IDEALIST_DATA") or BASE_DIR / "var").resolve())
 STATIC_ROOT = Path(os.environ.get("IDEALIST_STATIC") or data_folder.subfolder(DATA_DIR / "static")).resolve()
 
@@ -192,7 +194,7 @@ DEMO = env_bool("IDEALIST_DEMO") and not (
     HTTPS or os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL")
 )
 KEEPS_WORKER = env_bool("IDEALIST_WORKER")
-ALLOWED_HOSTS = os.environ.get("IDEALIST_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
+ALLOWED_HOSTS = [name.strip() for name in os.environ.get("IDEALIST_HOSTS", "localhost,127.0.0.1,[::1]").split(",")]
 
 # Django's limit is 1,000. A grade has six fields in the admin, and a wrong file can make hundreds of grades.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
@@ -292,8 +294,9 @@ if DATABASE_POOLER and not DATABASES["default"]["ENGINE"].endswith("postgresql")
     raise ImproperlyConfigured(
         "DATABASE_POOLER is 1, but DATABASE_URL is not that of PostgreSQL. Correct one of them."
     )
-# config/wsgi.py, which serves pages, sets a default. A command may wait until an import ends; a person may not.
-PATIENCE = os.environ.get("IDEALIST_PATIENCE")
+# Processes that serve pages set IDEALIST_SHORT_WAITS; operators do not. A command may wait until an import ends; a
+# person may not.
+PATIENCE = (os.environ.get("IDEALIST_PATIENCE") or "4") if env_bool("IDEALIST_SHORT_WAITS") else None
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["ENGINE"] = "config.sqlite"
     DATABASES["default"]["OPTIONS"] = {
@@ -347,6 +350,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "UserAttributeSimilarityValidator",
         "MinimumLengthValidator",
         "CommonPasswordValidator",
+        "NumericPasswordValidator",
     )
 ] + [
     {"NAME": f"ratings.people.{name}"}

@@ -9,7 +9,7 @@ from django.core.wsgi import get_wsgi_application
 
 original_environment = dict(os.environ)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-os.environ.setdefault("IDEALIST_PATIENCE", "4")
+os.environ["IDEALIST_SHORT_WAITS"] = "1"
 
 # What is loaded on first use, and would delay the first request by two seconds.
 LATE = ("config.urls", "scipy.special", "altair")
@@ -31,7 +31,7 @@ def keep_a_worker() -> None:
     from . import worker
 
     if settings.KEEPS_WORKER:
-        # Without the IDEALIST_PATIENCE of pages: an import may wait longer for a lock.
+        # Without the IDEALIST_SHORT_WAITS of pages: an import may wait longer for a lock.
         worker.keep_alive(
             [sys.executable, str(settings.BASE_DIR / "manage.py"), "work"], settings.DATA_DIR, original_environment
         )

@@ -19,6 +19,7 @@ def main() -> int:
     folder = Path(os.environ.get("IDEALIST_DATA") or Path(__file__).resolve().parents[2] / "var").resolve()
     modes = list(open_to_others(folder))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    os.environ["IDEALIST_SHORT_WAITS"] = "1"
     os.environ.setdefault("IDEALIST_PATIENCE", "2")
     try:
         django.setup()

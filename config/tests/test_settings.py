@@ -114,16 +114,24 @@ def test_behind_tls_no_other_host_can_plant_a_cookie(tmp_path, https, prefix):
 def options(tmp_path: Path, module: str, **environment: str) -> dict:
     """The options of the database, in a new process that imports `module`."""
     code = f"import {module}; from django.conf import settings; print(settings.DATABASES['default']['OPTIONS'])"
-    clean = {k: v for k, v in os.environ.items() if k not in {"DATABASE_URL", "IDEALIST_PATIENCE"}}
+    set_elsewhere = {"DATABASE_URL", "IDEALIST_PATIENCE", "IDEALIST_SHORT_WAITS"}
+    clean = {name: value for name, value in os.environ.items() if name not in set_elsewhere}
     clean |= {"IDEALIST_DATA": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings", **environment}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean, capture_output=True, text=True)
     return ast.literal_eval(done.stdout)
+
+
+def test_blanks_between_hosts_are_no_part_of_their_names(tmp_path):
+    hosts = start(tmp_path, "ALLOWED_HOSTS", IDEALIST_HOSTS="a.example.org, b.example.org ").stdout
+    assert ast.literal_eval(hosts) == ["a.example.org", "b.example.org"]
 
 
 def test_a_page_waits_for_a_lock_for_a_few_seconds_and_a_command_for_longer(tmp_path):
     assert options(tmp_path, "config.wsgi")["timeout"] == 4
     assert options(tmp_path, "config.settings")["timeout"] == 20
     assert options(tmp_path, "config.wsgi", IDEALIST_PATIENCE="2.5")["timeout"] == 2.5
+    # The environment of the server is that of its worker and of `prepare`, too.
+    assert options(tmp_path, "config.settings", IDEALIST_PATIENCE="2.5")["timeout"] == 20
 
 
 def test_on_postgresql_pages_have_limits_and_commands_none(tmp_path):
