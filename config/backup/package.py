@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import tomllib
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -20,11 +19,6 @@ BLOCK_BYTES = 1 << 20
 
 class UnusableBackup(Exception):
     """The file is no backup, or damaged, or of a newer version. The message, with a cure, is for the operator."""
-
-
-def program_version() -> str:
-    """The version of this program."""
-    return tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 
 
 # Writing
@@ -80,7 +74,7 @@ class Writer:
         manifest = {
             "format": FORMAT,
             "version": VERSION,
-            "program": program_version(),
+            "program": settings.VERSION,
             **facts,
             "members": self.members,
         }
@@ -106,7 +100,7 @@ class Backup:
         if self.version != (FORMAT, VERSION):
             raise UnusableBackup(
                 f"{name} was made by Idealist {self.manifest.get('program')} in format {self.version[1]}; this is"
-                f" {program_version()} and reads format {VERSION}. Restore it with that version or a newer one."
+                f" {settings.VERSION} and reads format {VERSION}. Restore it with that version or a newer one."
             )
 
     @property

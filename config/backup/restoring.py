@@ -12,7 +12,7 @@ from django.db.migrations.executor import MigrationExecutor
 from ratings.management.whole_file import sync_folder
 
 from . import files, tables
-from .package import Backup, UnusableBackup, open_backup, program_version
+from .package import Backup, UnusableBackup, open_backup
 from .replacement import name_of_replaced, refuse_used, replacement_database, temporary_database
 from .writing import Progress
 
@@ -52,7 +52,7 @@ def _load_database(backup: Backup, progress: Progress) -> None:
     except tables.UnknownMigrations as error:
         raise UnusableBackup(
             f"{backup.name} was made by Idealist {backup.manifest['program']}, whose database is newer than this"
-            f" version, {program_version()}, knows ({error}). Install {backup.manifest['program']} or newer."
+            f" version, {settings.VERSION}, knows ({error}). Install {backup.manifest['program']} or newer."
         ) from error
     progress("making tables")
     _migrate(set(backup.migrations))

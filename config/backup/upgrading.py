@@ -14,7 +14,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from . import locks, tables, writing
-from .package import open_backup, program_version
+from .package import open_backup
 from .writing import Progress
 
 
@@ -46,7 +46,7 @@ def _step(executor: MigrationExecutor, migration) -> Step:
 def default_path() -> Path:
     folder = settings.DATA_DIR / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
-    return folder / f"before-{program_version()}-{datetime.strftime(timezone.now(), '%Y%m%dT%H%M%SZ')}.zip"
+    return folder / f"before-{settings.VERSION}-{datetime.strftime(timezone.now(), '%Y%m%dT%H%M%SZ')}.zip"
 
 
 def back_up(path: Path, progress: Progress) -> dict:

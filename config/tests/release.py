@@ -168,14 +168,14 @@ def main() -> None:
         import django
 
         django.setup()
+        from django.conf import settings
         from django.core.management import call_command
 
         from config.backup import writing
-        from config.backup.package import program_version
 
         call_command("migrate", verbosity=0)
         everything()
-        path = FOLDER / f"{program_version()}.zip"
+        path = FOLDER / f"{settings.VERSION}.zip"
         writing.write(path)
         print(path, file=sys.stderr)
 

@@ -4,12 +4,10 @@ import hashlib
 import inspect
 import json
 import tempfile
-import tomllib
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -220,11 +218,9 @@ def interval() -> dict:
     return {name: parameters[name].default for name in ("level", "draws", "seed")}
 
 
-@cache
 def software() -> str:
     """The name and version of this program."""
-    project = tomllib.loads((django_settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return f"{project['name'].capitalize()} {project['version']}"
+    return f"Idealist {django_settings.VERSION}"
 
 
 def summary_rows(evaluation: Evaluation) -> Iterator[dict]:

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
-from config.backup.package import UnusableBackup, program_version
+from config.backup.package import UnusableBackup
 from config.backup.replacement import InUse
 from config.backup.tables import UnknownMigrations
 
@@ -24,7 +25,7 @@ def errors_as_refusals(outcome: str) -> Iterator[None]:
         raise Refused(str(error)) from error
     except UnknownMigrations as error:
         raise Refused(
-            f"The database has migrations that this version, {program_version()}, does not know: {error}. Use the"
+            f"The database has migrations that this version, {settings.VERSION}, does not know: {error}. Use the"
             f" version that made them. {outcome}"
         ) from error
     except DatabaseError as error:

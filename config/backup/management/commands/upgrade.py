@@ -1,10 +1,10 @@
 from pathlib import Path
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError
 
 from config.backup import upgrading
-from config.backup.package import program_version
 from ratings.management.progress import Line
 
 from ._reports import Refused, errors_as_refusals, summary
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         with errors_as_refusals("Nothing was changed."):
             steps = upgrading.pending_steps()
         if not steps:
-            self.stdout.write(f"The database is that of Idealist {program_version()}. There is nothing to do.")
+            self.stdout.write(f"The database is that of Idealist {settings.VERSION}. There is nothing to do.")
             return
         self.print_plan(steps)
         if plan:
@@ -43,12 +43,10 @@ class Command(BaseCommand):
                 upgrading.upgrade(progress)
         except (DatabaseError, upgrading.UpgradeFailed) as error:
             raise Refused(f"The upgrade failed: {str(error).strip()} {way_back}") from error
-        self.stdout.write(
-            f"The database is that of Idealist {program_version()} now, and was checked.\n{way_back}"
-        )
+        self.stdout.write(f"The database is that of Idealist {settings.VERSION} now, and was checked.\n{way_back}")
 
     def print_plan(self, steps: list[upgrading.Step]) -> None:
-        self.stdout.write(f"Idealist {program_version()} makes these changes of the database:")
+        self.stdout.write(f"Idealist {settings.VERSION} makes these changes of the database:")
         for step in steps:
             self.stdout.write(f"  {step.name}")
             self.stdout.write("".join(f"    {line}\n" for line in step.operations), ending="")
