@@ -153,13 +153,17 @@ def _exclusive(path: Path) -> Iterator[None]:
 def _refuse_others() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user"
-            " AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND application_name <> %s",
+            "SELECT COUNT(*), string_agg(DISTINCT usename, ', ' ORDER BY usename) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND backend_type = 'client backend'"
+            " AND pid <> pg_backend_pid() AND application_name <> %s"
+            # The server may have an account of its own. Programs that only watch may go on.
+            " AND (usename = current_user"
+            " OR has_table_privilege(usesysid, to_regclass('ratings_rating'), 'INSERT'))",
             [REPLACEMENT_SCHEMA],
         )
-        (others,) = cursor.fetchone()
+        others, accounts = cursor.fetchone()
     if others:
-        raise InUse(f"The database has {others} other connections. {STOP_SERVER}")
+        raise InUse(f"The database has {others} other connections, of {accounts}. {STOP_SERVER}")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 import zipfile
 from contextlib import closing, contextmanager, nullcontext
 from datetime import datetime
@@ -352,6 +353,44 @@ def test_a_database_that_somebody_has_open_is_not_replaced(tmp_path):
         with pytest.raises(replacement.InUse, match="Stop the server"):
             restoring.restore(LAST, replace=True)
         other.execute("INSERT INTO t VALUES (1)")
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no accounts")
+@pytest.mark.django_db(transaction=True)
+def test_a_server_with_an_account_of_its_own_is_seen_and_a_program_that_only_watches_may_go_on():
+    with connected("idealist_watches"):
+        seen = time.monotonic()
+        while not nobody_is_seen():  # connections of tests before may be closing
+            assert time.monotonic() < seen + 30
+        with (
+            connected("idealist_serves", "GRANT INSERT ON ratings_rating TO idealist_serves"),
+            pytest.raises(replacement.InUse, match="1 other connections, of idealist_serves. Stop the server"),
+        ):
+            replacement._refuse_others()
+
+
+def nobody_is_seen() -> bool:
+    try:
+        replacement._refuse_others()
+    except replacement.InUse:
+        return False
+    return True
+
+
+@contextmanager
+def connected(account: str, grant: str = ""):
+    """A connection to the database by a new account of PostgreSQL."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE ROLE {account} LOGIN; {grant}")
+    other = connection.copy()
+    other.settings_dict["USER"] = account
+    try:
+        other.ensure_connection()
+        yield
+    finally:
+        other.close()
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP OWNED BY {account}; DROP ROLE {account}")
 
 
 KILLED = """

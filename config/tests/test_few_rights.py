@@ -21,7 +21,9 @@ pytestmark = [
 ]
 # What the document tells operators to give.
 GRANTS = "".join(
-    re.findall(r"^GRANT .* TO idealist_serves;\n", (FOLDER / "operating.md").read_text(), re.MULTILINE)
+    re.findall(
+        r"^(?:GRANT|ALTER DEFAULT) .* TO idealist_serves;\n", (FOLDER / "operating.md").read_text(), re.MULTILINE
+    )
 )
 
 
@@ -32,6 +34,14 @@ def few_rights() -> None:
         cursor.execute("CREATE ROLE idealist_serves NOINHERIT")
         cursor.execute(GRANTS)
         cursor.execute("SET LOCAL ROLE idealist_serves")
+
+
+def test_it_has_the_same_rights_for_tables_that_a_restore_puts_in_place(few_rights):
+    with connection.cursor() as cursor:
+        cursor.execute("RESET ROLE; CREATE SCHEMA restoring; CREATE TABLE restoring.restored (n int)")
+        cursor.execute("ALTER TABLE restoring.restored SET SCHEMA public; SET LOCAL ROLE idealist_serves")
+        cursor.execute("INSERT INTO restored VALUES (1) RETURNING n")
+        assert cursor.fetchone() == (1,)
 
 
 def test_it_can_change_no_table(few_rights):
