@@ -114,4 +114,5 @@ def natural(key: str) -> tuple:
     """A sort key that orders numbers within keys by their value: 2 before 10, q2 before q10."""
     parts = _DIGITS.split(key)
     parts[1::2] = map(int, parts[1::2])
-    return (*parts, key)
+    # Apart from the key: behind `shoe`, it would be compared with the number of `shoe2`.
+    return tuple(parts), key

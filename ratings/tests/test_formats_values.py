@@ -87,3 +87,14 @@ def test_different_texts_have_different_keys_and_each_is_one(first, second):
 def test_a_grade_is_plain_without_zeros_behind_its_point():
     texts = ["2", "0.500000000", "-1.250", "100", "0E-9", "1E+2"]
     assert [values.grade_text(Decimal(text)) for text in texts] == ["2", "0.5", "-1.25", "100", "0", "100"]
+
+
+def test_keys_come_in_the_order_of_their_numbers():
+    keys = ["ps5", "q10", "ps", "10", "q2", "2", "shoe2", "shoe"]
+    assert sorted(keys, key=values.natural) == ["2", "10", "ps", "ps5", "q2", "q10", "shoe", "shoe2"]
+
+
+@given(st.lists(st.text(alphabet="a1٣ ", max_size=4)))
+def test_all_keys_can_be_ordered(keys):
+    """`windows` beside `windows11` once had no order."""
+    assert sorted(keys, key=values.natural) == sorted(keys, key=values.natural)
