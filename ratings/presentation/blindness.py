@@ -14,7 +14,7 @@ FEWEST = 3  # documents of a ranking that have the member
 
 def refuse_revealing(collection: Collection, presented: Presented) -> None:
     """Raise ValueError for a part whose values are ranks, scores or systems. `Part` refuses them by name."""
-    paths = list(dict.fromkeys(part.path for part in presented.document))
+    paths = list(dict.fromkeys(path for part in presented.document for path in part.paths))
     names = set(collection.systems.values_list("name", flat=True))
     for system in collection.systems.all():
         rows = list(Ranking.objects.filter(system=system).order_by("pk")[:RANKINGS])

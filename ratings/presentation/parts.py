@@ -42,8 +42,9 @@ class Part:
 
     def __post_init__(self) -> None:
         """Raise ValueError if the path names rank, score or system."""
-        if any(map(is_revealing, steps(self.path))):
-            raise ValueError(f"{self.path} is not shown: raters must not know rank, score or system")
+        for path in self.paths:
+            if any(map(is_revealing, steps(path))):
+                raise ValueError(f"{path} is not shown: raters must not know rank, score or system")
 
     @classmethod
     def read(cls, value: Any) -> "Part":
@@ -64,6 +65,12 @@ class Part:
                 f"the path {part.path!r:.80} names no member, such as title, price.amount or images[0]"
             )
         return part
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths of all values that are shown: its own, and that of the unit."""
+        unit = _from_path.fullmatch(self.unit)
+        return [self.path, *([unit[1]] if unit else [])]
 
     @property
     def name(self) -> str:
@@ -267,8 +274,8 @@ def _date(part: Part, value: Any, _: Mapping) -> Piece | None:
 
 
 def _number(part: Part, value: Any, source: Mapping) -> Piece | None:
-    named = _from_path.fullmatch(part.unit)
-    unit = text_of(value_at(source, named[1])) if named else part.unit
+    _, *of_unit = part.paths
+    unit = text_of(value_at(source, of_unit[0])) if of_unit else part.unit
     text = number(value)[:LONGEST]
     return Piece("field", part.name, f"{text}\N{NO-BREAK SPACE}{unit}".strip()) if text else None
 

@@ -293,6 +293,14 @@ def test_a_presentation_names_no_rank_score_or_system(shop, path):
         versions.publish(shop, of_paths("title", path), base=0)
 
 
+@pytest.mark.parametrize("unit", ["{score}", "{search.rank}"])
+def test_nor_does_the_unit_of_a_number(shop, unit):
+    with pytest.raises(ValueError, match="must not know rank, score or system"):
+        Presented((Part("number", "price", unit=unit),))
+    with pytest.raises(ValueError, match="points is not shown"):
+        versions.publish(shop, Presented((Part("number", "price", unit="{points}"),)), base=0)
+
+
 @pytest.mark.parametrize(("path", "what"), [("place", "rank"), ("points", "score"), ("maker", "system")])
 def test_a_member_that_equals_the_rank_the_score_or_the_system_is_refused(shop, path, what):
     with pytest.raises(
