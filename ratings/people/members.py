@@ -164,13 +164,12 @@ def _accepted(invitation: Invitation, user: AbstractBaseUser, now: datetime) -> 
 
 @transaction.atomic
 def give_role(collection: Collection, user: AbstractBaseUser, role: str) -> None:
-    """Give the account this role in the collection, whether or not it is a member already."""
+    """Give the account this role in the collection, whether or not it is a member already. Raises LastAdmin."""
     known = Membership.objects.filter(collection=collection, user=user).first()
     if known is None:
         add(collection, user, role)
     elif (known.role, known.by_group) != (role, False):
-        Membership.objects.filter(pk=known.pk).update(role=role, by_group=False)
-        note(Act.ROLE, collection, about=user, role=role, before=known.role)
+        set_role(known, role)
 
 
 @transaction.atomic

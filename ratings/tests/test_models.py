@@ -4,7 +4,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from allauth.socialaccount.models import SocialAccount
-from django.core.management import call_command
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.test import Client
@@ -187,6 +188,20 @@ def test_add_member_prints_another_link_until_a_password_is_set_but_none_to_whom
     SocialAccount.objects.create(user=Membership.objects.get().user, provider="oidc", uid="1")
     call_command("add_member", "hills", "carol", "admin")
     assert capsys.readouterr().out == "carol is admin of hills.\n"
+
+
+def test_add_member_changes_a_role_as_the_page_does():
+    collection = make_collection()
+    dora, anna = make_member(collection, "dora", Role.ADMIN).username, "anna"
+    with pytest.raises(CommandError, match="dora is the only admin of hills. Make somebody else an admin first."):
+        call_command("add_member", "hills", dora, "analyst")
+    make_member(collection, anna, Role.ANALYST)
+    call_command("add_member", "hills", anna, "rater")
+    assert collection.raters.filter(user__username=anna).exists()
+    call_command("add_member", "hills", anna, "admin")
+    call_command("add_member", "hills", dora, "analyst")
+    staff = dict(get_user_model().objects.values_list("username", "is_staff"))
+    assert (staff[anna], staff[dora]) == (True, False)
 
 
 def test_no_migration_is_missing():

@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.tokens import default_token_generator
+from django.core.management import CommandError
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
@@ -26,10 +27,13 @@ class Command(CollectionCommand):
         user, new = get_user_model().objects.get_or_create(username=username)
         if new:
             user.set_unusable_password()
-        if role == Role.ADMIN and not user.is_staff:
-            user.is_staff = True
-        user.save()
-        members.give_role(collection, user, role)
+            user.save()
+        try:
+            members.give_role(collection, user, role)
+        except members.LastAdmin as error:
+            raise CommandError(
+                f"{username} is the only admin of {collection.slug}. Make somebody else an admin first."
+            ) from error
         by_provider = user.socialaccount_set.exists()
         if settings.PASSWORDS and not user.has_usable_password() and not by_provider:
             link = (site or usual_site()).rstrip("/") + link_to_set_a_password(user)
