@@ -1,5 +1,7 @@
 """Keys that can be changed, guidelines at the grade, words of the query, folded texts, and the break."""
 
+from decimal import Decimal
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -306,10 +308,14 @@ def test_with_several_negative_grades_a_minus_waits_for_its_digit(page, collecti
     assert Rating.objects.filter(grade=grade(collection, "-1")).count() == 1
 
 
-def test_a_scale_with_decimals_has_keys_by_place(page, collection):
+def test_a_grade_between_whole_ones_has_a_letter_and_takes_nobodys_digit(page, collection):
     Grade.objects.create(collection=collection, value="0.5", label="Half")
     begin(page)
-    assert page.locator("button.grade kbd").all_text_contents() == ["1", "2", "3", "4", "5", "6"]
+    assert page.locator("button.grade kbd").all_text_contents() == ["-", "0", "a", "1", "2", "3"]
+    press(page, "1")
+    press(page, "a")
+    all_saved(page)
+    assert sorted(Rating.objects.values_list("grade__value", flat=True)) == [Decimal("0.5"), 1]
 
 
 def test_who_has_rated_is_told_once_that_grades_have_other_keys(page, collection):

@@ -18,15 +18,29 @@ def scale(*values: str) -> list[Grade]:
         (["0", "1", "2", "3"], ["0", "1", "2", "3"]),
         (["-1", "0", "3"], ["-", "0", "3"]),
         (["-2", "-1", "9"], ["-2", "-", "9"]),
-        (["0", "0.5", "1"], ["1", "2", "3"]),
-        (["0", "10"], ["1", "2"]),
-        ([str(value) for value in range(11)], ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"]),
+        (["0", "25", "50"], ["1", "2", "3"]),
+        (["0.5", "1.5"], ["1", "2"]),
+        (["1", "1.5"], ["1", "2"]),
+        ([str(value) for value in range(1, 11)], ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"]),
         ([], []),
     ],
 )
-def test_a_grade_has_its_own_digit_where_each_has_one(values, keys):
+def test_a_grade_has_its_digit_or_the_key_of_its_place(values, keys):
+    assert keys_of(scale(*values)) == keys
+
+
+@pytest.mark.parametrize(
+    ("values", "keys"),
+    [
+        (["0", "0.5", "1", "1.5"], ["0", "a", "1", "s"]),
+        (["-1", "-0.5", "0", "0.5", "1"], ["-", "a", "0", "s", "1"]),
+        ([str(value) for value in range(11)], [*"0123456789", "a"]),
+        ([str(value) for value in range(21)], [*"0123456789", *"asdwertvb", "", ""]),
+    ],
+)
+def test_no_key_is_the_digit_of_another_grade(values, keys):
     assert keys_of(scale(*values)) == keys
 
 
 def test_a_grade_behind_the_tenth_has_no_key():
-    assert [key for _, key in with_keys(scale(*map(str, range(12))))][-2:] == ["", ""]
+    assert [key for _, key in with_keys(scale(*map(str, range(10, 22))))][-2:] == ["", ""]

@@ -15,7 +15,7 @@ const TEXT = "input:not([type=radio], [type=checkbox]), textarea, select, [conte
 /** The usual keys, act → key; "grade1" is the first button. `grades`: their keys; null: keys of the left hand. */
 export function usual(scale) {
   const left = scale === null;
-  const grades = [...(scale ?? LEFT)].map((key, i) => [`grade${i + 1}`, key]);
+  const grades = [...(scale ?? LEFT)].map((key, i) => [`grade${i + 1}`, key]).filter(([, key]) => key);
   return { ...Object.fromEntries(grades), ...OTHERS, ...(left ? { full: "q" } : {}) };
 }
 
