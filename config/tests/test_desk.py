@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from allauth.mfa.totp.internal.auth import TOTP
 from django.test import Client
 from playwright.sync_api import Page, expect
 
@@ -24,7 +25,7 @@ from .desk import (
     shown,
     wait_for_the_bounce,
 )
-from .pages import follow
+from .pages import code, follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -280,6 +281,53 @@ def test_signing_in_again_in_another_tab_is_enough(page, visit, expected):
     all_saved(page)
     expect(page.locator("#sign-in")).to_be_hidden()
     assert Rating.objects.count() == 1
+
+
+def test_who_has_a_second_factor_finishes_the_sign_in_in_another_tab(page, collection, expected):
+    expected += ["401", "403"]
+    begin(page)
+    TOTP.activate(collection.raters.get(name="rater").user, secret := "JBSWY3DPEHPK3PXP")
+    Session.objects.all().delete()
+    press(page, "1")
+    sign_in_here(page, "rater")
+    link = page.get_by_role("link", name="Finish the sign-in in a new tab")
+    expect(link).to_be_focused()
+    expect(page.locator("#sealed")).to_be_hidden()
+    with page.context.expect_page() as opened:
+        link.click()
+    second = opened.value
+    second.get_by_label("Code").fill(code(secret))
+    follow(second.get_by_role("button", name="Sign in"))
+    second.close()
+    back(page)
+    expect(page.locator("#sign-in")).to_be_hidden()
+    all_saved(page)
+    assert Rating.objects.count() == 1
+
+
+def test_who_has_no_password_signs_in_in_another_tab(page, visit, collection, expected):
+    expected += ["401", "403"]
+    user = collection.raters.get(name="rater").user
+    user.set_unusable_password()
+    user.save()
+    visit.sign_in(page, "rater")
+    begin(page)
+    Session.objects.all().delete()
+    press(page, "1")
+    link = page.get_by_role("link", name="Sign in in a new tab")
+    expect(link).to_be_visible()
+    expect(page.locator("#sign-in").get_by_label("Password")).to_have_count(0)
+    visit.sign_in(page, "rater")
+    back(page)
+    expect(page.locator("#sign-in")).to_be_hidden()
+    all_saved(page)
+    assert Rating.objects.count() == 1
+
+
+def back(page: Page) -> None:
+    """Come back to the tab of the page."""
+    page.bring_to_front()
+    page.evaluate("dispatchEvent(new Event('focus'))")  # a browser without windows sends none
 
 
 def test_another_account_neither_sees_nor_sends_what_was_kept(page, visit, collection, expected):

@@ -1,11 +1,9 @@
 """Ways in beside the password, in a real browser: a provider, an app with codes, and a passkey."""
 
-import time
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 from allauth.mfa.models import Authenticator
-from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.core.cache import cache, caches
 from django.test import override_settings
 from django.urls import reverse
@@ -17,7 +15,7 @@ from ratings.tests.cast import make_collection, make_member
 from ratings.tests.identity_provider import IdentityProvider
 
 from .looks import examine
-from .pages import follow
+from .pages import code, follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -27,12 +25,6 @@ def anna():
     cache.clear()
     yield make_member(make_collection(), "anna", Role.ANALYST)
     caches["tries"].clear()  # no table of a model, which the end of a test would empty
-
-
-def code(secret: str) -> str:
-    if time.time() % 30 > 24:
-        time.sleep(30 - time.time() % 30)  # so that it still holds when the page sends it
-    return format_hotp_value(hotp_value(secret, int(time.time()) // 30))
 
 
 def signed_out(page: Page) -> None:

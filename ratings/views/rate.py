@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -179,6 +180,7 @@ def desk_context(request: HttpRequest, rater: Rater, task: Task, showing: Showin
         "last": last_act(acts, grades),
         "outlook": outlook,
         "total": total_of(outlook),
+        "passwords": settings.PASSWORDS and request.user.has_usable_password(),
         "desk": {
             "account": account_key(request.user),
             "keys": keys_of(grades),

@@ -22,6 +22,8 @@ export class SignIn {
     });
     at("sign-in-close").addEventListener("click", () => this.#dialog.close());
     outbox.addEventListener("signed-out", () => this.ask());
+    // Back from the tab in which the person signed in.
+    addEventListener("focus", () => { if (this.#dialog.open) this.#look(); });
   }
 
   async ask() {
@@ -29,11 +31,19 @@ export class SignIn {
     const { waiting } = this.#outbox.state();
     at("sign-in-kept").textContent = waiting ? `What you did is kept here: ${waiting} to be sent.` : "";
     at("sign-in-wrong").hidden = true;
+    if (at("sign-in-further")) at("sign-in-further").hidden = true;
     // The person may have signed in in another tab.
+    if (!(await this.#look()) && !this.#dialog.open) this.#dialog.showModal();
+  }
+
+  /** The account that is signed in: null for none, undefined without an answer. With that of this page the work goes on. */
+  async #look() {
     const { account, name } = await this.#wire.look();
-    if (account === this.#wire.account) this.#outbox.signedIn();
-    else if (account) this.#seal(name);
-    else if (!this.#dialog.open) this.#dialog.showModal();
+    if (account === this.#wire.account) {
+      this.#dialog.close();
+      this.#outbox.signedIn();
+    } else if (account) this.#seal(name);
+    return account;
   }
 
   async #enter(form) {
@@ -49,13 +59,10 @@ export class SignIn {
       password.focus();
       return;
     }
-    const { account, name } = await this.#wire.look();
-    if (account !== this.#wire.account) {
-      this.#seal(name ?? username.value);
-      return;
-    }
-    this.#dialog.close();
-    this.#outbox.signedIn();
+    at("sign-in-wrong").hidden = true;
+    const isFurther = (await this.#look()) === null; // the password was right, and nobody is signed in yet
+    at("sign-in-further").hidden = !isFurther;
+    if (isFurther) at("sign-in-further").querySelector("a").focus();
   }
 
   /** Another account is signed in: close the page and its stored acts to them. */
