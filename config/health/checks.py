@@ -40,6 +40,7 @@ STALE = 50_000  # changed rows of such a table; autovacuum renews its statistics
 CERTIFICATE_SOON = 14 * 24 * 3600  # seconds before the end of a certificate at which it is a problem
 CONNECT_TIMEOUT = 2.0  # seconds
 TIMEOUT = 2.4  # seconds for all checks together, so that the doctor with its start takes less than five
+AUTOVACUUM_ON = "ALTER SYSTEM SET autovacuum = on, then SELECT pg_reload_conf(). "
 MAKE_ROOM = "Make room there, or make it writable."
 PREPARE = "python3 run.py manage prepare"
 
@@ -265,9 +266,10 @@ def statistics() -> Iterator[Problem]:
         )
         if found := cursor.fetchone():
             table, changed, autovacuum = found
-            wrong = f"PostgreSQL's statistics of {table} are old: {changed:,} rows have changed since. Raters wait."
-            cure = "ALTER SYSTEM SET autovacuum = on, then SELECT pg_reload_conf(). " if autovacuum == "off" else ""
-            yield Problem(wrong, f"{cure}Run ANALYZE {table} once.")
+            yield Problem(
+                f"PostgreSQL's statistics of {table} are old: {changed:,} rows have changed since. Raters wait.",
+                f"{AUTOVACUUM_ON if autovacuum == 'off' else ''}Run ANALYZE {table} once.",
+            )
 
 
 def clock() -> Iterator[Problem]:
