@@ -350,7 +350,6 @@ AUTH_PASSWORD_VALIDATORS = [
         "UserAttributeSimilarityValidator",
         "MinimumLengthValidator",
         "CommonPasswordValidator",
-        "NumericPasswordValidator",
     )
 ] + [
     {"NAME": f"ratings.people.{name}"}
