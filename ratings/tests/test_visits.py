@@ -6,8 +6,9 @@ from django.test import Client
 from django.urls import reverse
 
 from ratings import sample
-from ratings.models import Collection, Scope
+from ratings.models import Collection, Role, Scope
 from ratings.people import tokens, visits
+from ratings.tests.cast import make_member
 
 pytestmark = pytest.mark.django_db
 
@@ -52,6 +53,17 @@ def test_with_the_key_one_looks_around_in_each_role_and_the_address_does_not_kee
         client.post(reverse("sign_out"))
     assert client.post(reverse("look_around", args=["owner"])).status_code == 404
     assert client.get(AS_ADMIN).status_code == 405
+
+
+def test_a_visitor_needs_no_second_factor_and_an_account_beside_the_sample_does(settings):
+    settings.SECOND_FACTOR = {"admin"}
+    client = visitor()
+    client.post(AS_ADMIN)
+    overview = reverse("overview", args=[Collection.objects.get().slug])
+    assert client.get(overview).status_code == 200
+    other = Client(headers=HERE)
+    other.force_login(make_member(Collection.objects.get(), "ada", Role.ADMIN))
+    assert other.get(overview)["Location"] == reverse("mfa_index")
 
 
 @pytest.mark.parametrize("look", [None, "", "a" * 32, "clé"])
