@@ -180,9 +180,9 @@ class JudgingForm(forms.ModelForm):
         labels = {"order": "Order", "gold_share": "Gold", "repeat_share": "Repeats", "break_after": "Break after"}
         help_texts = {
             "gold_share": "The share of a rater's work whose grade is known: 0.1 is one in ten. It shows who "
-            "reads with care. A rater gets each gold pair once. In the order query by query, gold comes among the "
-            "pairs of its query, so that its place does not give it away: spread gold over the queries. In the "
-            "other orders, have more gold than the busiest rater gets.",
+            "reads with care. A rater gets each gold pair once. In the orders query by query and most informative "
+            "first, gold comes among the pairs of its query, so that its place does not give it away: spread gold "
+            "over the queries. In the other two orders, have more gold than the busiest rater gets.",
             "repeat_share": "The share of a rater's work that they have graded before. It shows whether they "
             "agree with themselves. The second grade is used for nothing else.",
             "break_after": "A break is offered after so many ratings in a row. 0: never. One key ends the break.",

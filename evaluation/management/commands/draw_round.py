@@ -8,7 +8,8 @@ from .evaluate import add_options, add_rule, add_systems, changes
 class Command(CollectionCommand):
     help = (
         "Draw a round of pairs to be rated next, and switch the collection to the order of the round: decisive, or"
-        " random. A worker draws further rounds whenever raters have done half of the last one."
+        " random. A worker draws a further round when fewer than 30 ratings of drawn, unrated pairs are left, or"
+        " fewer than ten for each rater at work."
     )
 
     def add_arguments(self, parser) -> None:

@@ -16,7 +16,8 @@ class Command(CollectionCommand):
         parser.add_argument(
             "--order",
             choices=Collection.Order.values,
-            help="how raters get documents from now on: query by query, best-ranked first, or at random",
+            help="how raters get documents from now on: query by query, best ranked first, at random, or most"
+            " informative first",
         )
 
     def handle(
