@@ -57,7 +57,8 @@ admins `read` and `import`, raters `rate`. A superuser's token for all collectio
 collections.
 
 A body is JSON of at most 2.5 MB. A batch is done whole or not at all. Lists come in pages: send `next` back as
-`cursor`. A token makes at most 600 calls a minute. What is wrong comes as a problem document (RFC 9457).
+`cursor`. A token makes at most 600 calls a minute, and an address without a valid token 60. What is wrong comes as
+a problem document (RFC 9457).
 """
 
 

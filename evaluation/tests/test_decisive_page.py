@@ -99,7 +99,7 @@ def test_only_admins_choose(client, judged):
     assert client.post(page(judged.collection, name="choose_decisive")).status_code == 404
 
 
-def test_the_worker_draws_when_half_of_what_is_drawn_is_done(judged):
+def test_the_worker_draws_when_little_of_what_is_drawn_is_left(judged):
     assert apps.draw_due in [chore.do for chore in chores.of_apps]
     rater = make_rater(judged.collection)
     assert draw_due() == 1

@@ -41,7 +41,7 @@ class CollectionOut(Schema):
     slug: str
     name: str
     role: str = Field(description="That of the token's owner.")
-    put_away: bool = Field(description="Nothing is rated or imported in it; its numbers can be read.")
+    put_away: bool = Field(description="Nothing is imported, and raters get no more pairs.")
 
 
 class OneCollection(CollectionOut):

@@ -1,7 +1,8 @@
 """The format of archives: the files and the fields of their lines. No database.
 
 Lines refer to queries and documents by key, to raters and systems by name, and to events by the number of their
-line. An archive contains no accounts, passwords or addresses, and no names except those of raters.
+line. An archive contains no accounts or passwords, and no names except those of raters, which can be mail
+addresses.
 """
 
 import re
