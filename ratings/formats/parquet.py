@@ -1,9 +1,13 @@
 """Parquet, by PyArrow, which is imported only when needed, as that takes a fifth of a second."""
 
+import math
 import tempfile
 from collections.abc import Iterable, Iterator
+from datetime import date, time, timedelta
+from decimal import Decimal
 from itertools import islice
 from typing import Any
+from uuid import UUID
 
 from . import budget, values
 from .budget import TooMuch
@@ -18,7 +22,9 @@ LARGEST = 1 << 30  # bytes of a row group, unpacked
 LARGEST_BATCH = 1 << 28  # bytes of the rows that are in memory
 MOST_VALUES = 10_000_000  # in the lists of a row group
 BATCH = 20_000  # rows written at once
+EXACT = 1 << 53  # below it a float has each whole number
 CURE = "Check that the file is whole, or give the table as CSV."
+CELL_CURE = "Correct the cell, or leave out the column."
 
 
 def is_parquet(start: Start) -> bool:
@@ -35,6 +41,7 @@ def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
         if problem := _wrong_in(file):
             yield source.stop(0, problem, CURE)
             return
+        odd = [field.name for field in file.schema_arrow if not _is_plain(field.type)]
         for batch in file.iter_batches(AT_ONCE, use_threads=False):
             size = _size(batch)
             source.budget.unpack(size)
@@ -43,7 +50,7 @@ def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
                 return
             for cells in batch.to_pylist():
                 number += 1
-                yield number, cells
+                yield _plain_row(source, number, cells, odd)
     except TooMuch as error:
         yield source.stop(number + 1, str(error), budget.CURE)
     except Unopened as error:
@@ -51,6 +58,74 @@ def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
     except (ArrowException, OSError, OverflowError, ValueError, *DAMAGED) as error:
         detail = " ".join(str(error).split())[:200].rstrip(".")
         yield source.stop(number + 1, f"the Parquet file is broken or cannot be read ({detail})", CURE)
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether the cells of a column of this type come as texts, whole numbers, true and false."""
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    known = types.is_string, types.is_large_string, types.is_integer, types.is_boolean, types.is_null
+    return any(is_known(kind) for is_known in known)
+
+
+def _plain_row(
+    source: Source, number: int, cells: dict[str, Any], odd: list[str]
+) -> tuple[int, dict[str, Any]] | Refusal:
+    """The row, with the cells of the `odd` columns as `_plain` returns them; its refusal where one has no text."""
+    for name in odd:
+        try:
+            cells[name] = _plain(cells[name])
+        except ValueError as error:
+            return source.refusal(number, f"the column {values.quoted(name)} holds {error}", CELL_CURE)
+    return number, cells
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it: a text, a number, true, false, None, or a list or an object of such values.
+
+    A whole number has no .0: ids become floats where some are missing. Raises ValueError.
+    """
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, float):
+        return _of_float(value)
+    if isinstance(value, Decimal):
+        return _of_decimal(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta | UUID):
+        return str(value)
+    if isinstance(value, bytes):
+        return _of_bytes(value)
+    if isinstance(value, str | int | None):
+        return value
+    raise ValueError(f"a {type(value).__name__}, which is neither a text nor a number")
+
+
+def _of_float(value: float) -> float | int | None:
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        raise ValueError("a number that is not finite")
+    return int(value) if value.is_integer() and abs(value) < EXACT else value
+
+
+def _of_decimal(value: Decimal) -> float | int | str:
+    """A number if it has all digits, a text otherwise."""
+    if value == int(value):
+        return int(value)
+    number = float(value)
+    return number if Decimal(repr(number)) == value else f"{value:f}"
+
+
+def _of_bytes(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError("bytes that are no text in UTF-8") from error
 
 
 def _opened(source: Source) -> Any:

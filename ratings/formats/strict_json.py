@@ -87,10 +87,10 @@ def list_of(value: Any, what: str) -> list:
 
 
 def text_of(value: Any) -> str:
-    """A value as text; "" for null. Raises ValueError for a list, an object, true and false."""
+    """A text or a number as text; "" for null. Raises ValueError for anything else."""
     if value is None:
         return ""
-    if isinstance(value, bool | list | dict):
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"{values.quoted(value)} is given where a text or a number is expected")
     return value if isinstance(value, str) else repr(value)
 

@@ -5,7 +5,6 @@ what, or it is guessed from the names.
 """
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -341,12 +340,8 @@ def text_of(value: Any) -> str:
     """The text of a cell. Raises ValueError for a list or an object."""
     if isinstance(value, str):
         return value
-    if isinstance(value, float) and math.isnan(value):
-        return ""
     if isinstance(value, bool):
         return "1" if value else "0"
-    if isinstance(value, Decimal):
-        return f"{value:f}"
     if isinstance(value, datetime):
         return value.isoformat()
     return strict_json.text_of(value)

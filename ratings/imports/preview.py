@@ -75,7 +75,7 @@ def _raw_preview(job: Job) -> Preview:
             rows = [item[1] for item in islice(xlsx.records(source), ROWS) if not isinstance(item, Refusal)]
         elif parquet.is_parquet(start):
             records = tables.sample("parquet", "", source)
-            rows = [list(map(str, cells)) for cells in [*records[:1], *(cells.values() for cells in records)]]
+            rows = [list(cells) for cells in [*records[:1], *(cells.values() for cells in records)]]
         else:
             rows = header.first_records(start, header.delimiter_of(start))
     width = max(map(len, rows[:ROWS]), default=0)

@@ -2,7 +2,8 @@
 
 import gzip
 import io
-from datetime import UTC, datetime
+import json
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ from pyarrow import parquet as pq
 
 from ratings.formats import parquet
 from ratings.formats.refusal import Refusal
-from ratings.formats.rows import DocumentLine, RatingLine, RunLine
+from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Reading, Source
 from ratings.formats.tables import read_parquet
 
@@ -50,6 +51,59 @@ def test_what_is_no_column_of_a_document_becomes_a_field():
     assert rows_of(made(table), "documents") == [
         DocumentLine(1, "a", "T", "", "", {"tags": ["x", "y"], "year": 1958})
     ]
+
+
+def test_cells_of_documents_become_what_json_has_without_a_loss():
+    large, fine = Decimal("12345678901234567890"), Decimal("0.12345678901234567")
+    table = {
+        "docid": pa.array([b"d1"]),
+        "price": pa.array([Decimal("9.95")]),
+        "large": pa.array([large], pa.decimal128(38, 2)),
+        "fine": pa.array([fine]),
+        "day": pa.array([date(2026, 3, 2)]),
+        "moment": pa.array([datetime(2026, 3, 2, 9, tzinfo=UTC)], pa.timestamp("us", tz="UTC")),
+        "time": pa.array([time(9, 30)]),
+        "missing": pa.array([float("nan")]),
+        "year": pa.array([1958.0]),
+        "inner": pa.array([{"sizes": [1.5, float("nan")], "code": b"x"}]),
+    }
+    (row,) = rows_of(made(table), "documents")
+    assert row.key == "d1"
+    assert json.loads(json.dumps(row.fields)) == {
+        "price": 9.95,
+        "large": int(large),
+        "fine": "0.12345678901234567",
+        "day": "2026-03-02",
+        "moment": "2026-03-02T09:00:00+00:00",
+        "time": "09:30:00",
+        "missing": None,
+        "year": 1958,
+        "inner": {"sizes": [1.5, None], "code": "x"},
+    }
+
+
+def test_ids_that_are_floats_have_no_point():
+    table = {"query": ["q", "q"], "docid": [1.0, 2.0], "grade": [1, 2]}
+    assert [row.document for row in rows_of(made(table))] == ["1", "2"]
+
+
+def test_fields_of_queries_become_what_json_has():
+    table = {"qid": [7.0], "query": ["shoes"], "asked": pa.array([date(2026, 3, 2)])}
+    assert rows_of(made(table), "queries") == [Topic(1, "7", "shoes", fields={"asked": "2026-03-02"})]
+
+
+@pytest.mark.parametrize(
+    ("cells", "problem"),
+    [
+        (["a", None, b"\xff"], "the column 'picture' holds bytes that are no text in UTF-8"),
+        ([1.5, None, float("inf")], "the column 'picture' holds a number that is not finite"),
+    ],
+)
+def test_a_cell_that_json_does_not_have_is_refused_by_the_name_of_its_column(cells, problem):
+    cells = [cell.encode() if isinstance(cell, str) else cell for cell in cells]
+    *good, refusal = rows_of(made({"docid": ["a", "b", "c"], "picture": pa.array(cells)}), "documents")
+    assert [row.key for row in good] == ["a", "b"]
+    assert (refusal.line, refusal.problem) == (3, problem)
 
 
 def test_ratings_and_runs_are_read_as_they_were_written():
