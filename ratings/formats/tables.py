@@ -220,13 +220,13 @@ def _in_doubt(kind: str, source: Source, layout: Layout, first: list) -> Refusal
 
 def _holds_no_grade(name: str, records: list[dict[str, Any]], source: Source) -> bool:
     """Whether a column has cells, and not one of them is a grade."""
-    texts = [text for cells in records if (text := text_of(cells[name]).strip())]
-    return bool(texts) and not any(_is_grade(text, source) for text in texts)
+    given = [cell for cells in records if (cell := cells[name]) is not None and str(cell).strip()]
+    return bool(given) and not any(_is_grade(cell, source) for cell in given)
 
 
-def _is_grade(text: str, source: Source) -> bool:
+def _is_grade(cell: Any, source: Source) -> bool:
     try:
-        grade_of(text, source, Decimals(comma=True))
+        grade_of(text_of(cell), source, Decimals(comma=True))
         return True
     except ValueError:
         return False

@@ -123,6 +123,13 @@ def test_a_row_that_is_no_rating_is_refused_with_its_number():
     assert (refusal.line, "the grade 'good'" in refusal.problem) == (2, True)
 
 
+def test_a_column_of_lists_or_objects_is_no_rater():
+    table = {"query": ["q"], "docid": ["a"], "Ann": [1], "colours": [["red"]], "size": [{"eu": 40}]}
+    (refusal,) = rows_of(made(table))
+    assert (refusal.file, refusal.line) == ("t.parquet", 1)
+    assert refusal.problem.endswith("and there is no grade in 'colours', 'size'")
+
+
 def test_a_list_where_a_text_should_stand_is_refused():
     (refusal,) = rows_of(made({"query": ["q"], "docid": [["a"]], "grade": [1]}))
     assert "['a'] is given where a text or a number is expected" in refusal.problem
