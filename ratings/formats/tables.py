@@ -25,7 +25,14 @@ JUDGMENTS = ["query", "document", "grade"]
 RESULTS = ["query", "document", "rank", "score", "system"]
 CANNOT = "unrateable"  # in place of a grade
 NO_REASON = "other"  # the reason where a file only says that a pair cannot be judged
-YES = {"1", "1.0", "true", "t", "yes"}
+# In English, German, French, Spanish, Italian, Dutch and Portuguese, also as spreadsheets show true and false.
+YES = {
+    "1", "1.0", "true", "t", "yes", "y", "x", "ja", "j", "wahr", "oui", "vrai", "sí", "sì", "si", "verdadero",
+    "vero", "waar", "sim", "verdadeiro",
+}  # fmt: skip
+NO = {
+    "0", "0.0", "false", "f", "no", "n", "nein", "falsch", "non", "faux", "falso", "nee", "onwaar", "não", "nao",
+}  # fmt: skip
 CURE = "Correct the cell."
 HEADER = Option("header", "yes", "it names the columns"), Option("header", "no", "it is a row")
 TOTALS = {
@@ -431,7 +438,7 @@ def _ratings(source: Source) -> Callable:
             yield from _of_raters(source, line, texts, [(name, cells[name]) for name in layout.raters], decimals)
             return
         grade, reason = grade_of(texts.get("grade", ""), source, decimals)
-        if texts.get("unrateable", "").strip().lower() in YES:
+        if _says_yes(texts.get("unrateable", "")):
             reason = reason or NO_REASON
         reason = texts.get("reason", "") or reason
         if grade is None and not reason and "reason" not in texts:
@@ -489,6 +496,16 @@ def grade_of(text: str, source: Source, decimals: Decimals | None = None) -> tup
         if any(c.isdigit() for c in text):
             raise
         raise WrongCell(str(error), CURE, Option("map", {text: None}, "the word stands for a grade")) from error
+
+
+def _says_yes(text: str) -> bool:
+    """Whether the cell that says whether a pair is unrateable says yes. Raises WrongCell."""
+    word = text.strip().lower()
+    if word in YES or not word or word in NO:
+        return word in YES
+    problem = f"{values.quoted(text)} in the column for unrateable pairs is neither yes nor no"
+    nothing = Option("columns", {"unrateable": ""}, "the column says something else")
+    raise WrongCell(problem, "Write yes or no.", nothing)
 
 
 def _seconds(text: str) -> float | None:

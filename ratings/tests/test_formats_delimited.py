@@ -200,6 +200,26 @@ def test_a_column_may_say_that_a_pair_is_unrateable_and_a_blank_grade_is_no_rati
     assert [(row.document, row.grade, row.reason) for row in rows_of(text)] == [("a", None, "other"), ("c", 3, "")]
 
 
+@pytest.mark.parametrize("word", ["WAHR", "x", "ja", "oui", "Sí", "vero", "waar", "sim", "1.0", " TRUE "])
+def test_a_pair_is_unrateable_in_several_languages(word):
+    (row,) = rows_of(f"query,docid,rater,rating,unrateable\nq,a,ann,,{word}\n")
+    assert (row.grade, row.reason) == (None, "other")
+
+
+@pytest.mark.parametrize("word", ["FALSCH", "non", "Nee", "falso", "não", "0.0", ""])
+def test_a_pair_is_not_unrateable_in_several_languages(word):
+    (row,) = rows_of(f"query,docid,rater,rating,unrateable\nq,a,ann,2,{word}\n")
+    assert (row.grade, row.reason) == (2, "")
+
+
+@pytest.mark.parametrize("grade", ["", "2"])
+def test_a_word_that_is_neither_yes_nor_no_is_refused_with_its_line(grade):
+    (refusal,) = rows_of(f"query,docid,rater,rating,unrateable\nq,a,ann,{grade},perhaps\n")
+    assert (refusal.line, refusal.cure[0]) == (2, "Write yes or no.")
+    assert refusal.problem == "'perhaps' in the column for unrateable pairs is neither yes nor no"
+    assert offered(refusal) == [("columns", {"unrateable": ""})]
+
+
 def test_a_query_that_nobody_rated_may_stand_alone():
     text = "query,docid,rating\nred shoes,,\nhats\nred shoes,a,1\n"
     assert rows_of(text) == [RatingLine(4, "red shoes", "a", "", Decimal(1))]
