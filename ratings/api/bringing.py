@@ -73,7 +73,7 @@ class DocumentIn(Sent):
     body: text(2_000_000) = ""
     url: text(10_000) = ""
     fields: Annotated[dict, AfterValidator(without_own_names)] = Field(
-        {}, description="Whatever else you keep of it."
+        {}, description="Whatever else you keep of it. Empty: they stay as they are."
     )
 
 
@@ -147,7 +147,7 @@ def bring_queries(request: HttpRequest, slug: str, sent: QueriesIn, idempotency_
 
 @router.post("/collections/{slug:slug}/documents", response=Imported, tags=["import"], summary="Bring documents")
 def bring_documents(request: HttpRequest, slug: str, sent: DocumentsIn, idempotency_key: IdempotencyKey = None):
-    """Adds documents and replaces those that are there, with all that they hold."""
+    """Adds documents and replaces the texts of those that are there, and their fields if it brings some."""
     batch = Batch(sent, (("documents", place) for place in range(len(sent.documents))))
     rows = (
         {**row.fields, "id": row.key, "title": row.title, "body": row.body, "url": row.url}

@@ -28,7 +28,10 @@ def read_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
 
 
 def document_of(line: int, record: dict[str, Any]) -> DocumentLine:
-    """The document in a record, which is changed: the members that remain become the fields. Raises ValueError."""
+    """The document in a record, which is changed: the members that remain become the fields. Raises ValueError.
+
+    A member that is null is empty. One that is absent is None.
+    """
     if "_id" in record and isinstance(record.get("_source"), dict):  # a line of a dump of Elasticsearch
         record, name = record["_source"] | {"_id": record["_id"]}, "_id"
     else:
@@ -40,11 +43,12 @@ def document_of(line: int, record: dict[str, Any]) -> DocumentLine:
         raise ValueError(f"the {name} {values.quoted(key)} is not a string; put it in quotation marks")
     values.checked_key(key, name, values.DOCUMENT_KEY_LENGTH)
     body = next((name for name in BODIES if name in record), "body")
-    return DocumentLine(line, key, *(_text(record, name) for name in ("title", body, "url")), record)
+    texts = [_text(record, name) if name in record else None for name in ("title", body, "url")]
+    return DocumentLine(line, key, *texts, record or None)
 
 
 def _text(record: dict[str, Any], name: str) -> str:
-    value = record.pop(name, None)
+    value = record.pop(name)
     if not isinstance(value, str | None):
         raise ValueError(f"the {name} {values.quoted(value)} is not a string")
     return value or ""

@@ -190,5 +190,4 @@ def _described(line: int, key: str, fields: dict[str, Any]) -> DocumentLine:
         odd["id"] = fields["id"]
     ours = {name: value for name, value in fields.items() if name not in odd}
     row = jsonl.document_of(line, {**ours, "id": key})
-    row.fields.update(odd)
-    return row
+    return row._replace(fields={**(row.fields or {}), **odd} or None)

@@ -26,12 +26,14 @@ class Topic(NamedTuple):
 
 
 class DocumentLine(NamedTuple):
+    """One document. None: the file has no such part. "": the file says that it is empty."""
+
     line: int
     key: str
-    title: str
-    body: str
-    url: str
-    fields: dict[str, Any]
+    title: str | None = None
+    body: str | None = None
+    url: str | None = None
+    fields: dict[str, Any] | None = None
 
 
 class RunLine(NamedTuple):
@@ -84,9 +86,10 @@ def size_of(row: tuple) -> int:
     if type(row) is not DocumentLine:
         return sum(len(value) for value in row if isinstance(value, str))
     fields = sum(
-        len(name) + len(value if isinstance(value, str) else str(value)) for name, value in row.fields.items()
+        len(name) + len(value if isinstance(value, str) else str(value))
+        for name, value in (row.fields or {}).items()
     )
-    return len(row.key) + len(row.title) + len(row.body) + len(row.url) + fields
+    return len(row.key) + len(row.title or "") + len(row.body or "") + len(row.url or "") + fields
 
 
 def unique_topics(

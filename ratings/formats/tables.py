@@ -387,8 +387,8 @@ def _documents(source: Source) -> Callable:
     def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[DocumentLine]:
         texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
         key = values.checked_key(texts["id"].strip(), "id", values.DOCUMENT_KEY_LENGTH)
-        title, body, url = (texts.get(role, "") for role in ("title", "body", "url"))
-        yield DocumentLine(line, key, title, body, url, {name: cells[name] for name in layout.fields})
+        fields = {name: cells[name] for name in layout.fields} or None
+        yield DocumentLine(line, key, texts.get("title"), texts.get("body"), texts.get("url"), fields)
 
     return row_of
 

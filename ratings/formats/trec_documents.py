@@ -94,7 +94,7 @@ def _document(source: Source, line: int, attributes: str, text: str) -> Document
         key = values.checked_key(key.strip(), "DOCNO", values.DOCUMENT_KEY_LENGTH)
     except ValueError as error:
         return source.refusal(line, str(error), CURE)
-    title, body, url, fields = [], [], "", {}
+    title, body, url, fields = [], [], None, {}
     rest = []  # text outside known parts
     for name, part in _parts(text[: docno.start()] + text[docno.end() :] if docno else text):
         if name in _TITLES:
@@ -109,8 +109,15 @@ def _document(source: Source, line: int, attributes: str, text: str) -> Document
             fields[name] = f"{fields[name]}\n{value}" if name in fields else value
         else:
             rest.append(_plain(part))
-    body = "\n\n".join(filter(None, body or rest))
-    return DocumentLine(line, key, " ".join(" ".join(filter(None, title)).split()), body, url, fields)
+    body = body or list(filter(None, rest))
+    return DocumentLine(
+        line,
+        key,
+        " ".join(" ".join(title).split()) if title else None,
+        "\n\n".join(filter(None, body)) if body else None,
+        url,
+        fields or None,
+    )
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:

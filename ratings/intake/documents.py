@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from django.db import connection
 
 from ..database import bulk
+from ..formats.registry import Format
 from ..formats.source import Source
 from ..models import Collection, Document, Job, OtherText
 from .publishing import CONTENT, PIECE, TEXTS, Landing, exchange, land
@@ -25,19 +27,17 @@ def import_documents(collection: Collection, sources: Sequence[Source], **choice
 
 
 class DocumentsImport(Import):
+    """An import of documents. A part that the file does not have stays as it is stored, and is empty at first."""
+
     kind, usual_format = "documents", "jsonl"
 
     def run(self) -> Report:
         report = self.report
+        self.textless: list[str] = []  # keys
         with staged(TABLE) as self.stage:
             for file, source in enumerate(self.sources):
                 if format := self.format_of(source):
-                    documents = self.rows_of(source, format.reads["documents"])
-                    put(
-                        self.stage,
-                        "document",
-                        ((d.key, d.title, d.body, d.url, json.dumps(d.fields), file, d.line) for d in documents),
-                    )
+                    put(self.stage, "document", self._rows(source, file, format))
             drop_repeats(self.stage, "document", CONTENT, report)
             refuse_repeats(self.stage, "document", "document", self.sources, report)
             if report.refused:
@@ -50,20 +50,23 @@ class DocumentsImport(Import):
                 land(self.collection, self.sources, report, Job.Kind.DOCUMENTS, self.job, self._publish)
             if report.refused:
                 return report
-            bare = "SELECT key FROM document WHERE TRIM(title || body) = '' ORDER BY rowid"
-            textless = self.stage.execute(bare).fetchall()
         counts = report.counts
         report.facts.append(
             f"{counted(self.total, 'document')}: {counts['new']:,} new, {counts['changed']:,} changed,"
             f" {counts['unchanged']:,} unchanged."
         )
         tell_of_repeats(report)
-        if textless:
-            keys = first_keys([key for (key,) in textless[:EXAMPLES]], count=len(textless))
+        if count := len(self.textless):
+            keys = first_keys(self.textless[:EXAMPLES], count=count)
             report.warnings.append(
-                f"{counted(len(textless), 'document has', 'documents have')} neither a title nor a body: {keys}."
+                f"{counted(count, 'document has', 'documents have')} neither a title nor a body: {keys}."
             )
         return report
+
+    def _rows(self, source: Source, file: int, format: Format) -> Iterator[tuple]:
+        for d in self.rows_of(source, format.reads["documents"]):
+            fields = None if d.fields is None else json.dumps(d.fields)
+            yield d.key, d.title, d.body, d.url, fields, file, d.line
 
     def _batches(self) -> Iterator[tuple[list[Document], list[OtherText]]]:
         """The new documents, and the new texts of stored ones, in batches. Counts them and the unchanged ones."""
@@ -73,12 +76,15 @@ class DocumentsImport(Import):
             stored = {d.key: d for d in self.collection.documents.filter(key__in=[key for key, *_ in batch])}
             new, changed = [], []
             for key, *texts, fields in batch:
-                content = dict(zip(CONTENT, (*texts, json.loads(fields)), strict=True))
-                document = stored.get(key)
-                if document is None:
+                brought = zip(CONTENT, (*texts, fields and json.loads(fields)), strict=True)
+                before = _content(stored.get(key) or Document())
+                content = before | {name: part for name, part in brought if part is not None}
+                if not (content["title"] + content["body"]).strip():
+                    self.textless.append(key)
+                if key not in stored:
                     new.append(Document(collection=self.collection, key=key, **content))
-                elif any(getattr(document, name) != value for name, value in content.items()):
-                    changed.append(OtherText(document=document, **content))
+                elif content != before:
+                    changed.append(OtherText(document=stored[key], **content))
             unchanged = len(batch) - len(new) - len(changed)
             self.report.counts.update(new=len(new), changed=len(changed), unchanged=unchanged)
             yield new, changed
@@ -100,6 +106,10 @@ class DocumentsImport(Import):
                 exchange(place.job)
         with place.published(self.report):
             exchange(place.job)
+
+
+def _content(document: Document) -> dict[str, Any]:
+    return {name: getattr(document, name) for name in CONTENT}
 
 
 # Visible to this import. The subquery is nearly always empty: few jobs are staging.

@@ -112,11 +112,13 @@ def batched(rows: Iterable[Any], size: int = BATCH) -> Iterator[list]:
         yield batch
 
 
-def batched_by_length(rows: Iterable[Sequence[str]], size: int, most: int) -> Iterator[list[Sequence[str]]]:
+def batched_by_length(
+    rows: Iterable[Sequence[str | None]], size: int, most: int
+) -> Iterator[list[Sequence[str | None]]]:
     """Batches of at most `size` rows of texts, which have at most `most` characters unless one row has more."""
     batch, length = [], 0
     for row in rows:
-        own = sum(map(len, row))
+        own = sum(len(text) for text in row if text)
         if batch and (len(batch) == size or length + own > most):
             yield batch
             batch, length = [], 0

@@ -249,7 +249,7 @@ def test_queries_documents_and_results_come_from_tables_too():
         Topic(2, "7", "red shoes", None, ("a", "b"))
     ]
     assert rows_of("docid,title,text,price\nd1,T,B,9\n", "documents") == [
-        DocumentLine(2, "d1", "T", "B", "", {"price": "9"})
+        DocumentLine(2, "d1", "T", "B", None, {"price": "9"})
     ]
     assert rows_of("query,docid,position,system\nq,a,1,s\nq,b,2,s\n", "results") == [
         RunLine(2, "q", "a", 1, 1.0, "s"),

@@ -186,7 +186,7 @@ def test_a_run_without_a_header_is_read_by_the_numbers_of_its_columns():
 def test_documents_of_json_lines_take_the_columns_that_are_said():
     text = '{"number": 7, "name": "Lamp", "price": 9}\n'
     (row,) = rows_of("documents", text, columns={"id": "number", "title": "name"})
-    assert row == DocumentLine(1, "7", "Lamp", "", "", {"price": 9})
+    assert row == DocumentLine(1, "7", "Lamp", None, None, {"price": 9})
 
 
 # One table of queries, documents and ratings
@@ -216,7 +216,9 @@ def test_what_is_said_to_be_in_no_column_is_not_guessed():
 def test_of_a_table_of_pairs_a_document_keeps_what_is_said_of_it_and_that_is_told():
     file = source(PAIRS)
     first, second, _ = read("documents", file)
-    assert first == DocumentLine(2, "p1", "", "A long text", "", {"description": "Made of felt", "brand": "Ace"})
+    assert first == DocumentLine(
+        2, "p1", None, "A long text", None, {"description": "Made of felt", "brand": "Ace"}
+    )
     assert second[1:] == first[1:]
     assert "f: kept beside the text: 'description', 'brand'." in file.notes
     assert "f: nothing is read from the columns 'query', 'grade'." in file.notes
@@ -225,7 +227,7 @@ def test_of_a_table_of_pairs_a_document_keeps_what_is_said_of_it_and_that_is_tol
 def test_which_columns_of_documents_are_kept_can_be_said():
     text = "sku,title,brand,price\nd1,Lamp,Ace,9\n"
     assert rows_of("documents", text, columns={"fields": "price"})[0].fields == {"price": "9"}
-    assert rows_of("documents", text, columns={"fields": ""})[0].fields == {}
+    assert rows_of("documents", text, columns={"fields": ""})[0].fields is None
 
 
 def test_a_query_that_stands_twice_with_another_weight_or_need_is_refused():
@@ -334,7 +336,7 @@ def test_a_line_of_a_dump_of_elasticsearch_is_its_document():
 
 def test_columns_without_a_name_are_passed_over_and_that_is_told():
     file = source("id;title;;\n1;A;x;\n")
-    assert read("documents", file) == [DocumentLine(2, "1", "A", "", "", {})]
+    assert read("documents", file) == [DocumentLine(2, "1", "A")]
     assert "f: nothing is read from 2 columns without a name." in file.notes
 
 

@@ -22,7 +22,7 @@ def test_a_document_has_a_key_a_title_a_body_a_url_and_other_fields():
 
 @pytest.mark.parametrize("name", ["id", "docid", "doc_id", "docno", "_id", "key"])
 def test_the_key_has_many_names(name):
-    assert documents_of(f'{{"{name}": "7"}}') == [DocumentLine(1, "7", "", "", "", {})]
+    assert documents_of(f'{{"{name}": "7"}}') == [DocumentLine(1, "7")]
 
 
 @pytest.mark.parametrize("name", ["body", "text", "contents", "abstract"])
@@ -36,9 +36,7 @@ def test_of_two_names_for_one_thing_the_second_stays_a_field():
 
 
 def test_a_document_without_text_and_a_null_title_are_taken():
-    assert documents_of('{"docid": "471", "title": null, "text": ""}\n\n') == [
-        DocumentLine(1, "471", "", "", "", {})
-    ]
+    assert documents_of('{"docid": "471", "title": null, "text": ""}\n\n') == [DocumentLine(1, "471", "", "")]
 
 
 @pytest.mark.parametrize(

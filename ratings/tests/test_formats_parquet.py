@@ -49,7 +49,7 @@ def test_a_column_for_each_rater_becomes_ratings_of_named_raters():
 def test_what_is_no_column_of_a_document_becomes_a_field():
     table = {"docid": ["a"], "title": ["T"], "tags": [["x", "y"]], "year": [1958]}
     assert rows_of(made(table), "documents") == [
-        DocumentLine(1, "a", "T", "", "", {"tags": ["x", "y"], "year": 1958})
+        DocumentLine(1, "a", "T", None, None, {"tags": ["x", "y"], "year": 1958})
     ]
 
 

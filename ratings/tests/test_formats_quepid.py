@@ -64,8 +64,8 @@ def test_a_book_gives_each_query_once_with_the_need_that_one_of_its_pairs_has():
 
 def test_a_book_gives_documents_with_their_fields():
     assert list(quepid.read_book_documents(source(BOOK))) == [
-        DocumentLine(7, "d1", "Red shoe", "", "", {"brand": "B"}),
-        DocumentLine(16, "7", "", "", "", {}),
+        DocumentLine(7, "d1", "Red shoe", None, None, {"brand": "B"}),
+        DocumentLine(16, "7"),
     ]
 
 
@@ -73,7 +73,7 @@ def test_fields_named_as_ours_stay_fields_where_they_are_no_text():
     fields = json.dumps(json.dumps({"id": "other", "title": ["a", "b"], "text": "T"}))
     text = f'{{"query_doc_pairs": [{{"query_text": "q", "doc_id": "d", "document_fields": {fields}}}]}}'
     assert list(quepid.read_book_documents(source(text))) == [
-        DocumentLine(1, "d", "", "T", "", {"title": ["a", "b"], "id": "other"})
+        DocumentLine(1, "d", None, "T", None, {"title": ["a", "b"], "id": "other"})
     ]
 
 

@@ -45,10 +45,10 @@ def test_newswire_is_read_with_its_parts():
         "AP880212-0001",
         "Reports Former Saigon Officials Released",
         "More than 150 officers & officials.\n\nThey stayed.\n\nThe end.",
-        "",
+        None,
         {"fileid": "AP-NR-02-12-88 2344EST", "dateline": "BANGKOK (AP)"},
     )
-    assert second == DocumentLine(16, "AP-2", "", "", "", {})
+    assert second == DocumentLine(16, "AP-2", body="")
 
 
 def test_a_page_of_the_web_has_its_address_and_its_text():

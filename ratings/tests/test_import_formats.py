@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from ratings.intake.publishing import remove
+from ratings.intake.undoing import undo_import
 from ratings.models import Query, Rating
 
 from .cast import make_collection, make_ranking
@@ -229,8 +231,52 @@ def test_of_two_columns_for_the_text_of_a_query_somebody_says_which(file, header
 
 def test_documents_come_from_a_book(collection, file):
     out, _, _ = command("import_documents", "hills", file(BOOK))
-    assert "2 documents: 1 new, 1 changed" in out
+    assert "2 documents: 1 new, 0 changed, 1 unchanged" in out
     assert collection.documents.get(key="e").title == "E"
+
+
+def parts_of(collection, key: str = "a") -> tuple:
+    return collection.documents.values_list("title", "body", "url", "fields").get(key=key)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "parts"),
+    [
+        ("d.csv", "id,title\na,New\n", ("New", "B", "u", {"year": 1958})),
+        ("d.csv", "id,title,text\na,,New\n", ("", "New", "u", {"year": 1958})),
+        ("d.csv", "id,brand\na,Ace\n", ("T", "B", "u", {"brand": "Ace"})),
+        ("d.jsonl", '{"id": "a", "text": "New"}\n', ("T", "New", "u", {"year": 1958})),
+        ("d.jsonl", '{"id": "a", "title": null, "text": ""}\n', ("", "", "u", {"year": 1958})),
+        ("d.sgml", "<DOC><DOCNO>a</DOCNO><TITLE>New</TITLE></DOC>\n", ("New", "B", "u", {"year": 1958})),
+        ("d.sgml", "<DOC><DOCNO>a</DOCNO><TEXT></TEXT></DOC>\n", ("T", "", "u", {"year": 1958})),
+        (
+            "d.json",
+            '{"query_doc_pairs": [{"query_text": "q", "doc_id": "a", "document_fields": {"title": "New"}}]}',
+            ("New", "B", "u", {"year": 1958}),
+        ),
+    ],
+)
+def test_a_part_of_a_document_that_a_file_lacks_stays_as_it_is_stored(collection, file, name, text, parts):
+    collection.documents.filter(key="a").update(title="T", body="B", url="u", fields={"year": 1958})
+    out, _, _ = command("import_documents", "hills", file(text, name))
+    assert "1 document: 0 new, 1 changed, 0 unchanged." in out
+    assert parts_of(collection) == parts
+    out, _, _ = command("import_documents", "hills", file(text, name))
+    assert "1 document: 0 new, 0 changed, 1 unchanged." in out
+    job = collection.jobs.get()
+    assert undo_import(job) == []
+    remove(job)
+    assert parts_of(collection) == ("T", "B", "u", {"year": 1958})
+
+
+def test_a_new_document_without_a_part_has_an_empty_one(collection, file):
+    done("import_documents", "hills", file("id,title\nnew,New\n"))
+    assert parts_of(collection, "new") == ("New", "", "", {})
+
+
+def test_only_documents_that_remain_without_a_text_are_told(collection, file):
+    _, err, _ = command("import_documents", "hills", file('{"id": "a", "url": "u"}\n{"id": "new", "url": "u"}\n'))
+    assert "1 document has neither a title nor a body: new." in err
 
 
 def test_a_snapshot_is_a_system_and_a_name_with_blanks_needs_another(collection, file):

@@ -226,7 +226,7 @@ def test_long_documents_come_in_short_pieces(monkeypatch):
     pieces = []
     whole = Landing.piece
     monkeypatch.setattr(Landing, "piece", lambda place, rows: pieces.append(rows) or whole(place, rows))
-    lengths = [300, 40, 40, 10, 5, 5, 5, 5]
+    lengths = [300, 42, 42, 12, 5, 5, 5, 5]
     lines = [json.dumps({"id": f"d{place}", "body": "x" * length}) for place, length in enumerate(lengths)]
     report = intake.import_documents(make_collection(documents=""), [source("\n".join(lines), "documents.jsonl")])
     assert report.counts["new"] == len(lengths)
