@@ -86,6 +86,28 @@ def test_a_file_shows_its_format(name, pack):
 
 
 @pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"id": "a", "title": "docs"}\n{"id": "b", "title": "x"}\n', "documents"),
+        ('{"id": "a", "docs": 3}\n', "documents"),
+        ('{"id": "a", "about": {"docs": ["x"]}}\n', "documents"),
+        ('{"id": "a", "docs": ["x"]}\n{"id": "b"}\n', "documents"),
+        ('{"id": "a", "title": "query_doc_pairs"}\n', "documents"),
+        ('{"id": "a", "text": "say \\"docs\\": {"}\n', "documents"),
+        ('{"key": "a", "text": "queries"}\n{"key": "b", "text": "ratings"}\n', "queries"),
+        ('{"query": "docs", "document": "a", "grade": 1}\n', "ratings"),
+    ],
+)
+def test_json_lines_with_words_of_quepid_are_no_export_of_it(text, kind):
+    assert recognised(source(text.encode()), kind, "csv").name == "jsonl"
+
+
+def test_an_export_of_quepid_is_known_from_its_beginning():
+    long = b'{"name": "s", "docs": {"7": [' + b'{"id": "d", "fields": {"title": "t\\"}"}},' * 3_000
+    assert recognised(source(long), "documents", "csv").name == "quepid-snapshot"
+
+
+@pytest.mark.parametrize(
     ("content", "kind", "problem"),
     [
         (
