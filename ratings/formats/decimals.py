@@ -52,6 +52,7 @@ class Decimals:
             return marks[0]
         if what in self.marks:
             return self.marks[what]
-        if (marks[0] == "," and not self.comma) or (marks[0] == "." and what == "weight"):
+        # A rank has no decimals, but programs write 3 as 3.000, and people write a thousand as 1.000.
+        if what == "rank" or (marks[0] == "," and not self.comma) or (marks[0] == "." and what == "weight"):
             raise ValueError(f"the {what} {values.quoted(text)} {AMBIGUOUS}")
         return marks[0]

@@ -402,7 +402,8 @@ def _results(source: Source) -> Callable:
         texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
         (query, document), system = _pair(texts), texts.get("system", "")
         places[query, system] += 1
-        rank = _rank(texts["rank"]) if "rank" in texts else places[query, system]
+        column = layout.column.get("rank")
+        rank = places[query, system] if column is None else _rank(_number(cells[column], "rank", decimals))
         if "score" not in texts and rank < 0:
             raise ValueError(f"the rank {rank} is less than 0, and there is no score")
         if "score" in texts:
@@ -416,7 +417,7 @@ def _results(source: Source) -> Callable:
 
 def _rank(text: str) -> int:
     """The whole number in a cell, which programs may write as 3.0 if other cells of the column are empty."""
-    return values.integer(re.sub(r"[.,]0+$", "", text.strip()), "rank")
+    return values.integer(re.sub(r"\.0+$", "", text), "rank")
 
 
 def _decimals(source: Source) -> Decimals:

@@ -317,6 +317,32 @@ def test_ranks_may_begin_with_0_and_stand_as_decimals():
     assert rows[0].score > rows[1].score > rows[2].score
 
 
+@pytest.mark.parametrize(
+    ("cells", "ranks"),
+    [
+        (["1.0", "2.00", "1,000.0"], [1, 2, 1_000]),
+        (["1,0", "2,00", "1.000,0"], [1, 2, 1_000]),
+        (["1.0", "2,000"], [1, 2_000]),
+        (["1", "1 000", "1,000,000"], [1, 1_000, 1_000_000]),
+    ],
+)
+def test_marks_in_ranks_are_read_where_only_one_meaning_is_left(cells, ranks):
+    lines = "".join(f"q\td{place}\t{cell}\n" for place, cell in enumerate(cells))
+    rows = rows_of("results", f"query\tdocument\trank\n{lines}")
+    assert [row.rank for row in rows] == ranks
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ";"])
+@pytest.mark.parametrize("cell", ["1,000", "1.000", "2,345"])
+def test_a_rank_that_may_be_a_thousand_or_one_is_refused(cell, delimiter):
+    lines = ["query document rank", "q a 1", f"q b {cell}"]
+    _, refusal = rows_of("results", "\n".join(line.replace(" ", delimiter) for line in lines))
+    assert (refusal.line, refusal.problem.partition("; ")[0]) == (
+        3,
+        f"the rank {cell!r} has a mark that may be for decimals or for thousands",
+    )
+
+
 def test_the_last_line_with_the_sum_of_the_others_is_no_query():
     *_, refusal = sorted(rows_of("queries", "query,frequency\nred,3\nblue,1\nTotal,4\n"), key=lambda row: row.line)
     assert isinstance(refusal, Refusal) and refusal.line == 4
