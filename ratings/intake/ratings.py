@@ -20,7 +20,7 @@ from ..formats.source import Source
 from ..models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
 from .documents import Strangers, ids_of, known_ids, tell_of_bare_documents
 from .publishing import PIECE, Landing, land
-from .report import Report, counted, tell_of_repeats
+from .report import EXAMPLES, Report, counted, tell_of_repeats
 from .stage import batched, put, staged
 from .topics import ImportForQueries, Topics
 
@@ -63,6 +63,7 @@ class RatingsImport(ImportForQueries):
 
     def run(self) -> Report:
         report = self.report
+        self.dropped: list[str] = []  # the places of comments that give way to later ones
         if report.refused:
             return report
         with staged(TABLE, REFUSED) as self.stage:
@@ -174,22 +175,38 @@ class RatingsImport(ImportForQueries):
             yield pair, list(group)
 
     def _check_repeats(self) -> int:
-        """How many pairs of rater and pair there are. Counts repeated rows, refuses those with another grade."""
+        """How many pairs of rater and pair there are. Counts repeated rows, refuses those that contradict."""
         total, refused = 0, {row for (row,) in self.stage.execute("SELECT row FROM refused")}
-        for (_, _, document), rows in self._rows():
+        for _, rows in self._rows():
             total += 1
             # A row that is refused already is no reason to refuse the others.
-            first, *others = [row for row in rows if row[-1] not in refused] or rows[:1]
-            for other in others:
-                if other[3:6] == first[3:6]:
-                    self.report.counts["duplicates"] += 1
-                    continue
-                file, line, row = other[8:]
-                self.stage.execute("INSERT OR IGNORE INTO refused VALUES (?)", [row])
-                problem = f"document {document} has another grade for the same query"
-                before = self.sources[first[8]].at(first[9])
-                self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=before))
+            rows = [row for row in rows if row[-1] not in refused] or rows[:1]
+            alike = [row for row in rows if row[3:5] == rows[0][3:5]]
+            for other in rows:
+                if other[3:5] != rows[0][3:5]:
+                    self._refuse_other(rows[0], other)
+            self._count_repeats(alike)
         return total
+
+    def _refuse_other(self, first: tuple, other: tuple) -> None:
+        """Refuse a row that has another grade or reason than the first one."""
+        document, file, line, row = other[2], *other[8:]
+        self.stage.execute("INSERT OR IGNORE INTO refused VALUES (?)", [row])
+        what = " and ".join(name for name, at in (("grade", 3), ("reason", 4)) if other[at] != first[at])
+        problem = f"document {document} has another {what} for the same query"
+        before = self.sources[first[8]].at(first[9])
+        self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=before))
+
+    def _count_repeats(self, rows: list[tuple]) -> None:
+        """Count the rows that repeat a rating, and those whose comment gives way to a later one."""
+        kept = _kept(rows)
+        for row in rows:
+            if row is kept:
+                continue
+            is_lost = row[5] not in ("", kept[5])
+            self.report.counts["comments" if is_lost else "duplicates"] += 1
+            if is_lost and len(self.dropped) < EXAMPLES:
+                self.dropped.append(f"{self.sources[row[8]].name}, line {row[9]}")
 
     def _delete_refused(self) -> None:
         self.stage.execute("DELETE FROM rating WHERE rowid IN (SELECT row FROM refused)")
@@ -214,8 +231,8 @@ class RatingsImport(ImportForQueries):
         self._tell_of_scale(self._new_scale())
 
     def _batches(self) -> Iterator[list[tuple]]:
-        """The first row of each rater and pair, in their order."""
-        return batched((group[0] for _, group in self._rows()), PIECE)
+        """The row of each rater and pair, in their order."""
+        return batched((_kept(group) for _, group in self._rows()), PIECE)
 
     def _differing(self, rows: list[tuple], ids: dict[str, int]) -> list[queue.ImportedRating]:
         """The ratings that are new or change a stored one. Counts these and the others."""
@@ -271,6 +288,12 @@ class RatingsImport(ImportForQueries):
             f" {counts['unchanged']:,} unchanged."
         )
         tell_of_repeats(self.report)
+        if dropped := counts["comments"]:
+            more = "; …" if dropped > len(self.dropped) else ""
+            self.report.warnings.append(
+                f"{counted(dropped, 'comment gives', 'comments give')} way to a later one of the same rating:"
+                f" {'; '.join(self.dropped)}{more}."
+            )
         if not self.checking:
             tell_of_bare_documents(self.report)
 
@@ -292,6 +315,16 @@ def _can_leave_out(report: Report) -> bool:
     """Whether only lines are refused, each of them is listed, and all others were read."""
     lines = [refusal for refusal in report.refusals if refusal.line]
     return 0 < report.refused == len(lines) and not report.cut_off
+
+
+def _kept(rows: list[tuple]) -> tuple:
+    """The first of the rows of one rating, or the one with the latest comment if they have several.
+
+    Without times the later line has the later comment. A blank comment is none.
+    """
+    if len({row[5] for row in rows}) == 1:
+        return rows[0]
+    return max(rows, key=lambda row: (row[5] != "", row[7] or "", row[8], row[9]))  # all times are in UTC
 
 
 def _imported(row: tuple, ids: dict[str, int]) -> queue.ImportedRating:

@@ -664,6 +664,40 @@ def test_a_line_said_twice_is_counted_and_one_that_says_something_else_is_refuse
     assert Rating.objects.count() == 2
 
 
+def test_a_rating_that_contradicts_an_earlier_one_is_refused_with_what_differs():
+    collection = make_collection()
+    head = "query,document,rater,grade,reason\n"
+    rows = "q1,a,Ann,3,\nq1,a,Ann,,broken\nq1,b,Ann,,broken\nq1,b,Ann,,other\n"
+    assert [
+        line.partition(" has ")[2] for line in refused(intake.import_ratings(collection, sources(head + rows)))
+    ] == [
+        "another grade and reason for the same query on line 2. Keep one of the two.",
+        "another reason for the same query on line 4. Keep one of the two.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept", "lost"),
+    [
+        (["old,", "new,"], "new", "file1, line 2"),
+        (["new,2026-03-02", "old,2026-03-01"], "new", "file1, line 3"),
+        (["a,", "b,", "a,", "c,"], "c", "file1, line 2; file1, line 3; file1, line 4"),
+        (["said,2026-03-01", ",2026-03-02"], "said", None),
+        ([",", "said,"], "said", None),
+    ],
+)
+def test_of_the_same_grade_with_other_comments_the_latest_comment_stays_and_that_is_told(rows, kept, lost):
+    collection = make_collection()
+    text = "query,document,rater,grade,comment,rated_at\n" + "".join(f"q1,a,Ann,3,{row}\n" for row in rows)
+    report = intake.import_ratings(collection, sources(text))
+    assert Rating.objects.get().comment == kept
+    comments = f"{lost.count('line')} comments give" if lost and ";" in lost else "1 comment gives"
+    told = [f"{comments} way to a later one of the same rating: {lost}."] if lost else []
+    assert [line for line in report.warnings if "comment" in line] == told
+    assert report.counts["comments"] + report.counts["duplicates"] == len(rows) - 1
+    assert intake.import_ratings(collection, sources(text)).counts["unchanged"] == 1
+
+
 def test_qrels_topics_that_are_unknown_and_queries_without_qrels_are_a_mismatch():
     collection = make_collection(queries=["1", "2", "4"])
     report = intake.import_qrels(collection, sources("1 0 a 1\n2 0 a 1\n3 0 a 1\n"))
