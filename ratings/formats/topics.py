@@ -8,14 +8,17 @@ from xml.parsers import expat
 
 from . import header, values
 from .delimited import LINES_CURE
-from .refusal import Option, Refusal
-from .rows import Topic
+from .refusal import Option, Refusal, counted
+from .rows import Topic, size_of
 from .source import LONGEST_LINE, Line, Source, Start
 
 TSV_CURE = "A line is KEY, a tab and the query. After another tab it may have the information need."
 BARE = Option("header", "no", "each line is only the text of a query")
 HEADER = Option("header", "no", "it is a query"), Option("header", "yes", "it names the columns")
 MARKUP_CURE = "A topic is <top> with <num> and <title>, or <topic number=…> with <query>."
+
+ROW = 400  # bytes of memory that a row takes beside its text
+MOST_HELD = 50_000_000  # bytes of rows
 
 # The tags of TREC's tracks -> the part of a topic.
 _PARTS = {
@@ -32,6 +35,8 @@ _TOPIC_TAGS = {"top", "topic"}
 
 _top = re.compile(r"(</?top(?:\s[^<>]*)?>)", re.IGNORECASE)
 _part = re.compile(rf"<(/?)({'|'.join(_PARTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
+_quoted = re.compile(r'"(?:[^"]|"")*+"')
+_needs_marks = re.compile(r'[",;]')
 _between = re.compile(r"<[!?/][^<>]*>")  # what may stand outside topics
 
 
@@ -58,7 +63,47 @@ def read_topics(source: Source) -> Iterator[Topic | Refusal]:
     elif start.startswith("<"):
         yield from _read_xml(source, whole)
     else:
-        yield from _read_tsv(source, whole, named)
+        yield from _without_quoting(source, _read_tsv(source, whole, named))
+
+
+def _without_quoting(source: Source, rows: Iterator[Topic | Refusal]) -> Iterator[Topic | Refusal]:
+    """The rows, without the quotation marks that a spreadsheet or another program put around their cells.
+
+    Nearly all files are short enough to be seen whole before that is decided. Longer ones stay as they are.
+    """
+    held, size = [], 0
+    for row in rows:
+        held.append(row)
+        size += ROW + (size_of(row) if isinstance(row, Topic) else len(row.problem))
+        if size > MOST_HELD:
+            break
+    else:
+        if count := _quoted_cells([row for row in held if isinstance(row, Topic)]):
+            marks = f"the quotation marks around {counted(count, 'cell')}"
+            source.notes.append(f"{source.name}: {marks} were removed, as those of a spreadsheet.")
+            held = [_unquoted(source, row) if isinstance(row, Topic) else row for row in held]
+    yield from held
+    yield from rows
+
+
+def _quoted_cells(topics: list[Topic]) -> int:
+    """How many cells are in quotation marks that are no part of them; 0 where some marks may be a part.
+
+    A spreadsheet quotes only cells that need it. Other programs quote all texts.
+    """
+    marked = [cell for topic in topics for cell in topic[1:4] if cell and cell.startswith('"')]
+    needed = all(_needs_marks.search(cell[1:-1]) for cell in marked)
+    alike = needed or all(topic.text.startswith('"') for topic in topics)
+    return len(marked) if alike and all(map(_quoted.fullmatch, marked)) else 0
+
+
+def _unquoted(source: Source, topic: Topic) -> Topic | Refusal:
+    cells = [cell for cell in topic[1:4] if cell is not None]
+    plain = [cell[1:-1].replace('""', '"') if cell.startswith('"') else cell for cell in cells]
+    try:
+        return _topic_of_cells(topic.line, plain)
+    except ValueError as error:
+        return source.refusal(topic.line, str(error), TSV_CURE)
 
 
 def _read_tsv(source: Source, lines: Iterable[Line | Refusal], named: bool | None) -> Iterator[Topic | Refusal]:

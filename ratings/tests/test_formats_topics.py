@@ -23,6 +23,48 @@ def test_tab_separated_lines_hold_key_text_and_perhaps_the_need():
 
 
 @pytest.mark.parametrize(
+    ("text", "texts"),
+    [
+        (
+            '1\tred shoes\n2\t"shoes, red"\n3\t"19"" rack"\n4\t5" nails\n',
+            ["red shoes", "shoes, red", '19" rack', '5" nails'],
+        ),
+        ('"1"\t"red shoes"\n"2"\t"hats"\n', ["red shoes", "hats"]),
+    ],
+)
+def test_the_quoting_of_spreadsheets_is_removed_and_that_is_told(text, texts):
+    source = Source("t", io.BytesIO(text.encode()))
+    topics = list(read_topics(source))
+    assert [topic.text for topic in topics] == texts
+    assert topics[0].key == "1"
+    count = 4 if text.startswith('"') else 2
+    assert source.notes == [
+        f"t: the quotation marks around {count} cells were removed, as those of a spreadsheet."
+    ]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["red shoes", '"red shoes"'],  # a phrase: no spreadsheet quotes it
+        ['"shoes, red"', '"red" shoes'],
+        ['"shoes, red"', '"shoes'],
+        ['"shoes, red"', '"new york" or "old york"'],
+    ],
+)
+def test_quotation_marks_that_may_be_of_the_query_stay(texts):
+    source = Source("t", io.BytesIO("".join(f"{n}\t{text}\n" for n, text in enumerate(texts)).encode()))
+    assert [topic.text for topic in read_topics(source)] == texts
+    assert source.notes == []
+
+
+def test_a_long_file_is_not_held_to_look_for_quotation_marks(monkeypatch):
+    monkeypatch.setattr("ratings.formats.topics.MOST_HELD", 410)
+    first, second = topics_of('1\t"shoes, red"\n2\t"hats, blue"\n')
+    assert (first.text, second.text) == ('"shoes, red"', '"hats, blue"')
+
+
+@pytest.mark.parametrize(
     ("line", "problem"),
     [
         (".I 001", "there is no tab in '.I 001'"),
