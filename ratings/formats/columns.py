@@ -1,7 +1,7 @@
 """The columns of a table: the names that people give them, and which column holds what."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from . import jsonl, values
@@ -87,7 +87,7 @@ SEVERAL = {
     "ratings": RATERS,
     "documents": FIELDS,
     "queries": FIELDS,
-}  # the role of several columns; their names are joined by |
+}  # the role of several columns
 # Without a header columns are named 1, 2, 3. Their roles, by kind of row and number of columns:
 BY_POSITION = {
     ("queries", 1): ["text"],
@@ -97,6 +97,9 @@ BY_POSITION = {
 }
 _UNIT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # Grade (0-3)
 _INDEX = re.compile(r"(unnamed: \d+)?", re.IGNORECASE)  # the column in which pandas writes the numbers of its rows
+
+
+Chosen = Mapping[str, str | Sequence[str]]  # role -> column, or the columns of a role of several
 
 
 class Layout(NamedTuple):
@@ -140,8 +143,15 @@ def by_position(kind: str, names: Iterable[str]) -> dict[str, str]:
     return dict(zip(BY_POSITION.get((kind, len(names)), []), names, strict=False))
 
 
-def layout_of(kind: str, names: Iterable[str], chosen: dict[str, str], *, wide: bool = True) -> Layout:
-    """The layout of the columns `names`: first by `chosen` (role -> name), then by the usual names of roles.
+def names_in(role: str, chosen: str | Sequence[str]) -> list[str]:
+    """The names of the columns that are chosen for a role. In text, as commands have it, | parts several."""
+    if isinstance(chosen, str):
+        chosen = chosen.split("|") if role in SEVERAL.values() else [chosen]
+    return list(filter(None, chosen))
+
+
+def layout_of(kind: str, names: Iterable[str], chosen: Chosen, *, wide: bool = True) -> Layout:
+    """The layout of the columns `names`: first by `chosen`, then by the usual names of roles.
 
     A role that is chosen to be in the column "" is in none. Where ratings have neither a rater nor a grade, and
     `wide`, each column whose name is not usual for anything else is a rater. Raises ValueError.
@@ -150,7 +160,7 @@ def layout_of(kind: str, names: Iterable[str], chosen: dict[str, str], *, wide: 
     usual = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
     several = SEVERAL.get(kind)
     _check(kind, names, chosen)
-    many = tuple(filter(None, chosen.get(several, "").split("|"))) if several else ()
+    many = tuple(names_in(several, chosen.get(several, ""))) if several else ()
     raters = many if kind == "ratings" else ()
     column = {role: name for role, name in chosen.items() if role != several and name}
     for role, known in usual.items():
@@ -174,13 +184,13 @@ def layout_of(kind: str, names: Iterable[str], chosen: dict[str, str], *, wide: 
     return layout
 
 
-def _check(kind: str, names: list[str], chosen: dict[str, str]) -> None:
+def _check(kind: str, names: list[str], chosen: Chosen) -> None:
     several = SEVERAL.get(kind)
-    for role, column in chosen.items():
+    for role, columns in chosen.items():
         if role not in NAMES[kind] and role != several:
             roles = ", ".join([*NAMES[kind], *filter(None, [several])])
             raise ValueError(f"no column of {kind} holds the {values.quoted(role)}; it may hold the {roles}")
-        for name in filter(None, column.split("|") if role == several else [column]):
+        for name in names_in(role, columns):
             if name not in names:
                 raise ValueError(f"there is no column {values.quoted(name)}; the columns are {listed(names)}")
 

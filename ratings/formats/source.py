@@ -5,7 +5,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -62,7 +62,8 @@ class Reading:
 
     encoding: str | None = None
     # Of a table:
-    columns: Mapping[str, str] = field(default_factory=dict)  # role -> column, as `columns.layout_of` takes it
+    # Role -> column, or the columns of a role of several, as `columns.layout_of` takes it.
+    columns: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     grades: Mapping[str, Decimal] = field(default_factory=dict)  # the grades that words stand for
     header: bool | None = None  # whether the first record names the columns
     raw: bool = False  # an apostrophe is always a part of its cell

@@ -14,7 +14,18 @@ from itertools import chain, islice
 from typing import Any
 
 from . import delimited, header, jsonl, parquet, spreadsheet, strict_json, values, xlsx
-from .columns import NEEDED, RATERS, Layout, by_position, example, is_index, layout_of, listed, usual_role
+from .columns import (
+    NEEDED,
+    RATERS,
+    Layout,
+    by_position,
+    example,
+    is_index,
+    layout_of,
+    listed,
+    names_in,
+    usual_role,
+)
 from .decimals import Decimals
 from .refusal import Cure, Option, Refusal, WrongCell, counted
 from .rows import DocumentLine, RatingLine, RunLine, Topic, unique_topics
@@ -302,8 +313,8 @@ def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:
     """Whether the first record is a header, or in words why that is not clear."""
     if source.reading.header is not None or not rows:
         return source.reading.header is not False
-    names = (name for chosen in source.reading.columns.values() for name in chosen.split("|") if name)
-    if not all(map(str.isdecimal, names)):
+    chosen = (name for role, names in source.reading.columns.items() for name in names_in(role, names))
+    if not all(map(str.isdecimal, chosen)):
         return True
     has_header = header.names_columns(kind, rows[0], rows[1:])
     if has_header or (len(rows[0]) == 1 and kind != "queries"):  # one column is no table of anything else

@@ -9,7 +9,7 @@ from django.utils.text import capfirst
 
 from .. import archive
 from ..formats import values
-from ..formats.columns import FIELDS, NAMES, RATERS, SEVERAL, layout_of
+from ..formats.columns import FIELDS, NAMES, RATERS, SEVERAL, Chosen, layout_of
 from ..formats.refusal import as_sentence
 from ..formats.registry import KEY, TEXT, readable
 from ..formats.source import ENCODINGS
@@ -242,7 +242,7 @@ class HowForm(forms.Form):
         for number, name in enumerate(self.names):
             role = cleaned.pop(f"column_{number}", "")
             if role in (RATERS, FIELDS):
-                columns[role] = f"{columns[role]}|{name}" if role in columns else name
+                columns.setdefault(role, []).append(name)
             elif role in columns:
                 what = WORDS.get(role, role)
                 raise forms.ValidationError(
@@ -260,7 +260,7 @@ class HowForm(forms.Form):
             cleaned["grades"] = cleaned.pop("map")
         return cleaned
 
-    def _roles_without_column(self, columns: dict[str, str]) -> dict[str, str]:
+    def _roles_without_column(self, columns: Chosen) -> dict[str, str]:
         """Role -> "" for each role without a chosen column, as its column would be guessed again otherwise."""
         try:
             layout = layout_of(self.job.kind, self.names, columns)

@@ -90,9 +90,9 @@ def _columns(job: Job, format: Format) -> dict[str, str]:
         source = next(sources)
         names = tables.columns_of(format.name, job.kind, source)
         chosen = {
-            role: name
-            for role, name in source.reading.columns.items()
-            if not name or set(name.split("|")) <= set(names)
+            role: held
+            for role, held in source.reading.columns.items()
+            if set(columns.names_in(role, held)) <= set(names)
         }
         source.reading = replace(source.reading, columns=chosen)
         try:
@@ -101,7 +101,7 @@ def _columns(job: Job, format: Format) -> dict[str, str]:
             layout = None
     if layout is None:
         roles = {name: columns.usual_role(job.kind, name) for name in names}
-        return roles | {name: role for role, name in chosen.items() if name in roles}
+        return roles | {name: role for role, held in chosen.items() for name in columns.names_in(role, held)}
     roles = {name: role for role, name in layout.column.items()} | dict.fromkeys(layout.raters, columns.RATERS)
     roles |= dict.fromkeys(layout.fields, columns.FIELDS)
     return {name: roles.get(name, "") for name in names}

@@ -230,6 +230,22 @@ def test_what_is_chosen_for_no_column_is_guessed_for_none(admin, collection):
     assert collection.queries.get(key="1").need == ""
 
 
+def test_columns_with_a_bar_in_their_names_can_be_chosen(admin, collection):
+    text = 'id,"name|de","size|eu","price|eur"\na,Schuh,40,9\n'
+    job = sent(admin, "documents", text)
+    said = {"kind": "documents", "column_0": "id", "column_1": "title", "column_2": "fields", "column_3": "fields"}
+    act(admin, "check_import", job, said)
+    work()
+    job = Job.objects.get()
+    assert job.options["columns"] == {"id": "id", "title": "name|de", "fields": ["size|eu", "price|eur"]}
+    form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
+    assert [field.initial for _, field in form.columns] == ["id", "title", "fields", "fields"]
+    act(admin, "start_import", job)
+    work()
+    document = collection.documents.get(key="a")
+    assert (document.title, document.fields) == ("Schuh", {"size|eu": "40", "price|eur": "9"})
+
+
 def test_what_was_taken_for_another_kind_is_read_as_the_right_one(admin):
     job = sent(admin, "queries", RUN, "bm25.run")
     html = page(admin, job)
