@@ -33,7 +33,7 @@ class DocumentsImport(Import):
 
     def run(self) -> Report:
         report = self.report
-        self.textless: list[str] = []  # keys
+        self.textless, self.first_textless = 0, []  # how many documents stay without a text; keys
         with staged(TABLE) as self.stage:
             for file, source in enumerate(self.sources):
                 if format := self.format_of(source):
@@ -56,8 +56,8 @@ class DocumentsImport(Import):
             f" {counts['unchanged']:,} unchanged."
         )
         tell_of_repeats(report)
-        if count := len(self.textless):
-            keys = first_keys(self.textless[:EXAMPLES], count=count)
+        if count := self.textless:
+            keys = first_keys(self.first_textless, count=count)
             report.warnings.append(
                 f"{counted(count, 'document has', 'documents have')} neither a title nor a body: {keys}."
             )
@@ -80,7 +80,7 @@ class DocumentsImport(Import):
                 before = _content(stored.get(key) or Document())
                 content = before | {name: part for name, part in brought if part is not None}
                 if not (content["title"] + content["body"]).strip():
-                    self.textless.append(key)
+                    self._count_textless(key)
                 if key not in stored:
                     new.append(Document(collection=self.collection, key=key, **content))
                 elif content != before:
@@ -90,6 +90,11 @@ class DocumentsImport(Import):
             yield new, changed
             done += len(batch)
             self.progress("writing", done / self.total, done)
+
+    def _count_textless(self, key: str) -> None:
+        self.textless += 1
+        if self.textless <= EXAMPLES:
+            self.first_textless.append(key)
 
     def _publish(self, place: Landing) -> None:
         """Write the documents. The texts of stored ones are exchanged last, TEXTS of them while publishing."""
