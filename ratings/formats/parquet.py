@@ -41,7 +41,7 @@ def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
         if problem := _wrong_in(file):
             yield source.stop(0, problem, CURE)
             return
-        odd = [field.name for field in file.schema_arrow if not _is_plain(field.type)]
+        checked = [field.name for field in file.schema_arrow if not _is_plain(field.type)]
         for batch in file.iter_batches(AT_ONCE, use_threads=False):
             size = _size(batch)
             source.budget.unpack(size)
@@ -50,7 +50,7 @@ def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
                 return
             for cells in batch.to_pylist():
                 number += 1
-                yield _plain_row(source, number, cells, odd)
+                yield _plain_row(source, number, cells, checked)
     except TooMuch as error:
         yield source.stop(number + 1, str(error), budget.CURE)
     except Unopened as error:
@@ -61,19 +61,17 @@ def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
 
 
 def _is_plain(kind: Any) -> bool:
-    """Whether the cells of a column of this type come as texts, whole numbers, true and false."""
+    """Whether the cells of a column of this type are whole numbers, true and false, which need no look."""
     from pyarrow import types
 
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    known = types.is_string, types.is_large_string, types.is_integer, types.is_boolean, types.is_null
-    return any(is_known(kind) for is_known in known)
+    return any(is_known(kind) for is_known in (types.is_integer, types.is_boolean, types.is_null))
 
 
 def _plain_row(
-    source: Source, number: int, cells: dict[str, Any], odd: list[str]
+    source: Source, number: int, cells: dict[str, Any], checked: list[str]
 ) -> tuple[int, dict[str, Any]] | Refusal:
-    """The row, with the cells of the `odd` columns as `_plain` returns them; its refusal where one has no text."""
-    for name in odd:
+    """The row, with the cells of the `checked` columns as `_plain` returns them; its refusal where that raises."""
+    for name in checked:
         try:
             cells[name] = _plain(cells[name])
         except ValueError as error:
@@ -86,6 +84,10 @@ def _plain(value: Any) -> Any:
 
     A whole number has no .0: ids become floats where some are missing. Raises ValueError.
     """
+    if isinstance(value, str):
+        if "\0" in value:
+            raise ValueError("a text with a NUL, which no database stores")
+        return value
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     if isinstance(value, dict):
@@ -100,7 +102,7 @@ def _plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, bytes):
         return _of_bytes(value)
-    if isinstance(value, str | int | None):
+    if isinstance(value, int | None):
         return value
     raise ValueError(f"a {type(value).__name__}, which is neither a text nor a number")
 
@@ -123,7 +125,7 @@ def _of_decimal(value: Decimal) -> float | int | str:
 
 def _of_bytes(value: bytes) -> str:
     try:
-        return value.decode()
+        return _plain(value.decode())
     except UnicodeDecodeError as error:
         raise ValueError("bytes that are no text in UTF-8") from error
 

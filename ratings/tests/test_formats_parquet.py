@@ -95,12 +95,13 @@ def test_fields_of_queries_become_what_json_has():
 @pytest.mark.parametrize(
     ("cells", "problem"),
     [
-        (["a", None, b"\xff"], "the column 'picture' holds bytes that are no text in UTF-8"),
+        (["a", None, "b\0"], "the column 'picture' holds a text with a NUL, which no database stores"),
+        ([["a"], None, ["b\0"]], "the column 'picture' holds a text with a NUL, which no database stores"),
+        ([b"a", None, b"\xff"], "the column 'picture' holds bytes that are no text in UTF-8"),
         ([1.5, None, float("inf")], "the column 'picture' holds a number that is not finite"),
     ],
 )
 def test_a_cell_that_json_does_not_have_is_refused_by_the_name_of_its_column(cells, problem):
-    cells = [cell.encode() if isinstance(cell, str) else cell for cell in cells]
     *good, refusal = rows_of(made({"docid": ["a", "b", "c"], "picture": pa.array(cells)}), "documents")
     assert [row.key for row in good] == ["a", "b"]
     assert (refusal.line, refusal.problem) == (3, problem)
