@@ -114,6 +114,11 @@ def test_with_a_measure_it_tells_whether_the_order_of_systems_holds():
         assert row["low"] <= row["mean"] <= row["high"]
 
 
+def test_the_seed_may_be_0():
+    three_raters()
+    assert as_json("hills", "--measure", "nDCG@2", "--draws", "4", "--seed", "0")["order"]["seed"] == 0
+
+
 def test_the_systems_of_an_order_can_be_chosen_and_options_hold():
     three_raters()
     order = as_json("hills", "--measure=nDCG@2", "--system=second", "--gain=exponential", "--rule=max")["order"]
