@@ -21,6 +21,7 @@ Later starts do so only when that file or Python has changed. DATABASE_URL choos
 the number of processes.
 The first benchmark makes .venv-bench, for packages that only benchmarks need.
 The tests use the PostgreSQL server in IDEALIST_TEST_POSTGRES or start their own, and the browser in CHROMIUM.
+Such a server needs autovacuum=off: it analyzes tables that are empty between two tests, and slows the tests.
 """
 
 # Only the standard library and the syntax of Python 3.8, so that an older Python can say that it is too old.
