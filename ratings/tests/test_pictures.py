@@ -273,6 +273,17 @@ def test_a_job_fetches_and_a_second_wish_waits_for_it(shop, monkeypatch):
     assert (first.state, shop.pictures.get().state) == ("published", "ready")
 
 
+def test_after_an_import_of_documents_their_pictures_are_fetched_and_after_a_check_they_are_not(shop):
+    file = uploads.keep(SimpleUploadedFile("new.jsonl", b'{"id": "n", "image": "https://cdn.example.org/1.png"}'))
+    job = jobs.check(shop, "documents", [file], {}, None)
+    jobs.look_at.func(job.pk)
+    job.refresh_from_db()
+    assert job.state == "checked" and not shop.jobs.filter(kind="pictures").exists()
+    assert jobs.start(job, {})
+    jobs.look_at.func(job.pk)
+    assert shop.jobs.get(kind="pictures").state == "queued"
+
+
 def test_a_job_whose_time_is_over_goes_on_in_another_turn(shop, monkeypatch):
     monkeypatch.setattr("ratings.pictures.sources.from_web", lambda source, allowed: picture_of())
     monkeypatch.setattr("ratings.pictures.fetching.SLICE", -1)
