@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from evaluation.pages import tables
 from evaluation.tests.hills import analyst, make_hills, text_of
 from evaluation.views import queries
 
@@ -44,6 +45,15 @@ def test_each_query_has_its_values_mean_spread_and_judgments(client):
 )
 def test_it_can_be_sorted(client, sort, order):
     assert rows_of(analyst(client, make_hills()).get(URL, {"sort": sort})) == order
+
+
+@pytest.mark.parametrize(
+    ("sort", "links"),
+    [("key", ["-key", "-v"]), ("-key", ["key", "-v"]), ("v", ["key", "-v"]), ("-v", ["key", "v"])],
+)
+def test_a_head_reverses_its_order_and_numbers_begin_with_the_highest(sort, links):
+    heads = tables.heads((("key", "Query", False), ("v", "nDCG", True)), sort)
+    assert [head["sort"] for head in heads] == links
 
 
 def test_it_can_be_sorted_by_a_system_with_undefined_queries_last(client):

@@ -99,6 +99,15 @@ def test_a_save_answers_what_the_next_one_stands_on(client, collection):
     assert RatingEvent.objects.filter(client_key=key).count() == 1
 
 
+def test_a_save_keeps_whether_the_document_was_in_a_list(client, collection):
+    for document in "ab":
+        make_pair(collection, document=document)
+    first, second = claimed(client)["order"]
+    save(client, first)
+    save(client, second, shown="list")
+    assert list(RatingEvent.objects.order_by("pk").values_list("shown", flat=True)) == ["one", "list"]
+
+
 def test_a_save_that_makes_no_sense_is_explained(client, collection):
     make_pair(collection)
     token = claimed(client)["order"][0]

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from ratings import archive, intake, queue
 from ratings.archive import aims as aims_of
 from ratings.archive.members import BY_NAME, FILES, MANIFEST, MEMBERS
+from ratings.archive.shape import TOKEN
 from ratings.formats.source import Source
 from ratings.management.commands._collection_command import Refused
 from ratings.models import (
@@ -358,6 +359,12 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
 
 
 # Refusals
+
+
+def test_a_token_is_a_uuid():
+    assert TOKEN.read("0" * 32) == "0" * 32
+    with pytest.raises(ValueError, match="'nonsense' is not a UUID"):
+        TOKEN.read("nonsense")
 
 
 @pytest.mark.django_db

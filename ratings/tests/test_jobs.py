@@ -18,6 +18,7 @@ from django_tasks_db.models import DBTaskResult
 from ratings.imports import jobs, uploads
 from ratings.management.commands.work import work
 from ratings.models import Document, Job, Ranking, System
+from ratings.views.job_pages import heading
 
 from .cast import make_collection
 
@@ -49,6 +50,21 @@ def test_a_file_is_kept_under_a_random_name_that_only_its_owner_reads():
     path = uploads.folder() / file["stored"]
     assert path.read_text() == RUN and path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700 and "bm25" not in path.name
+
+
+@pytest.mark.parametrize(
+    ("checking", "state", "words"),
+    [
+        (True, "queued", "Waiting"),
+        (True, "running", "Checking"),
+        (False, "running", "Importing"),
+        (False, "published", "Imported"),
+        (False, "failed", "Not imported"),
+        (False, "cancelled", "Cancelled"),
+    ],
+)
+def test_the_heading_of_an_import_is_its_state(checking, state, words):
+    assert heading(Job(checking=checking, state=state), "Importing", "Imported") == words
 
 
 def test_a_file_is_checked_then_imported_and_then_forgotten():
