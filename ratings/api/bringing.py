@@ -147,10 +147,13 @@ def bring_queries(request: HttpRequest, slug: str, sent: QueriesIn, idempotency_
 
 @router.post("/collections/{slug:slug}/documents", response=Imported, tags=["import"], summary="Bring documents")
 def bring_documents(request: HttpRequest, slug: str, sent: DocumentsIn, idempotency_key: IdempotencyKey = None):
-    """Adds documents and replaces the texts of those that are there, and their fields if it brings some."""
+    """Adds documents. Of those that are there, what is sent replaces what is stored.
+
+    Texts that are left out, and fields that are empty, stay as they are.
+    """
     batch = Batch(sent, (("documents", place) for place in range(len(sent.documents))))
     rows = (
-        {**row.fields, "id": row.key, "title": row.title, "body": row.body, "url": row.url}
+        {**row.fields, "id": row.key, **row.model_dump(include={"title", "body", "url"}, exclude_unset=True)}
         for row in sent.documents
     )
     return import_batch(request, slug, idempotency_key, batch, rows, intake.import_documents)

@@ -62,6 +62,14 @@ def test_documents_come_whole(caller, collection):
     assert {name: getattr(found, name) for name in sent} == sent
 
 
+def test_what_a_document_leaves_out_stays_and_what_is_sent_empty_is_emptied(caller, collection):
+    whole = {"key": "a", "title": "T", "body": "B", "url": "https://a.example", "fields": {"year": 1999}}
+    for sent in (whole, {"key": "a", "fields": {"brand": "x"}}, {"key": "a", "url": ""}):
+        assert caller.post(f"{HILLS}/documents", {"documents": [sent]}).json()["changed"] == 1
+    found = collection.documents.get(key="a")
+    assert (found.title, found.body, found.url, found.fields) == ("T", "B", "", {"brand": "x"})
+
+
 def test_a_ranking_keeps_its_order_and_scores(caller, collection):
     answer = caller.post(f"{HILLS}/rankings", one_ranking("dca", scores=[3.5, 2, 0.1]))
     assert answer.json()["new"] == 1
