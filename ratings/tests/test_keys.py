@@ -1,10 +1,12 @@
 """The usual keys of grades."""
 
+import re
 from decimal import Decimal
 
 import pytest
+from django.conf import settings
 
-from ratings.desk.keys import keys_of, with_keys
+from ratings.desk.keys import LETTERS, keys_of, with_keys
 from ratings.models import Grade
 
 
@@ -44,3 +46,9 @@ def test_no_key_is_the_digit_of_another_grade(values, keys):
 
 def test_a_grade_behind_the_tenth_has_no_key():
     assert [key for _, key in with_keys(scale(*map(str, range(10, 22))))][-2:] == ["", ""]
+
+
+def test_no_other_act_of_the_desk_has_the_letter_of_a_grade():
+    script = (settings.BASE_DIR / "static" / "desk" / "keys.js").read_text()
+    others = re.findall(r': "(.)"', script[script.index("const OTHERS") : script.index("const ALSO")])
+    assert len(others) == 13 and not set(others) & set(LETTERS)
