@@ -528,5 +528,5 @@ def _pool(
     pools = [record.pool(collection, data.queries, source.adjudications)]
     pools += [kernel.unjudged(cutoff, judgments, rankings, options) for rankings in data.rankings.values()]
     query, document = (np.concatenate(columns) for columns in zip(*pools, strict=True))
-    # Distinct here, once for all systems, although the bounds of each would see to it.
+    # Sorted once for all systems: the bounds of each sort the pool again, which is quick then.
     return pair_of(distinct(pair_key(query, document)))
