@@ -130,6 +130,7 @@ def test_the_one_object_that_was_asked_for_is_a_grade(content, value):
         ('{"grade": ' + "9" * 5_000 + "}", "not_json"),
         ("[" * 19_000, "not_json"),
         ('{"grade": 3}' + " " * 30 + "x" * 30_000, "not_json"),
+        ('{"grade": 3' + " " * 20_000 + "}", "not_json"),
         ("null", "not_json"),
     ],
 )

@@ -33,6 +33,7 @@ def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
     client = admin(collection)
     page = client.post(reverse("make_judge", args=["hills"]), {"name": "llama"}, follow=True)
     judge = page.context["judge"]
+    assert page.context["version_form"]["structured"].value() is True
     page = client.post(
         reverse("make_judge_version", args=["hills", judge.pk]), VERSION | {"endpoint": found.url}, follow=True
     )

@@ -376,6 +376,19 @@ def test_texts_that_somebody_needs_by_now_stay_and_it_says_so(engine, monkeypatc
 
 
 @pytest.mark.django_db
+def test_each_answer_of_the_engine_is_counted(engine):
+    make_collection()
+    asked = pull.Engine(
+        pull.checked_place(engine(elastic).url, HERE), PRESETS["elasticsearch"], {}, fetching.Limits()
+    )
+    told = []
+    pulling.pull(
+        Collection.objects.get(), system="live", engine=asked, depth=2, progress=lambda *step: told.append(step)
+    )
+    assert told[:2] == [("asking the engine", 0.5, 1), ("asking the engine", 1.0, 2)]
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("which", [1, 2], ids=["while texts are written", "while results are written"])
 def test_stopping_leaves_nothing(engine, which):
     make_collection()
