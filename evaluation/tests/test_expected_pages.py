@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from evaluation.analyses.expectations import Stage
 from evaluation.decisive import Aim, draw_next, expected_of
 from evaluation.measures import Options, parse_measure
+from evaluation.views.expected import matrix
 from evaluation.words import expectations
 from evaluation.words.numbers import decimals, likely
 from ratings import queue
@@ -284,6 +285,20 @@ def test_the_order_is_settled_from_ten_percent_down(client, judged, monkeypatch)
     ):
         monkeypatch.setattr("evaluation.decisive.report.WRONG", most)
         assert said in text_of(client.get(EXPECTED, ASKED))
+
+
+def test_the_pairs_are_those_of_the_twenty_best_systems():
+    class Told:
+        without = ""
+        means = [type("Row", (), {"system": f"s{place}", "mean": 1 - place / 100}) for place in range(21)]
+
+        def difference(self, first: str, second: str) -> tuple[str, str]:
+            return first, second
+
+    rows = matrix(Told())
+    names = [f"s{place}" for place in range(20)]
+    assert [system for system, _ in rows] == names
+    assert rows[0] == ("s0", [None, *((name, "s0") for name in names[1:])])
 
 
 def test_it_draws_how_means_and_order_developed(client, judged):

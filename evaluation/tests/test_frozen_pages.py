@@ -217,6 +217,9 @@ def test_the_line_has_the_means_in_order_and_marks_what_changed(client):
     means = {(row["system"], row["place"]): row["mean"] for row in data["means"]}
     assert means["good", 1] == pytest.approx(0.8154648768) and means["good", 2] == pytest.approx(after)
     assert data["marks"] == [{"place": 1.5, "what": "guidelines, systems"}]
+    # bad afterwards: DCG of c a −1 + 3 / log2(3) = 0.892789, so (0.892789 + 1) / 5.261860 on q1; q2: 0.
+    alt_text = response.context["charts"]["over_time"].alt_text
+    assert "before: good 0.8155, bad 0.2044. after: good 0.9649, bad 0.1799" in alt_text
     page = text_of(response)
     assert "Two frozen evaluations" in page
     assert f"good leads the latest with mean nDCG@10 {after:.4f}, {after - 0.8154648768:.4f} more than" in page
