@@ -21,7 +21,7 @@ from django.utils import timezone
 from .. import audit
 from ..audit import Act, note
 from ..formats.refusal import as_sentence
-from ..models import JudgeRun, JudgeVersion, MachineGrade, Probe
+from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade, Probe
 from ..models.judge import LEASE, Answer
 from . import choosing, gate, probes, wire
 from .asking import CallBuilder, Outcome, call_once
@@ -137,6 +137,14 @@ def pause(run: JudgeRun) -> bool:
     return _change(run, [State.QUEUED, State.RUNNING], State.PAUSED)
 
 
+def pause_all(collection: Collection) -> None:
+    """Pause the runs of a collection that is deleted or put away."""
+    for run in JudgeRun.objects.filter(
+        version__judge__collection=collection, state__in=[State.QUEUED, State.RUNNING]
+    ):
+        pause(run)
+
+
 def cancel(run: JudgeRun) -> bool:
     """Whether the run is cancelled now; its answers stay. False if it is over."""
     open_ones = [State.QUEUED, State.RUNNING, State.PAUSED, State.CAPPED, State.FAILED]
@@ -177,8 +185,9 @@ class Superseded(Exception):
 
 def work_due() -> None:
     """Take up one run that waits, or whose worker died, and work on it until it stops."""
-    silent = JudgeRun.objects.filter(state=State.RUNNING, beat_at__lt=timezone.now() - LEASE)
-    run = silent.first() or JudgeRun.objects.filter(state=State.QUEUED).order_by("pk").first()
+    in_use = JudgeRun.objects.in_use()
+    silent = in_use.filter(state=State.RUNNING, beat_at__lt=timezone.now() - LEASE)
+    run = silent.first() or in_use.filter(state=State.QUEUED).order_by("pk").first()
     if run and run.take_up():
         work_on(run)
 
@@ -310,6 +319,9 @@ class _Work:
                 raise Superseded
             if run.state != State.RUNNING:
                 self.stop = "", ""
+                return False
+            if not JudgeRun.objects.in_use().filter(pk=run.pk).exists():
+                self.stop = State.PAUSED, "The collection was deleted or put away."
                 return False
             more = min(AHEAD * run.concurrency, run.most_calls - run.calls)
             if more <= 0:

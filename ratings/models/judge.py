@@ -119,6 +119,14 @@ class JudgeUse(models.Model):
         return f"{self.version}: {self.get_use_display()}"
 
 
+class JudgeRunQuerySet(models.QuerySet):
+    def in_use(self) -> "JudgeRunQuerySet":
+        """Runs whose collection is neither deleted nor put away."""
+        return self.filter(
+            version__judge__collection__slug__isnull=False, version__judge__collection__put_away_at=None
+        )
+
+
 class JudgeRun(models.Model):
     """A run of a judge: the choice of pairs, its limits and its progress."""
 
@@ -165,6 +173,8 @@ class JudgeRun(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+
+    objects = JudgeRunQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]

@@ -62,12 +62,17 @@ def record_act(view: View) -> View:
 
     @wraps(view)
     def in_use(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
-        if collection.put_away_at:
-            messages.error(request, f"{collection} is put away, so nothing was changed. Take it out again first.")
-            return redirect("collection", collection.slug)
-        return view(request, collection, **kwargs)
+        return refusal_if_away(request, collection) or view(request, collection, **kwargs)
 
     return admin_act(in_use)
+
+
+def refusal_if_away(request: HttpRequest, collection: Collection) -> HttpResponse | None:
+    """The answer to a change of the record, if the collection is put away."""
+    if not collection.put_away_at:
+        return None
+    messages.error(request, f"{collection} is put away, so nothing was changed. Take it out again first.")
+    return redirect("collection", collection.slug)
 
 
 def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -> Collection:

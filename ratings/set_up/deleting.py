@@ -16,6 +16,7 @@ from django.utils import timezone
 from ..audit import Act, note
 from ..imports import jobs, uploads
 from ..intake.publishing import remove_collection
+from ..judges import runs
 from ..models import Collection, Deletion, Job, Ranking, Rating, Role
 from ..people.members import settle_staff
 from .making import free_slug
@@ -44,7 +45,10 @@ def counts(collection: Collection) -> dict[str, int]:
 
 
 def delete(collection: Collection, by: AbstractBaseUser | None = None, *, now: datetime | None = None) -> Deletion:
-    """The deletion of a collection, which is hidden and whose imports are cancelled now. Raises Gone."""
+    """The deletion of a collection, which is hidden now. Raises Gone.
+
+    Its imports are cancelled, and the runs of its judges paused.
+    """
     now = now or timezone.now()
     with transaction.atomic():
         # If two delete it at the same moment, the second finds no slug.
@@ -56,6 +60,7 @@ def delete(collection: Collection, by: AbstractBaseUser | None = None, *, now: d
         note(Act.DELETED, collection)
     for job in collection.jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]):
         jobs.cancel(job)
+    runs.pause_all(collection)
     return deletion
 
 

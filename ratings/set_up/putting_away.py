@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from .. import queue
 from ..audit import Act, note
+from ..judges import runs
 from ..models import Collection
 
 
@@ -14,13 +15,14 @@ from ..models import Collection
 def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
     """Whether the collection was put away now; False if it was already.
 
-    The leases of raters end. Ratings that they still send are kept.
+    The leases of raters end. Ratings that they still send are kept. The runs of its judges are paused.
     """
     in_use = Collection.objects.filter(pk=collection.pk, put_away_at=None)
     if not in_use.update(put_away_at=now or timezone.now()):
         return False
     for rater in collection.raters.filter(user__isnull=False):
         queue.stop(rater)
+    runs.pause_all(collection)
     note(Act.PUT_AWAY, collection)
     return True
 

@@ -17,12 +17,22 @@ from ratings import archive, queue
 from ratings.imports import jobs, uploads
 from ratings.management.commands._collection_command import Refused
 from ratings.management.commands.work import work
-from ratings.models import Assignment, Check, Collection, Deletion, Document, Job, Rating, Role
+from ratings.models import Assignment, Check, Collection, Deletion, Document, Job, JudgeRun, Rating, Role
 from ratings.people import tokens
 from ratings.pool import anchors
 from ratings.set_up import deleting, putting_away
 
-from .cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_user
+from .cast import (
+    NOW,
+    grade,
+    make_asked,
+    make_collection,
+    make_member,
+    make_pair,
+    make_ranking,
+    make_rater,
+    make_user,
+)
 from .test_deleting import make_whole
 
 pytestmark = pytest.mark.django_db
@@ -158,6 +168,23 @@ def test_a_warm_up_on_the_screen_of_a_rater_is_put_away_too(client, collection):
     put_away(client)
     assert not queue.held(rater)
     assert queue.outlook(rater).why == "put_away"
+
+
+def test_a_run_of_a_judge_pauses_and_can_be_stopped_but_not_continued(client, collection):
+    run = make_asked(collection, make_pair(collection))
+    JudgeRun.objects.update(state="running")
+    put_away(client)
+    run.refresh_from_db()
+    assert run.state == "paused"
+    change = f"/collections/hills/judges/runs/{run.pk}/change/"
+    assert client.post(change, {"act": "resume"}).url == PAGE
+    run.refresh_from_db()
+    assert run.state == "paused"
+    for before, act, after in (("running", "pause", "paused"), ("paused", "cancel", "cancelled")):
+        JudgeRun.objects.update(state=before)
+        assert client.post(change, {"act": act}).url == f"/collections/hills/judges/runs/{run.pk}/"
+        run.refresh_from_db()
+        assert run.state == after
 
 
 def test_an_admin_gives_nobody_a_pair_while_it_is_put_away(client, collection):

@@ -24,6 +24,7 @@ from ratings.models import (
     Deletion,
     Document,
     Job,
+    JudgeRun,
     JudgeSample,
     LostLease,
     Pair,
@@ -178,6 +179,21 @@ def test_the_rows_of_a_cancelled_import_go_and_the_collection_stays():
     assert not Document.written.filter(key="half").exists()
     assert Collection.written.filter(pk=collection.pk).exists()
     assert deleting.restore(deletion).documents.count() == 4
+
+
+def test_runs_of_its_judges_are_paused_and_only_theirs():
+    collection, other = make_collection(), make_collection("sea")
+    waiting, working, failed, theirs = (
+        make_asked(each, make_pair(each, document=document), name=document)
+        for each, document in ((collection, "a"), (collection, "b"), (collection, "c"), (other, "a"))
+    )
+    for run, state in ((waiting, "queued"), (working, "running"), (failed, "failed"), (theirs, "queued")):
+        JudgeRun.objects.filter(pk=run.pk).update(state=state)
+    deletion = deleted(collection)
+    states = JudgeRun.objects.order_by("pk").values_list("state", flat=True)
+    assert list(states) == ["paused", "paused", "failed", "queued"]
+    deleting.restore(deletion)
+    assert list(states.all()) == ["paused", "paused", "failed", "queued"]
 
 
 # Restored

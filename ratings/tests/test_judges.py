@@ -25,7 +25,7 @@ from ratings.models import (
 )
 from ratings.presentation.parts import Part
 
-from .cast import Imported, grade, make_collection, make_pair, record_imported
+from .cast import NOW, Imported, grade, make_collection, make_pair, record_imported
 from .model_server import Handler, ModelServer
 
 pytestmark = pytest.mark.django_db
@@ -439,6 +439,36 @@ def test_a_paused_run_stores_what_was_under_way_and_goes_on(server):
     assert run.state == "paused" and 2 <= run.graded == run.calls == found.asked.total() < 6
     assert runs.resume(run) and worked(run).state == "done"
     assert run.graded == 6 and set(found.asked.values()) == {1}
+
+
+@pytest.mark.parametrize("hidden", [{"slug": None}, {"put_away_at": NOW}], ids=["deleted", "put away"])
+def test_no_worker_takes_up_a_run_of_a_collection_that_is_not_in_use(server, hidden):
+    """As of one that was resumed at the moment of the deletion."""
+    found = server(lambda handler, _: handler.say('{"grade": 1}'))
+    run = started(judge_of(pool_of({"a": "x"}), found.url))
+    Collection.objects.update(**hidden)
+    assert worked(run).state == "queued" and not found.asked
+    JudgeRun.objects.update(state="running", beat_at=NOW)
+    assert worked(run).attempt == 0 and not found.asked
+    Collection.written.update(slug="hills", put_away_at=None)
+    assert worked(run).state == "done"
+
+
+@pytest.mark.parametrize("hidden", [{"slug": None}, {"put_away_at": NOW}], ids=["deleted", "put away"])
+def test_a_run_makes_no_more_calls_once_its_collection_is_not_in_use(server, hidden):
+    found = server(lambda handler, _: handler.say('{"grade": 1}'))
+    version = judge_of(pool_of({f"d{i}": str(i) for i in range(9)}), found.url)
+    run = started(version, limits=runs.Limits(100, concurrency=1))
+    record = runs._Work._record
+
+    def hides(self, item, outcome) -> None:
+        Collection.written.update(**hidden)
+        record(self, item, outcome)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs._Work, "_record", hides)
+        run = worked(run)
+    assert run.state == "paused" and run.graded == run.calls == found.asked.total() == runs.AHEAD
 
 
 def test_a_worker_whose_run_another_has_taken_up_writes_nothing(server):

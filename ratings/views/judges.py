@@ -12,7 +12,7 @@ from ..judges import call_log, choosing, gate, runs, uses, versions
 from ..judges import sample as samples
 from ..judges.forms import JudgeForm, ProbesForm, ResumeForm, RunForm, SampleForm, StartForm, UseForm, VersionForm
 from ..models import Collection, Judge, JudgeRun, JudgeUse, MachineGrade
-from ..people.access import admin_page, record_act
+from ..people.access import admin_act, admin_page, record_act, refusal_if_away
 from .job_pages import no_worker_warning
 from .pages import frame, paged
 
@@ -245,12 +245,14 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
     return render(request, "ratings/judge_run.html", context, status=400 if form.errors else 200)
 
 
-@record_act
+@admin_act
 def change_judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Pause, resume or cancel the run."""
+    """Pause, resume or cancel the run. While the collection is put away, it can only be stopped."""
     run = run_of(collection, pk)
     form = ResumeForm(request.POST)
     act = request.POST.get("act")
+    if act == "resume" and (refused := refusal_if_away(request, collection)):
+        return refused
     if act == "resume" and form.is_valid():
         try:
             done, outcome = runs.resume(run, **form.cleaned_data), "It continues as soon as a worker is free."
