@@ -38,6 +38,7 @@ STORE_EVERY = 0.25  # seconds
 BEAT = LEASE.total_seconds() / 6  # between two heartbeats
 PIECE = 200  # rows that are read at a time
 AHEAD = 2  # calls that are counted in advance, for each call that may be under way at the same time
+MOST_REFUSED = 5  # calls before the first answer; then the parameters are at fault, and the run stops
 MOST_FAILURES = 50  # in a row; then the server is at fault, and the run stops
 FIELDS = [
     "state", "value", "problem", "detail", "answer", "model", "tokens_in", "tokens_out", "cost", "seconds",
@@ -228,6 +229,7 @@ class _Work:
     done: list[Answer] = field(default_factory=list)  # not stored yet
     due: list[_Item] = field(default_factory=list)  # a heap, of pairs that are tried again
     failures: int = 0  # in a row
+    refusals: list[str] = field(default_factory=list)  # what the server said, before its first answer
     stop: tuple[str, str] | None = None  # the state and why
 
     def go(self) -> None:
@@ -238,6 +240,9 @@ class _Work:
         self.allowed = 0  # calls that are counted and not made
         self.under_way: dict[Future, tuple[_Item, Decimal]] = {}  # calls under way, and what each can cost at most
         self.spent = self.run.cost
+        # A failed call has no cost.
+        of_version = self.run.answers.model.objects.filter(version=version)
+        self.answered = of_version.filter(cost__isnull=False).exists()  # whether the server ever answered
         self.next_at = self.quiet_until = self.stored_at = self.beat_at = time.monotonic()
         with ThreadPoolExecutor(self.run.concurrency) as threads:
             try:
@@ -248,7 +253,7 @@ class _Work:
             finally:
                 threads.shutdown(cancel_futures=True)
         self._store(last=True)
-        state, why = self.stop or (State.DONE, "")
+        state, why = self.stop or self._refused() or (State.DONE, "")
         if state:
             _end(self.run, state, why)
 
@@ -289,7 +294,7 @@ class _Work:
             if max(item.at, self.quiet_until, self.next_at) > now:
                 return
             most = self.builder.most_cost(item.prompt)
-            if not self._may_cost(most):
+            if not self._may_go_on() or not self._may_cost(most):
                 return
             if not self.allowed and not self._allow():
                 return
@@ -301,6 +306,23 @@ class _Work:
             if self.run.per_minute:
                 self.next_at = max(now, self.next_at) + 60 / self.run.per_minute
             self.under_way[threads.submit(call_once, self.endpoint, self.builder, item.prompt)] = item, most
+
+    def _may_go_on(self) -> bool:
+        """Whether the server has answered before, or has not refused too many calls without that.
+
+        Answers under way are waited for, as a refusal comes faster.
+        """
+        if len(self.refusals) < MOST_REFUSED:
+            return True
+        if not self.under_way:
+            self.stop = self._refused()
+        return False
+
+    def _refused(self) -> tuple[str, str] | None:
+        """The end of a run whose calls were refused before any was answered."""
+        if not self.refusals:
+            return None
+        return State.FAILED, f"No call was answered: {self.refusals[-1]}. Check model and parameters."
 
     def _may_cost(self, most: Decimal) -> bool:
         cap = self.run.most_cost
@@ -349,11 +371,14 @@ class _Work:
     def _record(self, item: _Item, outcome: Outcome) -> None:
         failed = outcome.failed
         if failed is None:
-            self.failures = 0
+            self.failures, self.answered = 0, True
+            self.refusals.clear()
             self.spent += outcome.fields["cost"]
             self._keep(item.row, outcome, item.number)
             return
         self.failures += 1
+        if failed.refused and not self.answered:
+            self.refusals.append(failed.detail)
         if failed.wrong:  # the calls about all other pairs would fail, too; this pair stays waiting like them
             self.stop = State.FAILED, f"{as_sentence(failed.detail)} Check address, model, key and parameters."
         elif failed.again and item.number < TRIES:

@@ -22,7 +22,8 @@ LARGEST = 1_000_000  # bytes of one answer
 QUOTED = 200
 LONGEST_PAUSE = 300.0  # seconds, whatever a server asks for
 BUSY = {408, 425, 429}
-WRONG = {400, 401, 403, 404, 405, 413, 415, 422}  # the same call will never do
+WRONG = {401, 402, 403, 404, 405, 415}  # no call will ever do: the key, the credit, the address or the model
+REFUSED = {400, 413, 422}  # this call will never do; others may, as when a document is too long for the model
 NOT_SENT = {"model", "messages", "seed", "response_format", "stream", "n", "tools", "tool_choice", "functions"}
 
 
@@ -40,11 +41,14 @@ class Reply(NamedTuple):
 class Failed(Exception):
     """There is no answer. `again`: another try may bring one, `after` so many seconds if the server asks for that.
 
-    `wrong`: the same call would never work.
+    `wrong`: no call would work. `refused`: this call would never work, and calls about other pairs may.
     """
 
-    def __init__(self, problem: str, detail: str, *, again: bool, after: float | None = None, wrong=False) -> None:
-        self.problem, self.detail, self.again, self.after, self.wrong = problem, detail[:300], again, after, wrong
+    def __init__(
+        self, problem: str, detail: str, *, again=False, after: float | None = None, wrong=False, refused=False
+    ) -> None:
+        self.problem, self.detail, self.again, self.after = problem, detail[:300], again, after
+        self.wrong, self.refused = wrong, refused
         super().__init__(detail)
 
 
@@ -77,7 +81,7 @@ class Endpoint:
         except Unreachable as error:
             raise Failed(Problem.NETWORK, self._clean(str(error)), again=True) from error
         except pull.Refused as error:
-            raise Failed(Problem.NO_ANSWER, self._clean(str(error)), again=False) from error
+            raise Failed(Problem.NO_ANSWER, self._clean(str(error))) from error
         text = self._clean(content.decode(errors="replace"))
         if status != 200:
             raise _failure(status, head.get("Retry-After"), text)
@@ -128,7 +132,7 @@ def _failure(status: int, retry_after: str | None, text: str) -> Failed:
         return Failed(Problem.ERROR, detail, again=True, after=_seconds(retry_after))
     if 300 <= status < 400:
         detail = f"it redirects with {status}, and redirects are not followed. Give the address of the redirect"
-    return Failed(Problem.ERROR, detail, again=False, wrong=status in WRONG or status < 400)
+    return Failed(Problem.ERROR, detail, wrong=status in WRONG or status < 400, refused=status in REFUSED)
 
 
 def _seconds(retry_after: str | None) -> float | None:
@@ -159,9 +163,7 @@ def _reply_of(text: str) -> Reply:
             _count(usage.get("completion_tokens")),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Failed(
-            Problem.NO_ANSWER, f"it is no chat completion ({error}): {text[:QUOTED]}", again=False
-        ) from error
+        raise Failed(Problem.NO_ANSWER, f"it is no chat completion ({error}): {text[:QUOTED]}") from error
 
 
 def _count(value: Any) -> int | None:

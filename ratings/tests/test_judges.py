@@ -400,12 +400,78 @@ def test_what_had_no_answer_is_asked_again_by_the_next_run_and_a_bad_answer_is_n
     assert found.asked["text of q1\nWhat the searcher needs: need of q1", "junk"] == 1
 
 
-def test_a_wrong_key_stops_the_run_and_leaves_the_pairs(server):
-    found = server(lambda handler, _: handler.send(b"no such key", 401))
+@pytest.mark.parametrize("status", [401, 402, 403, 404, 405, 415])
+def test_a_wrong_key_or_model_stops_the_run_and_leaves_the_pairs(server, status):
+    found = server(lambda handler, _: handler.send(b"no such key", status))
     version = judge_of(pool_of({f"d{i}": str(i) for i in range(9)}), found.url)
     run = worked(started(version, limits=runs.Limits(100, concurrency=2)))
-    assert run.state == "failed" and "401" in run.message and run.waiting == 9
+    assert run.state == "failed" and str(status) in run.message and run.waiting == 9
     assert found.asked.total() <= 2 and run.calls == found.asked.total()
+
+
+def long_or_right(handler: Handler, document: str) -> None:
+    """What a server does with documents that are longer than its model reads."""
+    if document.startswith("long"):
+        handler.send(b"context length exceeded", 400)
+    else:
+        handler.say('{"grade": 1}')
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_pair_that_the_server_refuses_has_no_grade_and_the_others_are_asked(server, status):
+    found = server(lambda h, text: h.send(b"too long", status) if text == "long" else h.say('{"grade": 1}'))
+    version = judge_of(pool_of({"a": "long", "b": "1", "c": "2"}), found.url)
+    run = worked(started(version, limits=runs.Limits(100, concurrency=1)))
+    assert (run.state, graded(run)) == ("done", {"a": "error", "b": "1", "c": "1"})
+    row = run.grades.get(document__key="a")
+    assert row.detail == f"it answers {status}: too long" and row.tries == 1
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_a_run_whose_first_calls_are_all_refused_stops_and_a_resumed_one_asks_about_the_others(
+    server, concurrency
+):
+    found = server(long_or_right)
+    texts = {f"d{i}": f"long {i}" for i in range(runs.MOST_REFUSED + 2)}
+    version = judge_of(pool_of(texts | {f"e{i}": str(i) for i in range(9)}), found.url)
+    run = worked(started(version, limits=runs.Limits(100, concurrency=concurrency)))
+    asked = found.asked.total()
+    assert run.state == "failed" and "it answers 400: context length exceeded" in run.message
+    assert runs.MOST_REFUSED <= asked == run.calls == run.ungraded < runs.MOST_REFUSED + concurrency
+    assert runs.resume(run)
+    run = worked(run)
+    assert (run.state, run.graded, run.ungraded, set(found.asked.values())) == ("done", 9, len(texts), {1})
+
+
+def test_a_run_of_few_pairs_that_are_all_refused_says_so(server):
+    run = worked(started(judge_of(pool_of({"a": "long"}), server(long_or_right).url)))
+    assert (run.state, graded(run)) == ("failed", {"a": "error"}) and "context length exceeded" in run.message
+
+
+def test_a_run_waits_for_its_slow_first_answers_before_it_stops(server):
+    """A refusal comes faster than an answer."""
+
+    def answer(handler: Handler, document: str) -> None:
+        if document == "slow":
+            handler.hang(0.3)
+        long_or_right(handler, document)
+
+    texts = {f"d{i}": f"long {i}" for i in range(2 * runs.MOST_REFUSED)}
+    version = judge_of(pool_of({"a": "slow"} | texts), server(answer).url)
+    run = worked(started(version, limits=runs.Limits(100, concurrency=2)))
+    assert (run.state, run.graded, run.ungraded) == ("done", 1, len(texts))
+
+
+def test_the_parameters_of_a_version_that_graded_before_are_right(server):
+    collection = pool_of({"a": "right"})
+    version = judge_of(collection, server(long_or_right).url)
+    assert worked(started(version)).state == "done"
+    query = collection.queries.get(key="q1")
+    for i in range(2 * runs.MOST_REFUSED):
+        document = Document.objects.create(collection=collection, key=f"d{i}", body=f"long {i}")
+        Pair.objects.create(query=query, document=document, wanted=1)
+    run = worked(started(version))
+    assert (run.state, run.graded, run.ungraded) == ("done", 0, 2 * runs.MOST_REFUSED)
 
 
 def test_a_redirect_is_not_followed(server):
