@@ -1,13 +1,13 @@
 """Which pairs a run asks about, and what that would cost."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from django.db.models import Avg, Max
+from django.db.models import Avg, Max, Q, QuerySet
 
-from ..models import Document, Judge, JudgeRun, JudgeVersion, MachineGrade, Pair, Query
+from ..models import Document, Judge, JudgeRun, JudgeVersion, MachineGrade, Pair, Probe, Query
 from ..pool import pooling
 from . import asking
 
@@ -17,7 +17,7 @@ BYTES_A_TOKEN = 4
 TOKENS_OUT = 12  # of an answer {"grade": n}
 SECONDS = 1.0  # of a call, before any was timed
 AT_ONCE = 2_000
-# Problems without an answer of the model: any run may ask about these pairs again.
+# Problems without an answer of the model: the next run asks about these pairs again.
 UNANSWERED = [
     MachineGrade.Problem.BUSY,
     MachineGrade.Problem.ERROR,
@@ -25,6 +25,10 @@ UNANSWERED = [
     MachineGrade.Problem.NETWORK,
     MachineGrade.Problem.NO_ANSWER,
 ]
+# Runs that make no more calls, unless somebody resumes them.
+ENDED = [JudgeRun.State.DONE, JudgeRun.State.CANCELLED, JudgeRun.State.CAPPED, JudgeRun.State.FAILED]
+LEFT = Q(state=MachineGrade.State.WAITING) | Q(state=MachineGrade.State.UNGRADED, problem__in=UNANSWERED)
+KEYS = {MachineGrade: ("query", "document", "repeat"), Probe: ("query", "kind")}  # unique, with the version
 OPTIONS = {Choice.RANDOM: ("size", "seed"), Choice.AGAIN: ("size", "seed"), Choice.HOLES: ("depth",)}
 
 PairIds = tuple[int, int]  # of query and document
@@ -36,7 +40,7 @@ class Estimate(NamedTuple):
 
     pairs: int
     calls: int  # without tries again
-    answered: int  # of these pairs, which are not asked again
+    answered: int  # of these pairs, or waiting in another run: they are not asked again
     tokens_in: int
     tokens_out: int
     cost: Decimal
@@ -89,19 +93,28 @@ def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
     raise ValueError(f"{choice!r} is none of {', '.join(Choice.values)}")
 
 
+def left(version: JudgeVersion, model: type[MachineGrade | Probe] = MachineGrade) -> QuerySet:
+    """The rows without an answer in runs that have ended, which a new run takes over."""
+    return model.objects.filter(LEFT, version=version, run__state__in=ENDED)
+
+
+def to_ask(version: JudgeVersion, asks: Iterable[tuple], model: type[MachineGrade | Probe] = MachineGrade) -> set:
+    """Those of the asks that a new run would make: all but the answered ones and those of another run."""
+    held = model.objects.filter(version=version).exclude(LEFT, run__state__in=ENDED)
+    return set(asks).difference(held.values_list(*KEYS[model]).iterator())
+
+
 def estimate(version: JudgeVersion, choice: str, options: dict, concurrency: int) -> Estimate:
     """The estimate of a run. Raises ValueError."""
     asks = asks_of(version, choice, options)
-    pairs = [(query, document) for query, document, _ in asks]
-    known = version.grades.exclude(state=MachineGrade.State.WAITING).values_list("query", "document", "repeat")
-    answered = len(set(asks).intersection(known.iterator())) if asks else 0
-    calls = len(asks) - answered
+    pairs = [(query, document) for query, document, _ in sorted(to_ask(version, asks))]
+    calls = len(pairs)
     tokens_in = round(calls * _bytes(version, pairs) / BYTES_A_TOKEN)
     tokens_out = calls * TOKENS_OUT
     took = MachineGrade.objects.filter(version=version, seconds__isnull=False).aggregate(s=Avg("seconds"))["s"]
     cost = (tokens_in * version.price_in + tokens_out * version.price_out) / 1_000_000
     seconds = calls * (took or SECONDS) / concurrency
-    return Estimate(len(pairs), calls, answered, tokens_in, tokens_out, round(cost, 6), seconds)
+    return Estimate(len(asks), calls, len(asks) - calls, tokens_in, tokens_out, round(cost, 6), seconds)
 
 
 def _bytes(version: JudgeVersion, pairs: Sequence[PairIds]) -> float:

@@ -94,8 +94,6 @@ def _begin(
         pace = {"concurrency": limits.concurrency, "per_minute": limits.per_minute}
         run = JudgeRun.objects.create(**facts, **caps, **pace)
         _enter(run, rows(run), wanted)
-        if not run.pairs:
-            raise ValueError("All of these are answered or waiting already, so there is nothing to ask")
         about = f"{version.judge.name}, version {version.number}"
         note(Act.JUDGE_RUN, version.judge.collection, about=about, run=run.pk, choice=choice, pairs=run.pairs)
     return run
@@ -112,25 +110,36 @@ def _check(version: JudgeVersion, choice: str, limits: Limits) -> None:
 
 
 def _enter(run: JudgeRun, rows: Iterable[list], wanted: set[tuple]) -> None:
-    """Write the rows of the run, except those that the version has answered or another run has.
+    """Write the rows of the run, except those that the version has answered or another run holds.
 
-    `wanted`: the keys of the rows, without the version.
+    `wanted`: the keys of the rows, without the version. Raises ValueError if the run would ask nothing.
     """
-    model = run.answers.model
-    key = ("query", "kind") if model is Probe else ("query", "document", "repeat")
-    of_version = model.objects.filter(version=run.version)
-    of_version.filter(state=Row.WAITING, run__state=State.CANCELLED).delete()
+    model, version = run.answers.model, run.version
+    # Nobody resumes a run meanwhile, whose rows are taken over here.
+    list(version.runs.select_for_update().filter(state__in=choosing.ENDED).values_list("pk"))
+    asks = choosing.to_ask(version, wanted, model)
+    if not asks:
+        raise ValueError(_nothing_to_ask(version, wanted, model))
+    left = choosing.left(version, model).values_list("pk", *choosing.KEYS[model])
+    pks = [pk for pk, *each in left.iterator() if tuple(each) in asks]
     for some in rows:
         model.objects.bulk_create(some, ignore_conflicts=True)
-    again = of_version.filter(
-        state=Row.UNGRADED, problem__in=choosing.UNANSWERED, run__state__in=[State.DONE, State.CANCELLED]
-    )
-    pks = [pk for pk, *each in again.values_list("pk", *key).iterator() if tuple(each) in wanted]
     for start in range(0, len(pks), choosing.AT_ONCE):
         some = model.objects.filter(pk__in=pks[start : start + choosing.AT_ONCE])
         some.update(run=run, state=Row.WAITING, problem="", detail="", answer="", tries=0)
     run.pairs = run.answers.count()
     run.save(update_fields=["pairs"])
+
+
+def _nothing_to_ask(version: JudgeVersion, wanted: set[tuple], model: type[Answer]) -> str:
+    """Why a run would ask nothing, with the cure if other runs hold the pairs."""
+    waiting = model.objects.filter(version=version, state=Row.WAITING).exclude(run__state__in=choosing.ENDED)
+    rows = waiting.values_list("run", *choosing.KEYS[model])
+    held = sorted({run for run, *each in rows.iterator() if tuple(each) in wanted})
+    if not held:
+        return "All of these are answered already, so there is nothing to ask"
+    names = " and ".join(f"run {run}" for run in held)
+    return f"There is nothing to ask: what has no answer yet waits in {names}. Continue or cancel it on its page"
 
 
 def pause(run: JudgeRun) -> bool:

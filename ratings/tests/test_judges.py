@@ -396,8 +396,46 @@ def test_what_had_no_answer_is_asked_again_by_the_next_run_and_a_bad_answer_is_n
     version = judge_of(pool_of({"a": "fine", "b": "junk"}), found.url)
     assert graded(worked(started(version))) == {"a": "error", "b": "not_json"}
     state["up"] = True
+    assert choosing.estimate(version, "pool", {}, 4)[:3] == (2, 1, 1)
     assert graded(worked(started(version))) == {"a": "1"}
     assert found.asked["text of q1\nWhat the searcher needs: need of q1", "junk"] == 1
+
+
+@pytest.mark.parametrize(("stopped", "calls"), [("failed", 100), ("capped", 2)])
+def test_the_next_run_asks_about_all_that_a_stopped_run_left(server, monkeypatch, stopped, calls):
+    monkeypatch.setattr(runs, "TRIES", 1)
+    monkeypatch.setattr(runs, "MOST_FAILURES", 3)
+    state = {"up": False}
+    found = server(lambda h, _: h.say('{"grade": 1}') if state["up"] else h.send(b"", 503))
+    version = judge_of(pool_of({f"d{i}": str(i) for i in range(6)}), found.url)
+    first = worked(started(version, limits=runs.Limits(calls, concurrency=1)))
+    assert (first.state, first.graded) == (stopped, 0) and first.ungraded > 0 and first.waiting > 0
+    state["up"] = True
+    assert choosing.estimate(version, "pool", {}, 4)[:3] == (6, 6, 0)
+    run = worked(started(version))
+    assert (run.state, run.pairs, run.graded, run.calls) == ("done", 6, 6, 6)
+    made = found.asked.total()
+    assert runs.resume(first, calls=100) and worked(first).state == "done" and found.asked.total() == made
+
+
+def test_the_tokens_of_a_run_are_estimated_from_what_it_asks_about(server):
+    found = server(lambda h, text: h.say('{"grade": 1}') if text == "short" else h.send(b"", 418))
+    version = judge_of(pool_of({"a": "short", "b": "x" * 40_000}), found.url)
+    worked(started(version))
+    plan = choosing.estimate(version, "pool", {}, 4)
+    assert plan.calls == 1 and plan.tokens_in > 5_000  # a prompt has at most 20,000 letters of a document
+
+
+def test_a_run_with_nothing_to_ask_names_the_run_that_holds_the_pairs(server):
+    version = judge_of(pool_of({"a": "x", "b": "y"}), server(long_or_right).url)
+    run = started(version)
+    assert runs.pause(run)
+    assert choosing.estimate(version, "pool", {}, 4).calls == 0
+    with pytest.raises(ValueError, match=f"nothing to ask.* run {run.pk}"):
+        started(version)
+    assert runs.cancel(run)
+    assert choosing.estimate(version, "pool", {}, 4).calls == 2
+    assert worked(started(version)).graded == 2
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404, 405, 415])

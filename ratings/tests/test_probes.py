@@ -130,7 +130,7 @@ def test_what_was_answered_is_not_asked_again_and_what_failed_is(server, monkeyp
     broken["on"] = False
     run = probed(version, 1)
     assert (run.pairs, run.graded) == (1, 1) and set(found.asked.values()) == {1, 2}
-    with pytest.raises(ValueError, match="All of these are answered or waiting already"):
+    with pytest.raises(ValueError, match="All of these are answered already"):
         runs.start_probes(version, 1, 1, CAPS)
 
 

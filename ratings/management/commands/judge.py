@@ -78,8 +78,8 @@ class Command(CollectionCommand):
         estimate = choosing.estimate(version, options["pairs"], chosen, max(1, options["concurrency"]))
         self.stdout.write(
             f"{version}: {estimate.calls:,} calls about {estimate.pairs:,} pairs, {estimate.answered:,} answered"
-            f" already; about {estimate.tokens_in:,} tokens read and {estimate.tokens_out:,} written,"
-            f" cost {estimate.cost:f}."
+            f" already or waiting in another run; about {estimate.tokens_in:,} tokens read and"
+            f" {estimate.tokens_out:,} written, cost {estimate.cost:f}."
         )
         if not estimate.pairs:
             label = JudgeRun.Choice(options["pairs"]).label
