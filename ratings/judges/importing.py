@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from ..audit import Act, note
+from ..formats.refusal import Option
 from ..formats.source import Source
 from ..intake.ratings import REFUSED, TABLE, RatingsImport
 from ..intake.report import Report, counted
@@ -29,7 +30,10 @@ def import_grades(collection: Collection, sources: Sequence[Source], **choices) 
 
 @dataclass
 class GradesImport(RatingsImport):
-    """An import of files of ratings, read and checked as such, and written as grades of one judge."""
+    """An import of files of ratings, read and checked as such, and written as grades of one judge.
+
+    `rater` gave those that name nobody. If the files name several machines, only its grades are imported.
+    """
 
     what = "machine grades"
 
@@ -42,16 +46,32 @@ class GradesImport(RatingsImport):
             raise ValueError(
                 "The collection has no scale yet, and machine grades do not make one. Give it one first"
             )
-        self.rater = self.rater or self.model  # rows need a name, whichever
+        chosen = self.rater
+        self.rater = chosen or self.model
         with staged(TABLE, REFUSED) as self.stage:
             if not report.refused:
                 self._read()
+                self._keep_one_machine(chosen)
                 self._check_scale()
                 self._check_repeats()
             if not report.refused:
                 with transaction.atomic():
                     self._write()
         return report
+
+    def _keep_one_machine(self, chosen: str | None) -> None:
+        """Delete the grades of other machines than the chosen one. Refuse several machines without a choice."""
+        names = [name for (name,) in self.stage.execute("SELECT DISTINCT rater FROM rating ORDER BY rater")]
+        if len(names) == 1 and chosen is None:
+            self.rater = names[0]
+        elif names and chosen not in names:
+            problem = f"the grades are of {', '.join(names)}" + (f", and not of {chosen}" if chosen else "")
+            cure = ("An import takes the grades of one machine, with its model.", Option("rater"))
+            self.report.refuse(self.sources[0].refusal(0, problem, *cure))
+        else:
+            deleted = self.stage.execute("DELETE FROM rating WHERE rater != ?", [self.rater]).rowcount
+            if deleted:
+                self.report.facts.append(f"{counted(deleted, 'grade')} of other machines: skipped.")
 
     def _write(self) -> None:
         report, judge = self.report, self._judge()

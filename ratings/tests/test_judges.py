@@ -741,6 +741,39 @@ def test_grades_made_elsewhere_become_the_same_records_and_no_ratings(tmp_path):
         started(version)
 
 
+TWO_MACHINES = (
+    "rater,query,document,grade\numbrela,q1,a,3\numbrela,q1,b,0\nllama,q1,a,1\nllama,q1,a,1\nllama,q2,a,9\n"
+)
+
+
+def test_the_grades_of_several_machines_are_imported_one_machine_at_a_time(tmp_path):
+    collection = make_collection()
+    file = tmp_path / "machines.csv"
+    file.write_text(TWO_MACHINES)
+    command = ["import_ratings", "hills", str(file), "--kind", "machine", "--model", "gpt-x"]
+    out = io.StringIO()
+    for more in ([], ["--rater", "gpt"]):
+        with pytest.raises(CommandError):
+            call_command(*command, *more, stdout=out, stderr=out)
+    said = [line for line in out.getvalue().splitlines() if f"{file.name}: " in line]
+    assert len(said) == 2 and all("llama, umbrela" in line and "--rater NAME" in line for line in said)
+    assert not collection.judges.exists()
+    said_by(*command, "--rater", "umbrela")
+    rows = MachineGrade.objects.values_list("version__judge__name", "document__key", "value")
+    assert list(rows) == [("umbrela", "a", 3), ("umbrela", "b", 0)]
+    file.write_text(TWO_MACHINES.replace("q2,a,9", "q2,a,2"))
+    assert "2 grades of other machines" in said_by(*command, "--rater", "llama")
+    assert list(rows.filter(version__judge__name="llama")) == [("llama", "a", 1), ("llama", "a", 2)]
+
+
+def test_the_one_machine_that_a_file_names_is_the_judge(tmp_path):
+    collection = make_collection()
+    file = tmp_path / "machine.csv"
+    file.write_text("rater,query,document,grade\numbrela,q1,a,3\n")
+    said_by("import_ratings", "hills", str(file), "--kind", "machine", "--model", "gpt-x")
+    assert [(judge.name, judge.latest().model) for judge in collection.judges.all()] == [("umbrela", "gpt-x")]
+
+
 def test_a_machine_grade_off_the_scale_is_refused_with_its_line(tmp_path):
     make_collection()
     qrels = tmp_path / "machine.qrels"

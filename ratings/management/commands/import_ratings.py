@@ -12,7 +12,11 @@ class Command(ImportRowsCommand):
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--rater", metavar="NAME", help="who gave the ratings that name no rater")
+        parser.add_argument(
+            "--rater",
+            metavar="NAME",
+            help="who gave the ratings that name no rater; of machines, whose are imported",
+        )
         text = "who gave them; grades of machines are kept apart, under a judge, and never count as ratings"
         parser.add_argument("--kind", choices=["people", "machine"], default="people", help=text)
         parser.add_argument("--model", default="", metavar="NAME", help="of a machine: the model that graded")
