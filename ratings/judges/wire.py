@@ -72,7 +72,7 @@ class Endpoint:
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
         target = self.place.path.rstrip("/") + PATH + (f"?{self.place.query}" if self.place.query else "")
-        limits = pull.Limits(self.seconds, LARGEST, 2 * self.seconds, LARGEST)
+        limits = pull.Limits(self.seconds, LARGEST, 2 * self.seconds)
         sent = json.dumps(body, ensure_ascii=False).encode()
         try:
             status, head, content = response_of(self.place, "POST", target, sent, headers, limits)

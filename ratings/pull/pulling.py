@@ -16,8 +16,16 @@ from ..intake.stage import Progress, batched, silent
 from ..intake.undoing import undo_import
 from ..models import Collection, Job, Query, Ranking
 from .dialects import Dialect, Hit
-from .fetching import Limits, Refused, fetched
+from .fetching import RETRIED, Limits, OverLimit, Refused, WrongStatus, fetched
 from .places import Place
+
+# The cure of an answer beyond each of the Limits, by options of the command.
+CURES = {
+    "seconds": "Raise --seconds",
+    "total_seconds": "Raise --total-seconds",
+    "bytes": "Ask for less of each, or raise --size",
+    "total_bytes": "Ask for less",
+}
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,17 @@ class Engine:
             answer = fetched(self.place, self.dialect.method, target, body, headers, self.limits)
             return self.dialect.read(answer, depth)
         except ValueError as error:
-            raise Refused(f"Query {query.key}: {error}") from error
+            raise Refused(f"Query {query.key}: {_with_cure(error)}") from error
+
+
+def _with_cure(error: ValueError) -> str:
+    """The problem, and its cure where the error has none of its own."""
+    if isinstance(error, OverLimit):
+        return f"{error}. {CURES[error.limit]}"
+    if isinstance(error, WrongStatus):
+        busy = error.status in RETRIED
+        return f"{error}. {'Try later, or with fewer queries' if busy else 'Check URL, body and authorization'}"
+    return str(error)
 
 
 def pull(

@@ -318,6 +318,23 @@ def test_every_parameter_and_the_key_are_sent_and_the_key_is_nowhere_else(server
     assert "sk-secret" not in repr([vars(row), vars(run), vars(version)])
 
 
+@pytest.mark.parametrize(
+    ("document", "problem", "detail"),
+    [
+        ("hang", "timeout", "there is no complete answer after 0.4 seconds"),
+        ("large", "no_answer", "the answer is larger than 1 MB"),
+    ],
+)
+def test_a_late_or_large_answer_is_told_without_options_of_other_commands(
+    server, monkeypatch, document, problem, detail
+):
+    monkeypatch.setattr(wire.Endpoint.of.__func__, "__defaults__", (0.4,))
+    monkeypatch.setattr(runs, "TRIES", 1)
+    found = server(lambda h, text: h.hang() if text == "hang" else h.send(b"x" * (wire.LARGEST + 1)))
+    row = worked(started(judge_of(pool_of({"a": document}), found.url))).grades.get()
+    assert (row.problem, row.detail) == (problem, detail)
+
+
 @pytest.mark.parametrize("cap", [1, 7, 20])
 def test_no_call_is_made_beyond_the_cap(server, cap):
     found = server(lambda handler, _: handler.send(b"", 500))

@@ -13,11 +13,13 @@ from PIL import Image
 
 from ratings.imports import jobs, uploads
 from ratings.models import Collection, Document, Grade, Membership, Pair, Picture, Query, Role
-from ratings.pictures import decoding, store
+from ratings.pictures import decoding, sources, store
 from ratings.pictures.fetching import Fetching
 from ratings.presentation import versions
 from ratings.presentation.parts import Part, Presented
 from ratings.pull.fetching import Redirected
+
+from .test_pull import endless, engine, slow_body  # noqa: F401
 
 SHOWING = Presented((Part("title", "title"), Part("image", "image"), Part("image", "more", "Views")))
 
@@ -168,6 +170,27 @@ def test_a_picture_that_lies_elsewhere_is_fetched_from_listed_hosts_alone(shop, 
     assert "169.254.169.254 is not in IDEALIST_PULL_HOSTS" in problems["2"]
     assert "it is redirected 4 times, at last to" in problems["3"]
     assert {each.partition(" ")[0] for each in asked} == {"cdn.example.org"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (slow_body, "there is no complete answer after 0.5 seconds"),
+        (endless, "the answer is larger than 1 MB"),
+        (lambda handler: handler.send(b"none", 404), "it answers 404 Not Found: 'none'"),
+    ],
+)
+def test_an_address_without_a_usable_answer_is_told_without_options_of_commands(
+    engine,  # noqa: F811
+    monkeypatch,
+    answer,
+    said,
+):
+    monkeypatch.setattr(sources, "SECONDS", 0.5)
+    monkeypatch.setattr(sources, "MOST_BYTES", 1_000_000)
+    with pytest.raises(ValueError) as error:
+        sources.from_web(engine(answer).url, ["127.0.0.1/32"])
+    assert str(error.value) == said
 
 
 def test_files_of_a_zip_are_found_by_name(shop, tmp_path):

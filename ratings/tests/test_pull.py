@@ -272,7 +272,7 @@ def of(**hit):
 
 
 HOSTILE = {
-    "endless": (endless, "the answer is larger than 1 MB"),
+    "endless": (endless, "the answer is larger than 1 MB. Ask for less of each, or raise --size"),
     "slow body": (slow_body, "there is no complete answer after 0.5 seconds. Raise --seconds"),
     "slow head": (slow_head, "there is no complete answer after 0.5 seconds"),
     "redirect": (
@@ -349,11 +349,11 @@ def test_all_together_have_a_limit_of_time_and_of_size(engine, monkeypatch):
         time.sleep(0.3)
         elastic(handler)
 
-    assert "Query q2: all together took longer than 0.5 seconds" in refused(
+    assert "Query q2: all together took longer than 0.5 seconds. Raise --total-seconds" in refused(
         engine(slowly).url, "--total-seconds", "0.5"
     )
     monkeypatch.setattr(pull, "Limits", lambda *given: fetching.Limits(*given, total_bytes=300))
-    assert "all answers together are larger than" in refused(engine(elastic).url)
+    assert "all answers together are larger than 0 MB. Ask for less" in refused(engine(elastic).url)
 
 
 @pytest.mark.django_db
