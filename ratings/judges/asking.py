@@ -7,6 +7,7 @@ from typing import NamedTuple
 from django.utils.crypto import salted_hmac
 
 from ..models import Document, JudgeVersion, MachineGrade, Query
+from ..models.judge import MOST_MONEY
 from ..presentation.content import source_of, source_of_query
 from ..presentation.parts import Presented
 from . import answers, prompts, wire
@@ -39,9 +40,18 @@ class CallBuilder:
 
     def most_cost(self, prompt: str) -> Decimal:
         """An upper bound of the cost of a call: a token has at least one byte."""
+        return self._cost(len(prompt.encode()), self._longest(TOKENS_OUT))
+
+    def _longest(self, usual: int) -> int:
+        """The limit of tokens of an answer, or `usual` if no parameter limits them."""
         named = (self.version.sampling.get(name) for name in ("max_tokens", "max_completion_tokens"))
-        longest = max((value for value in named if type(value) is int), default=TOKENS_OUT)
-        return self._cost(len(prompt.encode()), longest)
+        return max((value for value in named if type(value) is int), default=usual)
+
+    def counted(self, prompt: str, reply: wire.Reply) -> wire.Reply:
+        """The reply without counts of tokens that its call cannot have."""
+        counts = (reply.tokens_in, len(prompt.encode())), (reply.tokens_out, self._longest(wire.LARGEST))
+        known = [None if count is None or count > most else count for count, most in counts]
+        return reply._replace(tokens_in=known[0], tokens_out=known[1])
 
     def cost(self, prompt: str, reply: wire.Reply) -> Decimal:
         """The cost by the tokens that the server counted, or else by an estimate from characters."""
@@ -51,7 +61,7 @@ class CallBuilder:
 
     def _cost(self, tokens_in: int, tokens_out: int) -> Decimal:
         spent = tokens_in * self.version.price_in + tokens_out * self.version.price_out
-        return round(Decimal(spent) / MILLION, 6)
+        return round(min(Decimal(spent) / MILLION, MOST_MONEY), 6)
 
 
 class Outcome(NamedTuple):
@@ -66,7 +76,7 @@ def call_once(endpoint: wire.Endpoint, builder: CallBuilder, prompt: str) -> Out
     """The outcome of one call. It uses no database, so that threads can run it."""
     begun = time.monotonic()
     try:
-        reply = endpoint.ask(builder.body(prompt))
+        reply = builder.counted(prompt, endpoint.ask(builder.body(prompt)))
     except wire.Failed as failed:
         return Outcome(time.monotonic() - begun, problem_fields(failed.problem, failed.detail), failed)
     seconds = time.monotonic() - begun

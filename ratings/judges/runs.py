@@ -16,13 +16,14 @@ from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import F
+from django.db.models.functions import Least
 from django.utils import timezone
 
 from .. import audit
 from ..audit import Act, note
 from ..formats.refusal import as_sentence
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade, Probe
-from ..models.judge import LEASE, Answer
+from ..models.judge import LEASE, MOST_MONEY, Answer
 from . import choosing, gate, probes, wire
 from .asking import CallBuilder, Outcome, call_once
 
@@ -433,6 +434,8 @@ class _Work:
         if last:
             sums["calls"], self.allowed = -self.allowed, 0
         changes = {name: F(name) + number for name, number in sums.items() if number}
+        if "cost" in changes:
+            changes["cost"] = Least(changes["cost"], MOST_MONEY, output_field=JudgeRun._meta.get_field("cost"))
         mine = JudgeRun.objects.filter(pk=self.run.pk, attempt=self.run.attempt)
         with transaction.atomic():
             if not mine.update(beat_at=timezone.now(), **changes):

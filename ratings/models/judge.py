@@ -18,6 +18,7 @@ from .rounds import AppendOnly
 
 LEASE = timedelta(seconds=30)  # a worker whose last heartbeat is older counts as dead
 MONEY = {"max_digits": 14, "decimal_places": 6}
+MOST_MONEY = Decimal("99999999.999999")  # that such a column holds
 
 
 class Judge(models.Model):

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from ratings.judges import answers, choosing, gate, prompts, runs, versions, wire
+from ratings.judges import answers, asking, choosing, gate, prompts, runs, versions, wire
 from ratings.judges import sample as samples
 from ratings.judges.answers import Ungraded
 from ratings.management.commands._collection_command import Refused
@@ -333,6 +333,55 @@ def test_a_late_or_large_answer_is_told_without_options_of_other_commands(
     found = server(lambda h, text: h.hang() if text == "hang" else h.send(b"x" * (wire.LARGEST + 1)))
     row = worked(started(judge_of(pool_of({"a": document}), found.url))).grades.get()
     assert (row.problem, row.detail) == (problem, detail)
+
+
+def counting(tokens_in: int, tokens_out: int):
+    """The answer of a server that counts so many tokens."""
+
+    def answer(handler: Handler, document: str) -> None:
+        choice = {"message": {"content": '{"grade": 1}'}, "finish_reason": "stop"}
+        handler.send({"choices": [choice], "usage": {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}})
+
+    return answer
+
+
+@pytest.mark.parametrize("sampling", [{"max_tokens": 50}, {}])
+def test_a_count_of_tokens_that_no_call_can_have_is_taken_as_unknown(server, sampling):
+    prices = {"price_in": Decimal(100_000), "price_out": Decimal(100_000)}
+    collection = pool_of({"a": "x"})
+    version = judge_of(collection, server(counting(2_000_000_000, 2_000_000_000)).url, sampling=sampling, **prices)
+    run = worked(started(version))
+    row = run.grades.get()
+    assert (run.state, row.value, row.tokens_in, row.tokens_out) == ("done", 1, None, None)
+    prompt = asking.CallBuilder(version).prompt(row.query, row.document)
+    estimated = len(prompt) // asking.CHARACTERS_A_TOKEN + len(row.answer) // asking.CHARACTERS_A_TOKEN
+    assert row.cost == run.cost == estimated * Decimal("0.1")
+
+
+def test_the_most_tokens_that_a_call_can_have_are_counted(server):
+    collection = pool_of({"a": "x"})
+    version = judge_of(collection, sampling={"max_tokens": 50})
+    query, document = collection.queries.get(key="q1"), collection.documents.get(key="a")
+    most = len(asking.CallBuilder(version).prompt(query, document).encode())
+    for more in (0, 1):
+        found = server(counting(most + more, 50 + more))
+        judge = versions.make_judge(collection, f"llama {more}")
+        chosen = versions.VersionSettings("llama3", found.url, sampling={"max_tokens": 50})
+        row = worked(started(versions.make_version(judge, chosen)[0])).grades.get()
+        assert (row.tokens_in, row.tokens_out) == ((None, None) if more else (most, 50))
+
+
+def test_a_cost_beyond_its_column_stops_at_the_most_that_it_holds(server):
+    found = server(lambda handler, _: handler.say('{"grade": 1}'))
+    most = Decimal("99999999.999999")
+    version = judge_of(pool_of({"a": "x", "b": "y"}), found.url, price_in=most, sampling={"max_tokens": 10**40})
+    run = started(version, limits=runs.Limits(9, most))
+    JudgeRun.objects.update(cost=most - 1)
+    run = worked(run)
+    assert run.state == "capped" and not found.asked
+    assert runs.resume(run)
+    JudgeRun.objects.update(most_cost=None)
+    assert (worked(run).state, run.cost, run.graded) == ("done", most, 2)
 
 
 @pytest.mark.parametrize("cap", [1, 7, 20])
