@@ -2,6 +2,7 @@
 
 import io
 from collections import Counter
+from contextlib import suppress
 from decimal import Decimal
 
 import pytest
@@ -13,6 +14,7 @@ from ratings.judges import sample as samples
 from ratings.judges.answers import Ungraded
 from ratings.management.commands._collection_command import Refused
 from ratings.models import (
+    AuditEvent,
     Collection,
     Document,
     JudgeRun,
@@ -741,6 +743,19 @@ def test_the_command_asks_and_says_what_came_of_it(server):
     assert none in said_by(*command[:-1], "rated", "--estimate")
     assert "is done: 1 graded, 1 without a grade, 2 calls" in said_by(*command)
     assert collection.judges.get().versions.count() == 1
+
+
+@pytest.mark.parametrize("more", [["--estimate"], ["--probes", "1", "--estimate"], ["--template", "own"]])
+def test_an_estimate_or_a_refused_version_of_the_command_leaves_nothing(more):
+    collection = pool_of({"a": "good"})
+    command = ["judge", "hills", "llama", "--model", "llama3", "--url", "http://127.0.0.1:9", *more]
+    with suppress(Refused):
+        said_by(*command)
+    assert not collection.judges.exists() and not AuditEvent.objects.exists()
+    version = judge_of(collection)
+    if "own" not in more:
+        said_by(*command, "--seed", "2")
+    assert list(version.judge.versions.all()) == [version]
 
 
 def test_the_command_asks_about_probes(server):

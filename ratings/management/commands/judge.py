@@ -2,6 +2,8 @@ import json
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
+from django.db import transaction
+
 from ratings.formats import strict_json
 from ratings.formats.refusal import as_sentence
 from ratings.judges import choosing, forms, probes, prompts, runs, versions
@@ -44,13 +46,19 @@ class Command(CollectionCommand):
         parser.add_argument("--per-minute", type=int, default=0, help="calls a minute at most; 0 for no limit")
         parser.add_argument("--calls", type=int, help="calls at most (twice the number of pairs)")
         parser.add_argument("--cost", help="cost at most")
-        parser.add_argument("--estimate", action="store_true", help="print the estimate and send nothing")
+        parser.add_argument("--estimate", action="store_true", help="print the estimate; send and store nothing")
 
     def handle(self, *, slug: str, name: str, **options) -> None:
         collection = self.collection(slug, to_change=True)
+        start = self.start_pairs if options["probes"] is None else self.start_probes
         try:
-            version = self.version(collection, name, options)
-            start = self.start_pairs if options["probes"] is None else self.start_probes
+            with transaction.atomic():
+                version = self.version(collection, name, options)
+                if options["estimate"]:
+                    start(version, options)
+                    transaction.set_rollback(True)
+                    return
+            # A refused run leaves the judge, as people draw its sample on its page.
             run = start(version, options)
         except ValueError as error:
             raise Refused(f"{as_sentence(error)} Nothing was asked.") from error
