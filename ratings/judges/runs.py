@@ -332,7 +332,7 @@ class _Work:
         """The end of a run whose calls were refused before any was answered."""
         if not self.refusals:
             return None
-        return State.FAILED, f"No call was answered: {self.refusals[-1]}. Check model and parameters."
+        return State.FAILED, f"The server refuses every call: {self.refusals[-1]}. Check model and parameters."
 
     def _may_cost(self, most: Decimal) -> bool:
         cap = self.run.most_cost
