@@ -96,7 +96,8 @@ BY_POSITION = {
     ("ratings", 3): ["query", "document", "grade"],
 }
 _UNIT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # Grade (0-3)
-_INDEX = re.compile(r"(unnamed: \d+)?", re.IGNORECASE)  # the column in which pandas writes the numbers of its rows
+# The columns in which pandas writes the numbers of its rows, as CSV and as Parquet.
+_INDEX = re.compile(r"(unnamed: \d+|__index_level_\d+__)?", re.IGNORECASE)
 
 
 Chosen = Mapping[str, str | Sequence[str]]  # role -> column, or the columns of a role of several

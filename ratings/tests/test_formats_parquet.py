@@ -6,6 +6,7 @@ import json
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
@@ -44,6 +45,31 @@ def test_columns_of_any_type_are_read_by_their_names(pack):
 def test_a_column_for_each_rater_becomes_ratings_of_named_raters():
     table = {"query": ["q", "q"], "docid": ["a", "b"], "Ann": [1, None], "Bob": pa.array([None, float("nan")])}
     assert rows_of(made(table)) == [RatingLine(1, "q", "a", "Ann", Decimal(1))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns"),
+    [
+        ("ratings", {"query": "q", "docid": ["a", "b", "c", "d"], "Ann": [1, 1, 0, 1]}),
+        ("documents", {"id": ["a", "b", "c", "d"], "title": "T", "Ann": [1, 1, 0, 1]}),
+        ("queries", {"text": ["a", "b", "c", "d"], "Ann": [1, 1, 0, 1]}),
+    ],
+)
+def test_the_row_numbers_of_pandas_are_neither_a_rater_nor_a_field(kind, columns):
+    frame, file = pd.DataFrame(columns), io.BytesIO()
+    frame[frame["Ann"] == 1].to_parquet(file)
+    assert pq.read_schema(file).names[-1] == "__index_level_0__"
+    rows = rows_of(file.getvalue(), kind)
+    assert len(rows) == 3
+    assert "__index_level_0__" not in repr(rows)
+
+
+def test_an_index_of_pandas_can_be_chosen_to_hold_the_documents():
+    frame = pd.DataFrame({"query": ["q", "q"], "grade": [1, 2]}, index=["a", "b"])
+    file = io.BytesIO()
+    frame.to_parquet(file)
+    rows = rows_of(file.getvalue(), columns={"document": "__index_level_0__"})
+    assert [(row.document, row.grade) for row in rows] == [("a", Decimal(1)), ("b", Decimal(2))]
 
 
 def test_what_is_no_column_of_a_document_becomes_a_field():
