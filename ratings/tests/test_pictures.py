@@ -101,6 +101,35 @@ def test_nothing_else_of_a_file_is_kept():
         assert content[:4] == b"RIFF" and int.from_bytes(content[4:8], "little") + 8 == len(content)
 
 
+def test_a_grey_picture_of_16_bits_keeps_its_shades():
+    ramp = Image.new("I;16", (256, 1))
+    for x in range(256):
+        ramp.putpixel((x, 0), x * 257)
+    out = io.BytesIO()
+    ramp.resize((256, 64)).save(out, "PNG")
+    large = Image.open(io.BytesIO(decoding.decode(out.getvalue()).large))
+    shades = [large.getpixel((x, 32))[0] for x in (8, 128, 248)]
+    assert shades == [pytest.approx(x, abs=6) for x in (8, 128, 248)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "color", "more"),
+    [
+        ("RGBA", (9, 9, 9, 0), {}),
+        ("LA", (9, 0), {}),
+        ("RGB", (9, 9, 9), {"transparency": (9, 9, 9)}),
+        ("L", 9, {"transparency": 9}),
+        ("I;16", 9000, {"transparency": 9000}),
+        ("P", 0, {"transparency": 0}),
+        ("1", 0, {"transparency": 0}),
+    ],
+)
+def test_what_is_transparent_stays_transparent(mode, color, more):
+    made = decoding.decode(picture_of((40, 40), color, mode=mode, **more))
+    for content in (made.small, made.large):
+        assert Image.open(io.BytesIO(content)).getpixel((5, 5))[3:] == (0,)
+
+
 def test_pictures_are_listed_once_and_fetched(shop):
     with_documents(shop, a="https://cdn.example.org/1.png", b=["https://cdn.example.org/1.png", "two.png"], c="")
     asked = []
