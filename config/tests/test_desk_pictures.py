@@ -58,7 +58,7 @@ def shop(live_server) -> Collection:
         sources = [f"secret-system/{document.key}-{n}.png" for n in range(3)]
         for n, source in enumerate(sources[:2]):
             make_picture(shop, source, 20 * place + n)
-        make_missing(shop, sources[2], "No file of this name was sent. Send a ZIP that has it.")
+        make_missing(shop, sources[2], "Idealist has no file of this name. Send a ZIP that has it.")
         document.fields = {
             "image": sources,
             "price": 12.5,

@@ -28,7 +28,8 @@ SLICE = 20.0  # seconds, after which other jobs have their turn
 SLOW = 5.0  # seconds; a failure that takes longer is of a host that does not answer
 MOST_SLOW = 5  # such failures of a host in a row
 SHOWN = 60  # characters of a data: address that are kept
-NO_FILE = "No file of this name was sent. Send a ZIP that has it."
+# Not that none was sent: it may have come before a document named it, and Idealist keeps no ZIP.
+NO_FILE = "Idealist has no file of this name. Send a ZIP that has it."
 
 State = Picture.State
 
@@ -68,13 +69,19 @@ class Fetching:
             for parts, rows in ((presented.document, _documents), (presented.query, _queries)):
                 parts = [part for part in parts if part.kind == "image"]
                 for some in batched(rows(self.collection), AT_ONCE) if parts else ():
-                    self._list(parts, some, decoder)
+                    self._list(_named(parts, some), decoder)
 
-    def _list(self, parts: Sequence[Part], some: list[tuple[str, dict]], decoder: Decoder) -> None:
-        named: dict[str, tuple[str, str]] = {}  # digest -> source and key
-        for key, row in some:
-            for source in (each for piece in pieces_of(parts, row) for each in piece.items):
-                named.setdefault(digest_of(source), (source, key))
+    def _list_zipped(self, zipped: sources.Zipped, decoder: Decoder) -> None:
+        """Add the pictures that any document names and the ZIPs have: later its document may be in the pool."""
+        parts = [part for part in latest_of(self.collection).document if part.kind == "image"]
+        for done, some in enumerate(_every_document(self.collection) if parts else (), 1):
+            named = _named(parts, some)
+            self._list({digest: of for digest, of in named.items() if zipped.paths(of[0])}, decoder)
+            self.progress("listing pictures", None, done * AT_ONCE)
+
+    def _list(self, named: dict[str, tuple[str, str]], decoder: Decoder) -> None:
+        if not named:
+            return
         known = set(self._all.filter(digest__in=named).values_list("digest", flat=True))
         rows = []
         for digest in named.keys() - known:
@@ -92,16 +99,21 @@ class Fetching:
     def unpack(self, files: Iterable[tuple[str, Path | BinaryIO]], after: int = 0) -> None:
         """Decode the missing pictures that the ZIPs have, from the one behind the id `after` on.
 
-        Raises ValueError for a file that is not a ZIP, and Unfinished.
+        Before the first one, pictures of documents outside the pool are listed too, if the ZIPs have them. Raises
+        ValueError for a file that is not a ZIP, and Unfinished.
         """
-        rows = self._all.filter(pk__gt=after).exclude(state=State.READY).order_by("pk")
-        with Decoder() as decoder, sources.zipped(files) as content:
-            for done, row in enumerate(list(rows), 1):
-                self._hurry()
-                if self._decode(decoder, row, lambda row=row: content(row.source)):
-                    self._save(row)
-                self.unpacked = row.pk
-                self.progress("unpacking pictures", None, done)
+        missing = self._all.exclude(state=State.READY).order_by("pk")
+        self.unpacked, done = after, 0
+        with Decoder() as decoder, sources.zipped(files) as zipped:
+            if not after:
+                self._list_zipped(zipped, decoder)
+            while some := list(missing.filter(pk__gt=self.unpacked)[:AT_ONCE]):
+                for row in some:
+                    self._hurry()
+                    if self._decode(decoder, row, lambda row=row: zipped.content(row.source)):
+                        self._save(row)
+                    self.unpacked, done = row.pk, done + 1
+                    self.progress("unpacking pictures", None, done)
 
     def fetch(self) -> None:
         """Fetch the wanted pictures. Raises Unfinished."""
@@ -183,6 +195,24 @@ def _documents(collection: Collection) -> Iterator[tuple[str, dict]]:
     rows = Document.objects.filter(pk__in=pooled).exclude(pk__in=[each.pk for each in first])
     for document in chain(first, rows.iterator(chunk_size=AT_ONCE)):
         yield document.key, source_of(document)
+
+
+def _every_document(collection: Collection) -> Iterator[list[tuple[str, dict]]]:
+    """The key and source of all documents, AT_ONCE at a time. By key, since an index has them in that order."""
+    rows = collection.documents.order_by("key")
+    some = list(rows[:AT_ONCE])
+    while some:
+        yield [(document.key, source_of(document)) for document in some]
+        some = list(rows.filter(key__gt=some[-1].key)[:AT_ONCE])
+
+
+def _named(parts: Sequence[Part], some: list[tuple[str, dict]]) -> dict[str, tuple[str, str]]:
+    """The pictures that the parts show: their digest -> their source and the first key that names them."""
+    named: dict[str, tuple[str, str]] = {}
+    for key, row in some:
+        for source in (each for piece in pieces_of(parts, row) for each in piece.items):
+            named.setdefault(digest_of(source), (source, key))
+    return named
 
 
 def _queries(collection: Collection) -> Iterator[tuple[str, dict]]:

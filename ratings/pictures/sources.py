@@ -4,11 +4,12 @@ import base64
 import binascii
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import quote, unquote_to_bytes, urldefrag, urljoin, urlsplit
+from unicodedata import normalize
+from urllib.parse import quote, unquote, unquote_to_bytes, urldefrag, urljoin, urlsplit
 
 from ..pull.fetching import Limits, Redirected, fetched
 from ..pull.places import checked_place
@@ -70,34 +71,60 @@ def from_inside(source: str) -> bytes:
         raise Unusable("the data: address is not base64") from error
 
 
-@contextmanager
-def zipped(files: Iterable[tuple[str, Path | BinaryIO]]) -> Iterator[Callable[[str], bytes | None]]:
-    """A function that returns the bytes of a source from the ZIPs, or None if no ZIP has its file.
+class Zipped:
+    """The files of open ZIPs, by the sources of pictures that name them.
 
     The path of a file is the source; that of an address is the address without https://. The file of a source
-    without a folder may be in any folder if its name is unique. Raises ValueError for a file that is not a ZIP.
+    without a folder may be in any folder if its name is unique. Where no path is exactly so, escapes such as %20
+    and the form of accents make no difference: wget decodes escapes, and Macs part accents from letters.
     """
+
+    def __init__(self, zips: Iterable[zipfile.ZipFile]) -> None:
+        self.entries = {
+            entry.filename.removeprefix("./"): (zip, entry)
+            for zip in zips
+            for entry in zip.infolist()
+            if not entry.is_dir()
+        }
+        self.alike: dict[str, list[str]] = {}  # path or last name, as `_plain` -> paths
+        for path in self.entries:
+            for name in {_plain(path), _plain(path.rpartition("/")[2])}:
+                self.alike.setdefault(name, []).append(path)
+
+    def paths(self, source: str) -> list[str]:
+        """The paths of the files that fit the source: one if it is clear."""
+        if is_inside(source):
+            return []
+        path = source.partition("://")[2] if is_address(source) else source.removeprefix("./").lstrip("/")
+        if path in self.entries:
+            return [path]
+        return self.alike.get(_plain(path), [])
+
+    def content(self, source: str) -> bytes | None:
+        """The bytes of the file; None if there is none. Raises Unusable."""
+        paths = self.paths(source)
+        if len(paths) > 1:
+            some = " and ".join(f"{path!r:.80}" for path in paths[:2])
+            problem = f"Several files of this name were sent, such as {some}"
+            raise Unusable(f"{problem}. Send a ZIP that has one of them")
+        return _unpacked(*self.entries[paths[0]]) if paths else None
+
+
+def _plain(path: str) -> str:
+    return normalize("NFC", unquote(path))
+
+
+@contextmanager
+def zipped(files: Iterable[tuple[str, Path | BinaryIO]]) -> Iterator[Zipped]:
+    """The files of these ZIPs. Raises ValueError for a file that is not a ZIP."""
     with ExitStack() as stack:
-        by_path: dict[str, tuple[zipfile.ZipFile, zipfile.ZipInfo]] = {}
-        by_name: dict[str, list[str]] = {}
+        zips = []
         for name, file in files:
             try:
-                zip = stack.enter_context(zipfile.ZipFile(file))
+                zips.append(stack.enter_context(zipfile.ZipFile(file)))
             except DAMAGED as error:
                 raise ValueError(f"{name} is not a complete ZIP ({error}). Send the pictures as a ZIP") from error
-            for entry in zip.infolist():
-                if not entry.is_dir():
-                    by_path[entry.filename.removeprefix("./")] = zip, entry
-        for path in by_path:
-            by_name.setdefault(path.rpartition("/")[2], []).append(path)
-
-        def content(source: str) -> bytes | None:
-            path = source.partition("://")[2] if is_address(source) else source.removeprefix("./").lstrip("/")
-            if path not in by_path and "/" not in path and len(by_name.get(path, ())) == 1:
-                (path,) = by_name[path]
-            return _unpacked(*by_path[path]) if path in by_path else None
-
-        yield content
+        yield Zipped(zips)
 
 
 def _unpacked(zip: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:

@@ -59,6 +59,17 @@ def fetched(shop, bring=None, **choices) -> dict[str, Picture]:
     return {row.source: row for row in shop.pictures.all()}
 
 
+def unpacked(shop, tmp_path, *names) -> None:
+    """List the pictures, then take those from a ZIP with pictures of these names."""
+    path = tmp_path / "pictures.zip"
+    with zipfile.ZipFile(path, "w") as zip:
+        for name in names:
+            zip.writestr(name, picture_of((40, 25)))
+    turn = Fetching(shop)
+    turn.list_sources()
+    turn.unpack([("pictures.zip", path)])
+
+
 @pytest.mark.parametrize("kind", decoding.FORMATS)
 def test_a_picture_of_each_format_becomes_two_of_ours(kind):
     made = decoding.decode(picture_of((2000, 1000), kind=kind))
@@ -139,7 +150,7 @@ def test_pictures_are_listed_once_and_fetched(shop):
     assert (ready.state, ready.width, ready.height, ready.named_by) == ("ready", 480, 300, "a")
     assert (missing.state, missing.problem) == (
         "refused",
-        "No file of this name was sent. Send a ZIP that has it.",
+        "Idealist has no file of this name. Send a ZIP that has it.",
     )
     assert decoding.checked(store.opened(ready.small).read()) == (480, 300)
 
@@ -161,8 +172,8 @@ def test_a_picture_inside_a_document_needs_no_host(shop):
         ("https://user:key@cdn.example.org/1.png", "has a name or password"),
         ("https://cdn.example.org:0/1.png", "port 0"),
         ("https://" + "a" * 3000, "more than 2,000 characters"),
-        ("javascript:alert(1)", "No file of this name"),
-        ("file:///etc/passwd", "No file of this name"),
+        ("javascript:alert(1)", "Idealist has no file of this name"),
+        ("file:///etc/passwd", "Idealist has no file of this name"),
     ],
 )
 def test_an_address_that_may_not_be_asked_is_refused(shop, source, said):
@@ -231,15 +242,51 @@ def test_files_of_a_zip_are_found_by_name(shop, tmp_path):
         d="twice.png",
         e="../../etc/passwd",
     )
-    path = tmp_path / "pictures.zip"
-    with zipfile.ZipFile(path, "w") as zip:
-        for name in ("any/one.png", "deep/two.png", "x.example/three.png?v=1", "a/twice.png", "b/twice.png"):
-            zip.writestr(name, picture_of())
-    turn = Fetching(shop)
-    turn.list_sources()
-    turn.unpack([("pictures.zip", path)])
-    states = {row.named_by: row.state for row in shop.pictures.all()}
-    assert states == {"a": "ready", "b": "ready", "c": "ready", "d": "wanted", "e": "wanted"}
+    names = ("any/one.png", "deep/two.png", "x.example/three.png?v=1", "a/twice.png", "b/twice.png")
+    unpacked(shop, tmp_path, *names)
+    rows = {row.named_by: row for row in shop.pictures.all()}
+    states = {key: row.state for key, row in rows.items()}
+    assert states == {"a": "ready", "b": "ready", "c": "ready", "d": "refused", "e": "wanted"}
+    assert "'a/twice.png' and 'b/twice.png'" in rows["d"].problem
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("https://x.example/a%20b.png", ["x.example/a b.png"]),  # as wget saves it
+        ("https://x.example/a%20b.png", ["x.example/a%20b.png", "x.example/a b.png"]),
+        ("img/a b.png", ["img/a%20b.png"]),
+        ("img/St\u00fchle.png", ["img/Stu\u0308hle.png"]),  # as Macs write it
+        ("St\u00fchle.png", ["img/Stu\u0308hle.png"]),
+        ("https://x.example/St%C3%BChle.png", ["x.example/Stu\u0308hle.png"]),
+    ],
+)
+def test_escapes_and_the_form_of_accents_make_no_difference_to_a_name(shop, tmp_path, source, names):
+    with_documents(shop, a=source)
+    unpacked(shop, tmp_path, *names)
+    assert shop.pictures.get().state == "ready"
+
+
+def test_files_of_a_zip_are_taken_for_all_documents_and_nothing_else_is_listed(shop, tmp_path, monkeypatch):
+    monkeypatch.setattr("ratings.pictures.fetching.SAMPLE", 1)
+    monkeypatch.setattr("ratings.pictures.fetching.AT_ONCE", 2)
+    with_documents(shop, a="a.png", b="https://other.example/b.png", c=["c.png", "absent.png"], d="d.png")
+    with_documents(shop, e="data:image/png;base64,###", f="https://cdn.example.org/f.png", g="b.png")
+    unpacked(shop, tmp_path, "other.example/b.png", "img/c.png")
+    states = {row.source: row.state for row in shop.pictures.all()}
+    assert states == {
+        "a.png": "wanted",
+        "https://other.example/b.png": "ready",
+        "c.png": "ready",
+        "b.png": "ready",  # of the file of b
+    }
+
+
+def test_documents_whose_files_no_zip_has_take_few_statements(shop, tmp_path, django_assert_max_num_queries):
+    rows = [Document(collection=shop, key=f"d{n:04}", fields={"image": f"{n}.png"}) for n in range(1_200)]
+    Document.objects.bulk_create(rows)
+    with django_assert_max_num_queries(20):
+        unpacked(shop, tmp_path, "other.png")
 
 
 def test_a_bomb_in_a_zip_is_not_unpacked(shop, tmp_path):
@@ -397,7 +444,7 @@ def test_the_page_tells_what_is_missing_and_why(admin, shop, django_assert_max_n
         page = admin.get("/collections/shop/pictures/").content.decode()
     assert "0 of 2 pictures are here, 2 are missing." in page
     assert "IDEALIST_PULL_HOSTS=cdn.example.org,other.example" in page
-    assert "No file of this name was sent." in page
+    assert "Idealist has no file of this name." in page
 
 
 def test_an_admin_sends_a_zip_and_tries_again(admin, shop, tmp_path):
