@@ -15,7 +15,7 @@ from ..formats.refusal import as_sentence
 from ..intake.stage import Progress, batched, silent
 from ..models import Collection, Document, Pair, Picture, Query, digest_of
 from ..models.picture import LONGEST, PROBLEM
-from ..presentation.content import SAMPLE, source_of, source_of_query
+from ..presentation.content import first_of, source_of, source_of_query
 from ..presentation.parts import Part, pieces_of
 from ..presentation.versions import latest_of
 from . import sources, store
@@ -190,7 +190,7 @@ def try_again(collection: Collection) -> int:
 
 def _documents(collection: Collection) -> Iterator[tuple[str, dict]]:
     """The key and source of the first documents, which the preview shows, and of those in the pool."""
-    first = list(collection.documents.order_by("pk")[:SAMPLE])
+    first = list(first_of(collection))
     pooled = Pair.objects.filter(query__collection=collection).order_by().values("document")
     rows = Document.objects.filter(pk__in=pooled).exclude(pk__in=[each.pk for each in first])
     for document in chain(first, rows.iterator(chunk_size=AT_ONCE)):

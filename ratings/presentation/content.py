@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from django.db.models import QuerySet
+
 from ..models import Collection, Document, Query
 from .parts import is_missing, is_revealing, text_of
 
@@ -26,13 +28,17 @@ def source_of_query(query: Query) -> dict[str, Any]:
     return {**query.fields, "tags": query.tags}
 
 
-def sample_of(collection: Collection) -> list[dict[str, Any]]:
-    """The members of the first documents by key that have more than a key. One query.
+def first_of(collection: Collection) -> QuerySet[Document]:
+    """The first documents by key that have more than a key. The preview shows them, so their pictures are fetched.
 
     By key, since an index has the documents of a collection in that order.
     """
-    documents = collection.documents.exclude(title="", body="", url="", fields={}).order_by("key")
-    return [source_of(document) for document in documents[:SAMPLE]]
+    return collection.documents.exclude(title="", body="", url="", fields={}).order_by("key")[:SAMPLE]
+
+
+def sample_of(collection: Collection) -> list[dict[str, Any]]:
+    """The members of the first documents. One query."""
+    return [source_of(document) for document in first_of(collection)]
 
 
 def queries_of(collection: Collection) -> list[dict[str, Any]]:

@@ -268,7 +268,7 @@ def test_escapes_and_the_form_of_accents_make_no_difference_to_a_name(shop, tmp_
 
 
 def test_files_of_a_zip_are_taken_for_all_documents_and_nothing_else_is_listed(shop, tmp_path, monkeypatch):
-    monkeypatch.setattr("ratings.pictures.fetching.SAMPLE", 1)
+    monkeypatch.setattr("ratings.presentation.content.SAMPLE", 1)
     monkeypatch.setattr("ratings.pictures.fetching.AT_ONCE", 2)
     with_documents(shop, a="a.png", b="https://other.example/b.png", c=["c.png", "absent.png"], d="d.png")
     with_documents(shop, e="data:image/png;base64,###", f="https://cdn.example.org/f.png", g="b.png")
@@ -421,12 +421,28 @@ def test_where_no_pictures_are_shown_nothing_is_fetched(shop):
 
 
 def test_pictures_of_documents_outside_the_pool_are_left_where_they_are(shop, monkeypatch):
-    monkeypatch.setattr("ratings.pictures.fetching.SAMPLE", 1)
+    monkeypatch.setattr("ratings.presentation.content.SAMPLE", 1)
     with_documents(shop, a="https://cdn.example.org/a.png", b="https://cdn.example.org/b.png")
     with_documents(shop, c="https://cdn.example.org/c.png")
     query = Query.objects.create(collection=shop, key="q", text="lamp")
     Pair.objects.create(query=query, document=shop.documents.get(key="c"))
     assert fetched(shop).keys() == {"https://cdn.example.org/a.png", "https://cdn.example.org/c.png"}
+
+
+@pytest.mark.parametrize("show", ["", "next", "random", "much", "little"])
+def test_every_document_that_the_preview_shows_has_its_pictures(admin, shop, monkeypatch, show):
+    monkeypatch.setattr("ratings.presentation.content.SAMPLE", 2)
+    Document.objects.create(collection=shop, key="0")  # of a run: it has a key alone
+    for key, title in {"e": "Longer", "d": "Longest one", "c": "Long", "b": "Short", "a": ""}.items():
+        Document.objects.create(collection=shop, key=key, title=title, fields={"image": f"{key}.png"})
+    fetched(shop)
+    named, shown = set(shop.pictures.values_list("source", flat=True)), ""
+    for _ in range(4):
+        data = {f"{kind}-{name}_FORMS": "0" for kind in ("document", "query") for name in ("TOTAL", "INITIAL")}
+        answer = admin.post("/collections/shop/presentation/", data | {"show": show, "document": shown})
+        shown = answer.context["document"].pk
+        assert answer.context["document"].fields["image"] in named
+    assert named == {"a.png", "b.png"}
 
 
 @pytest.fixture

@@ -13,15 +13,13 @@ from ..imports import jobs
 from ..models import Collection, Document, Presentation, Query, Role
 from ..people.access import of_collection, wants_json
 from ..presentation import versions as acts
-from ..presentation.content import members_of, queries_of, sample_of, source_of, source_of_query
+from ..presentation.content import first_of, members_of, queries_of, sample_of, source_of, source_of_query
 from ..presentation.forms import PresentationForm
 from ..presentation.html import html_of, render_document
 from ..presentation.parts import Presented, pieces_of
 from ..presentation.pictures import pictures_of
 from ..presentation.presets import PRESETS, WEB_PAGE, proposal
 from .pages import frame
-
-SEARCHED = 500  # documents among which a long, a short or a random one is chosen
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -96,21 +94,22 @@ def _starting_point(collection: Collection, latest: Presentation | None, start: 
 
 
 def preview_document(request: HttpRequest, collection: Collection) -> Document | None:
-    """The document of the preview: the one of the form, or another that its buttons ask for."""
-    documents = Document.objects.filter(collection=collection).order_by("key")
-    sent = request.POST.get("document", "")
-    pk = int(sent) if sent.isdecimal() and len(sent) < 18 else 0
-    another = request.POST.get("show", "")
-    if another == "next":
-        last = documents.filter(pk=pk).first()
-        return (last and documents.filter(key__gt=last.key).first()) or documents.first()
+    """The document of the preview: the one of the form, or another of the first ones that its buttons ask for."""
+    rows = first_of(collection)
+    pks = [str(pk) for pk in rows.values_list("pk", flat=True)]
+    if not pks:
+        return None
+    sent, another = request.POST.get("document", ""), request.POST.get("show", "")
+    pk = sent if sent in pks else pks[0]
+    if another == "next" and sent in pks:
+        pk = pks[(pks.index(sent) + 1) % len(pks)]
+    if another == "random":
+        pk = random.choice(pks)
     if another in ("much", "little"):
-        some = documents.values("pk", "fields", size=Length("body") + Length("title"))[:SEARCHED]
+        some = rows.values("pk", "fields", size=Length("body") + Length("title"))
         sizes = [(row["size"] + 20 * len(row["fields"]), row["pk"]) for row in some]
         pk = (max if another == "much" else min)(sizes, default=(0, 0))[1]
-    if another == "random":
-        pk = random.choice([0, *documents.values_list("pk", flat=True)[:SEARCHED]])
-    return documents.filter(pk=pk).first() or documents.exclude(body="", title="").first()
+    return Document.objects.filter(pk=pk).first()
 
 
 def preview_context(collection: Collection, presented: Presented, document: Document) -> dict:
