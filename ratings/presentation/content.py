@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from ..models import Collection, Document, Query
-from .parts import is_missing, is_revealing, text_of
+from .parts import is_missing, is_revealing, names_revealing, text_of
 
 SAMPLE = 200  # documents that are read
 MOST_PATHS = 60
@@ -59,7 +59,7 @@ def members_of(sources: Iterable[Mapping[str, Any]]) -> list[Member]:
 
 def _paths(source: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     for name, value in source.items():
-        if is_missing(value) or is_revealing(name):
+        if is_missing(value) or names_revealing(name):
             continue
         yield name, value
         if isinstance(value, Mapping):

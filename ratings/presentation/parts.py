@@ -24,6 +24,8 @@ HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 TAGS = INLINE | LISTS | TABLES | HEADINGS | {"blockquote", "hr", "p", "pre"}
 _heading = re.compile(r"<(/?)h[1-6]>")  # as nh3 writes it, without attributes
 _step = re.compile(r"([^.\[\]]+)|\[(\d{1,4})\]")
+_no_name = re.compile(r"[.\[\]]*|\[\d+\].*")
+_between = re.compile(r"[.\[\]()]")  # between the words of a whole name, any of which may name a rank
 _from_path = re.compile(r"\{([^{}]+)\}")
 _web = re.compile(r"https?://\S+", re.IGNORECASE)
 # Members of an object that name a picture, the likeliest first.
@@ -43,7 +45,7 @@ class Part:
     def __post_init__(self) -> None:
         """Raise ValueError if the path names rank, score or system."""
         for path in self.paths:
-            if any(map(is_revealing, steps(path))):
+            if names_revealing(path):
                 raise ValueError(f"{path} is not shown: raters must not know rank, score or system")
 
     @classmethod
@@ -125,7 +127,11 @@ class Piece(NamedTuple):
 
 
 def steps(path: str) -> list[str | int]:
-    """The names and indexes of a path; [] for an invalid one."""
+    """The names and indexes of a path; [] for none. A text such as `Art.-Nr.`, which is no path, is one name."""
+    return _parsed(path) or ([] if _no_name.fullmatch(path) else [path])
+
+
+def _parsed(path: str) -> list[str | int]:
     names, at = [], 0
     while at < len(path):
         if names and path[at] == ".":
@@ -145,6 +151,12 @@ def is_missing(value: Any) -> bool:
 def is_revealing(name: Any) -> bool:
     """Whether a member of this name would reveal rank, score or system."""
     return isinstance(name, str) and name.casefold() in REVEALING
+
+
+def names_revealing(path: str) -> bool:
+    """Whether a path names rank, score or system. A text that is one name does if a part of it is such a name."""
+    names = _parsed(path) or [re.sub(r"^\W+|\W+$", "", name) for name in _between.split(path)]
+    return any(map(is_revealing, names))
 
 
 def last_name(path: str) -> str:

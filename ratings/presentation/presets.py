@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .parts import Part, Presented, is_missing, is_revealing, sources_of, text_of
+from .parts import Part, Presented, is_missing, names_revealing, sources_of, text_of
 
 WEB_PAGE = Presented((Part("title", "title"), Part("link", "url"), Part("text", "body")))
 PRESETS = {
@@ -54,7 +54,7 @@ def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
         for name, value in document.items():
             if not is_missing(value):
                 values.setdefault(name, []).append(value)
-    own = [name for name in values if name not in ("title", "body", "url") and not is_revealing(name)]
+    own = [name for name in values if name not in ("title", "body", "url") and not names_revealing(name)]
     parts = [Part("title", "title")] if "title" in values or not values.get("body") else []
     parts += [Part("link", "url")] if "url" in values else []
     members = [_part_of(name, values[name]) for name in own[:MOST_MEMBERS]]
