@@ -75,6 +75,7 @@ _OF_RATINGS = {
     "rank", "doc_position",
 }  # fmt: skip
 _OF_PRODUCTS = {"brand", "price", "image", "image_url", "link", "category", "colour", "color"}
+_OF_QUERIES = {*_QUERY_IDS, *NAMES["queries"]["need"]} - {"description"}
 NEEDED = {
     "queries": ["text"],
     "documents": ["id"],
@@ -136,6 +137,12 @@ def is_of_pairs(kind: str, names: Iterable[str]) -> bool:
     """
     others = {"queries": {*_DOCUMENTS, *_OF_RATINGS}, "documents": {*_QUERY_IDS, *_QUERY_TEXTS}}.get(kind, set())
     return any(normalised(name) in others for name in names)
+
+
+def are_of_queries(names: Iterable[str]) -> bool:
+    """Whether columns that queries can use are hardly of products, which have a title and a description too."""
+    used = set(map(normalised, names))
+    return "title" not in used or bool(used & _OF_QUERIES)
 
 
 def by_position(kind: str, names: Iterable[str]) -> dict[str, str]:

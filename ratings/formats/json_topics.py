@@ -20,16 +20,30 @@ def is_topics(start: Start) -> bool:
     """Whether it is a list whose first object has a text, or an object whose members are texts or such objects."""
     if first := _in_list.match(start.text):
         return _names_text(_value(start.text, first.start(1))[0])
-    key, members = _key.match(start.text), []
+    members = list(_members(start.text).values())
+    return bool(members) and (all(isinstance(value, str) for value in members) or all(map(_names_text, members)))
+
+
+def first_object(start: Start) -> dict[str, Any]:
+    """The members of the first topic, with its key; {} for a text."""
+    if first := _in_list.match(start.text):
+        return _value(start.text, first.start(1))[0]
+    key, value = next(iter(_members(start.text).items()))
+    return value | {"key": key} if isinstance(value, dict) else {}
+
+
+def _members(text: str) -> dict[str, Any]:
+    """The first members of an object; none if it is a topic itself, over several lines or one of several."""
+    key, members = _key.match(text), {}
     if not key or tables.usual_role("queries", key[1].strip('"')):
-        return False  # a topic itself, over several lines or one of several
+        return {}
     while key and len(members) < LOOKED_AT:
-        value, end = _value(start.text, key.end())
+        value, end = _value(text, key.end())
         if value is None:
             break  # it ends behind the first bytes
-        members.append(value)
-        key = _key.match(start.text, end)
-    return bool(members) and (all(isinstance(value, str) for value in members) or all(map(_names_text, members)))
+        members[key[1]] = value
+        key = _key.match(text, end)
+    return members
 
 
 def _value(text: str, at: int) -> tuple[Any, int]:

@@ -25,7 +25,7 @@ from . import (
     xlsx,
 )
 from .archives import is_zip
-from .refusal import Option, Refusal, Refused
+from .refusal import Cure, Option, Refusal, Refused
 from .source import Source, Start
 
 KINDS = ("queries", "documents", "results", "ratings")
@@ -308,7 +308,9 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
         else "it is unknown JSON"
     )
     known = ", ".join(format.name for format in readable(kind))
-    kinds = [Option("kind", each, f"you want its {each}") for each in (other.reads if other else ())]
+    kinds: list[Cure] = [Option("kind", each, f"you want its {each}") for each in (other.reads if other else ())]
+    if other and other.name == "json-topics":
+        kinds.insert(0, f"Give {kind} in JSON as one object on each line.")
     return source.refusal(1, problem, *kinds, Option("format", when=f"it is one of {known}"))
 
 
@@ -391,6 +393,8 @@ class _Use(NamedTuple):
 
 def _sample(format: str, source: Source) -> list[dict]:
     """The first records of a table. The first record of delimited text is taken for its header."""
+    if format == "json-topics":
+        return list(filter(None, [json_topics.first_object(source.start)]))
     if format != "csv":
         return tables.sample(format, "ratings", source)
     start = source.start
@@ -423,6 +427,8 @@ def _is_sure(kind: str, uses: dict[str, _Use], table: list[dict]) -> bool:
     if any(not other < mine.columns | set(mine.raters) for other in others):
         return False
     if kind == "queries" and not all(map(columns.is_index, mine.unknown)):
+        return False
+    if kind == "queries" and not columns.are_of_queries(mine.columns):
         return False
     if kind == "documents" and len(mine.columns) == 1:
         return False  # any table may have an id

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import json
 import os
 import random
 import zipfile
@@ -206,6 +207,47 @@ def test_text_that_shows_no_format_is_tried_as_the_default():
 def test_a_file_shows_what_is_in_it(text, with_queries, without):
     assert kind_of(source(text.encode()), has_queries=True).kind == with_queries
     assert kind_of(source(text.encode()), has_queries=False).kind == without
+
+
+@pytest.mark.parametrize(
+    ("content", "sure"),
+    [
+        ([{"id": "q1", "text": "fog"}], True),
+        ({"q1": "fog", "q2": "rain"}, True),
+        ({"topics": [{"number": "q1", "query": "fog", "narrative": "How thick"}]}, True),
+        ([{"number": "q1", "title": "fog", "narrative": "How thick"}], True),
+        ([{"query_id": "q1", "title": "fog", "description": "How thick"}], True),
+        ([{"query": "q1", "document": "d1", "grade": 1}], False),
+        ([{"query": "q1", "document": "d1", "rank": 1}], False),
+        ([{"query": "q1", "doc_id": "d1"}], False),
+        ({"queries": [{"query": "q1", "rating": 1}]}, False),
+        ([{"id": "p1", "title": "Lamp", "description": "Warm"}], False),
+        ([{"id": "p1", "title": "Lamp", "body": "Warm"}], False),
+        ([{"id": "p1", "title": "Lamp", "price": 3}], False),
+        ({"p1": {"title": "Lamp", "description": "Warm"}}, False),
+    ],
+)
+def test_a_list_in_json_has_surely_queries_only_if_its_members_say_so(content, sure):
+    assert kind_of(source(json.dumps(content).encode()), has_queries=True) == ("queries", sure)
+
+
+def test_products_in_a_table_are_not_surely_queries():
+    text = b"id,title,description\n1,Lamp,Warm\n2,Chair,Soft\n"
+    assert not kind_of(source(text), has_queries=True).sure
+
+
+@pytest.mark.parametrize(
+    ("kind", "row"),
+    [
+        ("ratings", {"query": "q1", "document": "d1", "grade": 1}),
+        ("results", {"query": "q1", "document": "d1", "rank": 1}),
+    ],
+)
+def test_a_json_list_of_other_rows_is_refused_with_the_form_that_is_read(kind, row):
+    refusal = recognised(source(json.dumps([row]).encode()), kind, DEFAULTS[kind])
+    assert "one object on each line" in refusal.cure_text()
+    found = source(json.dumps(row).encode())
+    assert recognised(found, kind, DEFAULTS[kind]).name == "jsonl"
 
 
 # What is lossless
