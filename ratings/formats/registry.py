@@ -4,8 +4,9 @@ The commands and the import page take their lists from here.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from io import BytesIO
 from typing import NamedTuple
 
 from . import (
@@ -272,6 +273,7 @@ _ZIPPED = {
     b"word/": ("it is a Word document", "Give the data as a table."),
     b"ppt/": ("it is a presentation", "Give the data as a table."),
 }
+_SEPARATELY = "Import the files of each kind separately."
 LIKELY = ("ratings", "results", "documents", "queries")  # the order of preference where the columns fit several
 
 
@@ -376,6 +378,35 @@ def kind_of(source: Source, *, has_queries: bool) -> KindGuess:
         named = format.name != "csv" or header.has_header(likeliest, start) is True
         return KindGuess(likeliest, named and _is_sure(likeliest, uses, table))
     return KindGuess(likeliest, _is_unmistakable(format.name, start))
+
+
+def of_other_kinds(sources: Sequence[Source], kind: str) -> dict[str, Refusal]:
+    """The refusals, by name, of tables that hardly hold rows of `kind`, among files that are imported together.
+
+    A file alone is what people say, and so are files that look alike. Reads no more than the first bytes.
+    """
+    guesses = {source.name: _guess_of_start(source, kind) for source in sources} if len(sources) > 1 else {}
+    if len({guess.kind for guess in guesses.values()} - {None}) < 2:
+        return {}
+    surely = KindGuess(kind, True) in guesses.values()
+    return {
+        source.name: source.refusal(0, f"it seems to hold {guess.kind}, not {kind}", _SEPARATELY)
+        for source in sources
+        if (guess := guesses[source.name]).kind not in (None, kind)
+        and (guess.sure or (surely and {guess.kind, kind} == {"documents", "queries"}))
+    }
+
+
+def _guess_of_start(source: Source, kind: str) -> KindGuess:
+    """The kind that the first bytes of a table show; None for other formats, which hold several kinds or one."""
+    start = source.start
+    fitting = next((format for format in readable(kind) if format.fits(kind, start)), None)
+    if source.wrong or fitting is None or fitting.name not in ("csv", "jsonl", "json-topics"):
+        return KindGuess(kind if fitting else None, False)
+    try:
+        return kind_of(Source(source.name, BytesIO(start.data), source.reading), has_queries=False)
+    except Refused:
+        return KindGuess(None, False)
 
 
 class _Use(NamedTuple):

@@ -48,6 +48,56 @@ def test_a_refusal_names_the_file_in_the_archive_and_nothing_is_written(collecti
     assert refused and "no.zip: there is no file in the archive" in err
 
 
+BEIR = {
+    "corpus.jsonl": b'{"_id": "a", "title": "A", "text": "Words", "metadata": {}}\n',
+    "queries.jsonl": b'{"_id": "q1", "text": "fog", "metadata": {}}\n',
+    "qrels/test.tsv": b"query-id\tcorpus-id\tscore\nq1\ta\t1\nq1\tb\t0\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "others"),
+    [
+        ("import_documents", ["corpus.jsonl", "queries.jsonl"], {"queries.jsonl": "queries"}),
+        ("import_documents", ["queries.jsonl", "corpus.jsonl"], {"queries.jsonl": "queries"}),
+        ("import_documents", list(BEIR), {"queries.jsonl": "queries", "qrels/test.tsv": "ratings"}),
+        ("import_queries", ["corpus.jsonl", "queries.jsonl"], {"corpus.jsonl": "documents"}),
+    ],
+)
+def test_files_of_another_kind_are_refused_by_their_names(collection, file, name, names, others):  # noqa: F811
+    before = Document.objects.count(), Query.objects.count()
+    apart = [file(BEIR[each], each.replace("/", "-")) for each in names]
+    together = [file(zipped({each.replace("/", "-"): BEIR[each] for each in names}), "beir.zip")]
+    for given in (apart, together):
+        _, err, refused = command(name, "hills", *given)
+        assert refused and (Document.objects.count(), Query.objects.count()) == before
+        assert err.count("it seems to hold") == len(others)
+        for other, kind in others.items():
+            assert f"/{other.replace('/', '-')}: it seems to hold {kind}, not" in err
+
+
+def test_each_file_of_another_kind_can_be_imported_by_itself(collection, file):  # noqa: F811
+    done("import_queries", "hills", file(BEIR["queries.jsonl"], "queries.jsonl"))
+    done("import_documents", "hills", file(BEIR["queries.jsonl"], "queries.jsonl"))
+    done("import_documents", "hills", file(zipped({"beir/corpus.jsonl": BEIR["corpus.jsonl"]}), "corpus.zip"))
+
+
+def test_tables_of_pairs_are_of_one_kind_whatever_is_imported_from_them(collection, file):  # noqa: F811
+    table = "query_id,query,product_id,title,grade\nq1,fog,{0},Title {0},1\n"
+    files = [file(table.format(key).encode(), f"{key}.csv") for key in "xy"]
+    done("import_documents", "hills", *files)
+    assert set(Document.objects.filter(key__in="xy").values_list("title", flat=True)) == {"Title x", "Title y"}
+
+
+def test_the_page_names_the_files_of_another_kind(admin):  # noqa: F811
+    job = sent(admin, "", zipped(BEIR), "beir.zip")
+    assert job.kind == "documents" and job.report["refused"] == 2
+    assert [refusal["file"] for refusal in job.report["refusals"]] == [
+        "beir.zip/queries.jsonl",
+        "beir.zip/qrels/test.tsv",
+    ]
+
+
 def test_archives_are_seen_and_imported_on_the_page(admin):  # noqa: F811
     job = sent(admin, "", gzip.compress(tarred(RUNS)), "runs.tar.gz")
     assert job.kind == "results"
