@@ -8,7 +8,7 @@ from django.db import transaction
 
 from .. import queue
 from ..formats import values
-from ..formats.delimited import AnchorLine, read_anchors
+from ..formats.anchors import AnchorLine, read_anchors
 from ..formats.refusal import KEEP_ONE, Option
 from ..formats.source import Source
 from ..models import Anchor, Collection, Grade, Pair, plain_value

@@ -114,6 +114,23 @@ def test_a_failure_half_way_leaves_nothing_behind(file, monkeypatch):
     assert known() == []
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "query;document;grade;kind;explanation\nq1;a;1,0;gold;\nq1;b;3;warm-up;It sells, so no.\n",
+        "sep=;\r\nquery;document;grade;kind;explanation\r\nq1;a;1,0;gold;\r\nq1;b;3;warm-up;It sells, so no.\r\n",
+        "query\tdocument\tgrade\tkind\texplanation\nq1\ta\t1.0\tgold\t\nq1\tb\t3\twarm-up\tIt sells, so no.\n",
+        'query,document,grade,kind,explanation\nq1,a,"1,0",gold,\nq1,b,3,warm-up,"It sells, so no."\n',
+    ],
+)
+def test_anchors_are_read_as_spreadsheets_write_them(file, content):
+    collection = make_collection()
+    make_pair(collection, "q1", "a"), make_pair(collection, "q1", "b")
+    _, err, refused = command("anchors", "hills", file(content))
+    assert not refused, err
+    assert known() == [("q1", "a", "gold", "1", ""), ("q1", "b", "warm_up", "3", "It sells, so no.")]
+
+
 def test_a_file_without_a_header_that_fits_is_refused(file):
     make_collection()
     _, err, refused = command("anchors", "hills", file("query,document,grade\nq1,a,3\n"))
