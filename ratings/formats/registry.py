@@ -296,6 +296,9 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     format = next((format for format in readable(kind) if format.fits(kind, start)), None)
     if _is_chosen_as_table(source, format, start) or (format is None and _is_unknown_table(start, default)):
         format = BY_NAME["csv"]
+    has_blanks_alone = header.delimiter_of(start) == header.NONE
+    if format is None and kind == "ratings" and has_blanks_alone and trec.is_nearly_qrels(start):
+        format = BY_NAME["trec-qrels"]  # whose refusals name its columns
     if format and format.name != default:
         source.notes.append(f"{source.name}: read as {format.name}, {format.title}.")
     if format:

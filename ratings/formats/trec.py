@@ -121,6 +121,12 @@ def is_qrels(start: Start) -> bool:
     return len(cells) == 4 and bool(re.fullmatch(NUMBER, cells[3]))
 
 
+def is_nearly_qrels(start: Start) -> bool:
+    """Whether the first line has a column less or more than qrels, and a number where one expects the grade."""
+    cells = _first_cells(start)
+    return len(cells) in (3, 5) and bool(re.fullmatch(NUMBER, cells[min(len(cells), 4) - 1]))
+
+
 def _first_cells(start: Start) -> list[str]:
     """The cells of the first line that is neither blank nor a comment."""
     lines = (line.strip(_blanks) for line in start.text.splitlines())
@@ -184,6 +190,8 @@ def _run_cure(cells: list[str]) -> tuple[Cure, ...]:
 def _qrels_cure(cells: list[str]) -> tuple[Cure, ...]:
     if len(cells) >= 6:
         return QRELS_CURE, Option("kind", "results", "this is a run")
+    if len(cells) == 5 and re.fullmatch(NUMBER, cells[3]):
+        return QRELS_CURE, "If the fourth column is the grade, remove the fifth."
     if len(cells) == 5:
         return QRELS_CURE, "Preference files have five, and hold no grades."
     if len(cells) == 3:

@@ -184,6 +184,22 @@ def test_text_that_shows_no_format_is_tried_as_the_default():
     assert recognised(source(b"1 2 3\n"), "ratings", "trec-qrels").name == "trec-qrels"
 
 
+@pytest.mark.parametrize("text", ["q1 0 d1 1 extra\n", "q1 d1 1\n", "q1 d1 1\nq1 d2 0\n", "q1  184  -1.5\n"])
+def test_nearly_qrels_are_refused_as_qrels_with_the_columns(text):
+    found = source(text.encode())
+    (first, *_) = recognised(found, "ratings", DEFAULTS["ratings"]).reads["ratings"](found)
+    assert (first.line, first.problem) == (
+        1,
+        f"there are {len(text.splitlines()[0].split())} columns, qrels have four",
+    )
+    assert not first.options
+
+
+@pytest.mark.parametrize("text", ["q1\td1\t1\n", "q1,d1,1\n", "q1;d1;1\n", "query document 1\td\n"])
+def test_a_table_is_not_nearly_qrels(text):
+    assert recognised(source(text.encode()), "ratings", DEFAULTS["ratings"]).name == "csv"
+
+
 @pytest.mark.parametrize(
     ("text", "with_queries", "without"),
     [

@@ -98,6 +98,7 @@ def test_qrels_have_four_columns_and_any_decimal_grade():
         ("1 184 2", "Add the iteration, 0, as second column."),
         ("1.EC.AB F:Ret,C:Not Lst2 FR94-2 1", "there are 5 columns"),
         ("1.EC.AB F:Ret,C:Not Lst2 FR94-2 1", "Preference files have five, and hold no grades."),
+        ("q1 0 d1 1 extra", "If the fourth column is the grade, remove the fifth."),
         ("1 Q0 a 1 0.5 bm25", "there are 6 columns, qrels have four."),
         ("1 0 a good", "the grade 'good' is not a decimal number"),
         ("1 0 a 0.1234567891", "the grade '0.1234567891' has more than 9 digits after the point"),
