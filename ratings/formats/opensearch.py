@@ -16,11 +16,11 @@ QUERIES_CURE = 'A query set has {"queryText": "…"} for each query.'
 
 
 def is_judgment_list(start: Start) -> bool:
-    return '"judgmentRatings"' in start.text
+    return (1, "judgmentRatings") in strict_json.containers(start)
 
 
 def is_query_set(start: Start) -> bool:
-    return '"querySetQueries"' in start.text
+    return (1, "querySetQueries") in strict_json.containers(start)
 
 
 def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:

@@ -1,7 +1,6 @@
 """Quepid's exports of books, cases and snapshots. All of them name queries by their text."""
 
 import json
-import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
@@ -17,38 +16,19 @@ CURE = "Correct it, or export it from Quepid again."
 ANONYMOUS = "Anonymous"  # as Quepid names a judge without an account
 UNRATEABLE = "other"  # the reason: Quepid keeps none
 PAIR = ["query", "docid"]
-_token = re.compile(r'"((?:[^"\\]|\\.)*+)"?(\s*:)?|([{\[])|[}\]]', re.DOTALL)
 
 
 def is_book(start: Start) -> bool:
-    return (1, "query_doc_pairs") in _containers(start)
+    return (1, "query_doc_pairs") in strict_json.containers(start)
 
 
 def is_snapshot(start: Start) -> bool:
-    return (1, "docs") in _containers(start)
+    return (1, "docs") in strict_json.containers(start)
 
 
 def is_case(start: Start) -> bool:
-    found = _containers(start)
+    found = strict_json.containers(start)
     return (1, "queries") in found and any(depth > 1 and name == "ratings" for depth, name in found)
-
-
-def _containers(start: Start) -> set[tuple[int, str]]:
-    """Depth and name of each member that holds an object or a list; none in JSON lines.
-
-    Members of the outermost object have the depth 1. The text may end within them.
-    """
-    text, found, depth, name = start.text.lstrip(), set(), 0, ""
-    for token in _token.finditer(text if text.startswith("{") else ""):
-        if token[3]:
-            found.add((depth, name))
-            depth += 1
-        elif token[0] in "}]":
-            depth -= 1
-            if not depth:
-                return set() if text[token.end() :].strip() else found
-        name = token[1] if token[2] else ""
-    return found
 
 
 def read_book_ratings(source: Source) -> Iterator[RatingLine | Refusal]:

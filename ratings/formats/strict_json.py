@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from . import values
 from .refusal import Refusal
-from .source import LONGEST_LINE, Source
+from .source import LONGEST_LINE, Source, Start
 
 CURE = "Check that the file is whole and that it is JSON."
 DEEPEST = 100
@@ -16,6 +16,7 @@ TOO_DEEP = "the JSON is nested too deeply"
 # The characters that may follow a value. Before one of them a number may still continue, as 0. and 1e do.
 _ENDS = set(",:]} \t\r\n")
 _blanks = re.compile(r"[ \t\r\n]*")
+_token = re.compile(r'"((?:[^"\\]|\\.)*+)"?(\s*:)?|([{\[])|[}\]]', re.DOTALL)
 
 
 class Part(NamedTuple):
@@ -71,6 +72,24 @@ def rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, *m
                 yield from rows_of(part.line, object_of(part.value, "record"))
             except ValueError as error:
                 yield source.refusal(part.line, str(error), cure)
+
+
+def containers(start: Start) -> set[tuple[int, str]]:
+    """Depth and name of each member that holds an object or a list; none in JSON lines.
+
+    Members of the outermost object have the depth 1. The text may end within them.
+    """
+    text, found, depth, name = start.text.lstrip(), set(), 0, ""
+    for token in _token.finditer(text if text.startswith("{") else ""):
+        if token[3]:
+            found.add((depth, name))
+            depth += 1
+        elif token[0] in "}]":
+            depth -= 1
+            if not depth:
+                return set() if text[token.end() :].strip() else found
+        name = token[1] if token[2] else ""
+    return found
 
 
 def object_of(value: Any, what: str) -> dict[str, Any]:

@@ -97,9 +97,12 @@ def test_a_file_shows_its_format(name, pack):
         ('{"id": "a", "text": "say \\"docs\\": {"}\n', "documents"),
         ('{"key": "a", "text": "queries"}\n{"key": "b", "text": "ratings"}\n', "queries"),
         ('{"query": "docs", "document": "a", "grade": 1}\n', "ratings"),
+        ('{"query": "judgmentRatings", "document": "a", "grade": 1}\n', "ratings"),
+        ('{"key": "a", "text": "say \\"querySetQueries\\": ["}\n', "queries"),
+        ('{"key": "a", "text": "x", "about": {"querySetQueries": ["x"]}}\n', "queries"),
     ],
 )
-def test_json_lines_with_words_of_quepid_are_no_export_of_it(text, kind):
+def test_json_lines_with_words_of_another_program_are_no_export_of_it(text, kind):
     assert recognised(source(text.encode()), kind, "csv").name == "jsonl"
 
 
