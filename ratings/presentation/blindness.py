@@ -1,8 +1,8 @@
-"""Refuse presentations that show rank, score or system, which a rater must not know."""
+"""Find presentations that show rank, score or system, which a rater must not know."""
 
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..models import Collection, Document, Ranking
 from .content import source_of
@@ -12,8 +12,24 @@ RANKINGS, DEPTH = 20, 20  # rankings of each system that are compared, and docum
 FEWEST = 3  # documents of a ranking that have the member
 
 
+class Revealing(NamedTuple):
+    """A path that raters must not see: in most rankings of the system it is the document's `fact`."""
+
+    path: str
+    system: str
+    fact: str  # rank, score or system
+
+
 def refuse_revealing(collection: Collection, presented: Presented) -> None:
     """Raise ValueError for a part whose values are ranks, scores or systems. `Part` refuses them by name."""
+    if found := revealing(collection, presented):
+        raise ValueError(
+            f"{found.path} is not shown: in most rankings of {found.system} it is the document's {found.fact}"
+        )
+
+
+def revealing(collection: Collection, presented: Presented) -> Revealing | None:
+    """The first path of a document's parts that reveals something. Two queries for each system."""
     paths = list(dict.fromkeys(path for part in presented.document for path in part.paths))
     names = set(collection.systems.values_list("name", flat=True))
     for system in collection.systems.all():
@@ -22,9 +38,8 @@ def refuse_revealing(collection: Collection, presented: Presented) -> None:
         sources = {pk: source_of(document) for pk, document in documents.items()}
         for path in paths:
             if fact := _revealed(path, rows, sources, names):
-                raise ValueError(
-                    f"{path} is not shown: in most rankings of {system.name} it is the document's {fact}"
-                )
+                return Revealing(path, system.name, fact)
+    return None
 
 
 def _revealed(path: str, rows: Iterable[Ranking], sources: Mapping[int, dict], names: set[str]) -> str:

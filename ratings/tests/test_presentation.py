@@ -1,5 +1,6 @@
 """How documents are shown: parts, rich text, versions, and what no presentation may tell."""
 
+import io
 import json
 
 import numpy as np
@@ -9,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratings import queue
+from ratings.formats.source import Source
+from ratings.intake import import_run
 from ratings.models import Document, Presentation, RatingEvent
 from ratings.presentation import blindness, versions
 from ratings.presentation.html import html_of, render_document
@@ -324,6 +327,22 @@ def test_a_member_that_equals_the_rank_the_score_or_the_system_is_refused(shop, 
     ):
         versions.publish(shop, of_paths("title", path), base=0)
     assert not Presentation.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "scores", "what"),
+    [("place", (9, 8, 7), "rank"), ("points", (4, 3, 2), "score"), ("price", (9, 8, 7), "")],
+)
+def test_an_import_of_a_run_warns_if_a_member_that_is_shown_tells_now(shop, path, scores, what):
+    shop.systems.all().delete()
+    versions.publish(shop, of_paths("title", path), base=0)
+    lines = (
+        f"q1 Q0 {key} {rank} {score} new\n" for rank, (key, score) in enumerate(zip("abc", scores, strict=True), 1)
+    )
+    report = import_run(shop, [Source("new.run", io.BytesIO("".join(lines).encode()))])
+    warnings = [warning for warning in report.warnings if path in warning]
+    assert (not report.refused, bool(warnings)) == (True, bool(what))
+    assert all(f"rankings of new it is the document's {what}" in warning for warning in warnings)
 
 
 def test_a_member_that_tells_nothing_is_shown(shop):
