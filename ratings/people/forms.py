@@ -10,6 +10,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from ..models import Collection, Query, Role, Scope
+from .names import is_taken
 from .tokens import MOST_DAYS, scopes_of
 
 MOST_INVITED = 500  # at once
@@ -200,8 +201,7 @@ class SignUpForm(forms.Form):
 
     def clean_username(self) -> str:
         name = self.cleaned_data["username"]
-        # Regardless of case, as in Django's own form: Anna and anna look like one person.
-        if get_user_model().objects.filter(username__iexact=name).exists():
+        if is_taken(name):
             raise forms.ValidationError(NAME_TAKEN)
         return name
 

@@ -254,6 +254,8 @@ def erase(rater: Rater, *, comments: bool = False) -> str:
     queue.stop(rater)  # locks the rater, so that no act of theirs comes in between
     pseudonym = unused_pseudonym(collection)
     clear_invitations(collection, rater)
+    # Noted before the audit is cleared, for people may erase themselves.
+    note(Act.ERASED, collection, about=pseudonym, comments=comments)
     clear_admin_log(rater, pseudonym)
     clear_audit(rater, pseudonym)
     Rater.objects.filter(pk=rater.pk).update(name=pseudonym, user=None, active=False)
@@ -262,7 +264,6 @@ def erase(rater: Rater, *, comments: bool = False) -> str:
         Rating.objects.filter(rater=rater).exclude(comment="").update(comment="")
     if user:
         remove_account(collection, user, pseudonym)
-    note(Act.ERASED, collection, about=pseudonym, comments=comments)
     return pseudonym
 
 

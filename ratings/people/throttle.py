@@ -16,7 +16,6 @@ processes it may be a few calls lower.
 import pickle
 import secrets
 import time
-import unicodedata
 from base64 import b64encode
 from dataclasses import dataclass
 from datetime import timedelta
@@ -32,6 +31,8 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+
+from . import names
 
 PER_ACCOUNT = 5
 PER_ADDRESS = 20
@@ -61,7 +62,7 @@ def begin(request: HttpRequest, username: str) -> Try:
     device = _device(request, username)
     if device:
         return _begin(("device", device, PER_ACCOUNT))
-    return _begin(("address", _address(request), PER_ADDRESS), ("account", _folded(username), PER_ACCOUNT))
+    return _begin(("address", _address(request), PER_ADDRESS), ("account", names.folded(username), PER_ACCOUNT))
 
 
 def begin_change(user: AbstractBaseUser) -> Try:
@@ -83,14 +84,14 @@ def begin_code(user: AbstractBaseUser) -> Try:
 def begin_visit(request: HttpRequest, kind: str) -> Try:
     """Count a try of somebody unknown, by their address. Raises TooMany.
 
-    `kind` is where they go: to the provider, back from it, to a link with its key, or to a request for a mail.
+    `kind` is where they go: to the provider, back from it, or to a link with a key.
     """
     return _begin((kind, _address(request), PER_ADDRESS))
 
 
 def begin_mail(request: HttpRequest, address: str) -> Try:
     """Count a request for a mail to `address`, which need not be anybody's. Raises TooMany."""
-    return _begin(("mail", _address(request), PER_ADDRESS), ("mail_to", _folded(address), PER_ACCOUNT))
+    return _begin(("mail", _address(request), PER_ADDRESS), ("mail_to", names.folded(address), PER_ACCOUNT))
 
 
 def begin_refusal() -> Try:
@@ -161,7 +162,7 @@ def remember_device(request: HttpRequest, response: HttpResponse, username: str)
     device = _device(request, username) or secrets.token_urlsafe(16)
     response.set_cookie(
         DEVICE,
-        signing.dumps([_hashed(_folded(username)), device], salt=__name__),
+        signing.dumps([_hashed(names.stored(username)), device], salt=__name__),
         max_age=DEVICE_AGE,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
@@ -206,12 +207,15 @@ def _insert(key: str) -> str:
 
 
 def _device(request: HttpRequest, username: str) -> str | None:
-    """The random name of this browser; None if `username` has not signed in with it."""
+    """The random name of this browser; None if `username` has not signed in with it.
+
+    The name is not folded: else somebody with a look-alike name could make browsers for the other account.
+    """
     try:
         account, device = signing.loads(request.COOKIES.get(DEVICE, ""), salt=__name__, max_age=DEVICE_AGE)
     except signing.BadSignature:
         return None
-    return device if account == _hashed(_folded(username)) else None
+    return device if account == _hashed(names.stored(username)) else None
 
 
 def _address(request: HttpRequest) -> str:
@@ -224,10 +228,6 @@ def _address(request: HttpRequest) -> str:
     # On a dual-stack socket IPv4 clients appear as ::ffff:192.0.2.1, all in one /64 network.
     address = getattr(address, "ipv4_mapped", None) or address
     return str(ip_network((address, 64), strict=False) if address.version == 6 else address)
-
-
-def _folded(username: str) -> str:
-    return unicodedata.normalize("NFKC", username).strip().casefold()
 
 
 def _hashed(value: str) -> str:

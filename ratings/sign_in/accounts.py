@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from ..people import visits
+from ..people import names, visits
 from . import groups
 from .person import Person, Refused
 
@@ -51,8 +51,15 @@ def with_address(person: Person) -> AbstractBaseUser | None:
     if not person.address or not settings.JOIN_BY_ADDRESS:
         return None
     users = get_user_model().objects.filter(email__iexact=person.address, is_superuser=False)
-    users = users.exclude(socialaccount__provider=person.provider)[:2]
-    return users[0] if len(users) == 1 else None
+    users = users.exclude(socialaccount__provider=person.provider)
+    # The database also takes letters for the same that are not, such as the dotless ı for i on PostgreSQL.
+    same = [user for user in users if lowered(user.email) == lowered(person.address)]
+    return same[0] if len(same) == 1 else None
+
+
+def lowered(address: str) -> bytes:
+    """The address with the letters of ASCII lowered, and no others."""
+    return address.encode().lower()
 
 
 def new_account(person: Person) -> AbstractBaseUser:
@@ -62,8 +69,7 @@ def new_account(person: Person) -> AbstractBaseUser:
 
 def unused_name(suggested: str) -> str:
     """The name that the provider suggests, with a number if it is taken."""
-    accounts = get_user_model().objects
-    wanted = re.sub(r"[^\w.@+-]", "", suggested)[:LONGEST_NAME] or "person"
-    names = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
+    wanted = re.sub(r"[^\w.@+-]", "", names.stored(suggested))[:LONGEST_NAME] or "person"
+    tried = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
     # Visitors sign in to the sample's accounts without a password, so their names are not given out.
-    return next(n for n in names if n not in visits.NAMES and not accounts.filter(username__iexact=n).exists())
+    return next(name for name in tried if name not in visits.NAMES and not names.is_taken(name))

@@ -140,11 +140,13 @@ def test_a_member_keeps_their_role_and_the_link_stays_for_whom_it_was_meant(worl
         ({"username": "anna", "password": "q7"}, "too short"),
         ({"username": "an na", "password": PASSWORD}, "valid username"),
         ({"username": "ANNA2", "password": PASSWORD}, "Somebody has this name already"),
+        ({"username": "äNNA", "password": PASSWORD}, "Somebody has this name already"),
         ({"username": "", "password": ""}, "required"),
     ],
 )
 def test_a_weak_password_or_a_taken_name_is_refused_with_its_reason(world, sent, told):
     make_user("anna2")
+    make_user("Änna")
     response = world.post(by="new", **sent)
     assert response.status_code == 400
     assert told in response.content.decode()

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django_tasks_db.models import DBTaskResult
 
+from ratings.management.commands.add_member import link_to_set_a_password
 from ratings.models import Invitation, Role
 from ratings.people import mail, throttle
 
@@ -87,6 +88,26 @@ def asked(address: str, **facts):
     return Client().post(reverse("forgotten_password"), {"email": address}, **facts)
 
 
+def answered(link: str, **facts) -> int:
+    """The status of the form behind the link, sent by a new browser."""
+    client = Client()
+    form = client.get(link, follow=True, **facts).request["PATH_INFO"]
+    return client.post(form, {"new_password1": NEW, "new_password2": NEW}, **facts).status_code
+
+
+def test_no_stranger_keeps_others_from_setting_a_password(clock):
+    make_user("anna")
+    for number in range(30):
+        answered(f"/accounts/forgotten/xx/{number}/", REMOTE_ADDR="10.0.0.9")
+    assert answered("/accounts/forgotten/xx/yy/", REMOTE_ADDR="10.0.0.9") == 429
+    assert answered(link_to_set_a_password(get_user_model().objects.get()), REMOTE_ADDR="10.0.0.8") == 302
+
+
+def test_a_room_full_of_people_sets_passwords_in_one_minute(clock):
+    for number in range(throttle.PER_ADDRESS + 1):
+        assert answered(link_to_set_a_password(make_user(f"anna{number}"))) == 302
+
+
 def worked() -> None:
     """Do what waits for the worker."""
     for row in DBTaskResult.objects.filter(task_path=mail.send_reset.module_path):
@@ -129,8 +150,8 @@ def test_requests_are_counted_by_address_of_both_kinds(server):
 
 def test_tries_of_links_are_counted(server):
     address = reverse("new_password", args=["MQ", "wrong-token"])
-    statuses = [Client().post(address, {"new_password1": NEW}).status_code for _ in range(6)]
-    assert 429 in statuses
+    statuses = [Client().post(address, {"new_password1": NEW}).status_code for _ in range(21)]
+    assert statuses == [200] * 20 + [429]
 
 
 @pytest.mark.parametrize(("passwords", "there"), [(True, True), (False, False)])

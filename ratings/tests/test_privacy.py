@@ -11,14 +11,16 @@ from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.models import Q
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from ratings import queue
 from ratings.archive import rows as record_rows
+from ratings.audit import Act
 from ratings.formats.registry import BY_NAME
-from ratings.models import Check, Collection, Rater, Rating, RatingEvent, Role
+from ratings.models import AuditEvent, Check, Collection, Rater, Rating, RatingEvent, Role
 from ratings.people import members, privacy
 from ratings.pool.adjudication import adjudicate
 
@@ -199,6 +201,25 @@ def test_afterwards_no_table_and_no_export_knows_name_or_address(world):
         assert known not in after
     assert pseudonym in after
     assert not get_user_model().objects.exclude(username="dora").exists()
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_who_erases_themselves_and_had_their_data_is_in_no_event(world, elsewhere):
+    """Else one event would tell who the pseudonym is. An account that is needed elsewhere stays, but not here."""
+    user = world.rater.user
+    members.set_role(world.collection.memberships.get(user=user), Role.ADMIN)
+    if elsewhere:
+        make_member(make_collection("sea"), NAME, Role.ANALYST)
+    client = Client()
+    client.force_login(user)
+    b"".join(client.get(reverse("my_data")).streaming_content)
+    page = reverse("erase_rater", args=["hills", world.rater.pk])
+    client.post(page, {"name": world.rater.name})
+    pseudonym = Rater.objects.get(pk=world.rater.pk).name
+    here = AuditEvent.objects.filter(Q(collection=world.collection.pk) | Q(about__contains=pseudonym))
+    assert here.filter(act=Act.ERASED, about=pseudonym, name=pseudonym, account=None).exists()
+    told = json.dumps(list((AuditEvent.objects.all() if not elsewhere else here).values()), default=str)
+    assert NAME not in told
 
 
 def test_ratings_and_events_stay_as_they_were_but_for_who(world):

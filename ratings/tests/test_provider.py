@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import reverse
 
-from ratings.people import throttle
+from ratings.people import names, throttle
 from ratings.sign_in.oidc import verified
 
 from . import clocks
@@ -255,6 +255,19 @@ def test_an_address_that_two_accounts_have_joins_none(provider):
         assert who(client) == "anna"
 
 
+@pytest.mark.parametrize(
+    ("stored", "given"), [("mike@mit.example", "mıke@mıt.example"), ("k@x.example", "\u212a@x.example")]
+)
+def test_letters_that_only_look_alike_join_none(provider, stored, given):
+    """A database may fold the dotless ı to I and the sign of Kelvin to k, and so take others' addresses."""
+    make_user("victim", email=stored)
+    provider.claims = {"email": given}
+    with provider.settings(JOIN_BY_ADDRESS=True):
+        client = Client()
+        came_back(client, provider)
+        assert who(client) == "anna"
+
+
 def test_a_closed_account_stays_closed(provider):
     came_back(Client(), provider)
     get_user_model().objects.update(is_active=False)
@@ -282,12 +295,23 @@ def test_names_of_the_sample_are_not_given(provider):
     assert who(client) == "sample-admin-2"
 
 
-@pytest.mark.parametrize("name", ["", "??? ", None, "a" * 400, "<script>"])
+@pytest.mark.parametrize(
+    ("taken", "given"), [("anna", "ａｎｎａ"), ("anna", "Ａnna"), ("änna", "Änna"), ("strasse", "straße")]
+)
+def test_a_name_that_looks_like_another_account_s_gets_a_number(provider, taken, given):
+    make_user(taken)
+    provider.person = ANNA | {"preferred_username": given}
+    client = Client()
+    came_back(client, provider)
+    assert who(client) == f"{names.stored(given)}-2"
+
+
+@pytest.mark.parametrize("name", ["", "??? ", None, "a" * 400, "<script>", "ﷺ" * 140])
 def test_any_suggested_name_becomes_a_name(provider, name):
     provider.person = {"sub": "x", "preferred_username": name}
     client = Client()
     assert came_back(client, provider).status_code == 302
-    assert who(client)
+    assert 0 < len(who(client)) <= 150
 
 
 # Sign-out, other ways, tries

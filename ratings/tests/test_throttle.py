@@ -118,6 +118,17 @@ def test_a_browser_is_known_for_its_own_account_only(clock):
     assert tried("boris", RIGHT, client) == 302
 
 
+def test_a_browser_of_a_look_alike_is_a_stranger_s(clock):
+    """Names that are the same when folded are two accounts, and who has one could guess at the other."""
+    make_user("strasse")
+    make_user("straße")
+    client = Client()
+    assert tried("straße", RIGHT, client) == 302
+    client.post(reverse("sign_out"))
+    assert [tried("strasse", "wrong", client) for _ in range(5)] == [200] * 5
+    assert tried("strasse", REMOTE_ADDR="10.0.0.9") == 429  # they counted against the account
+
+
 def test_a_forged_cookie_is_no_known_browser(clock):
     make_user("anna")
     for _ in range(5):

@@ -11,5 +11,5 @@ from ..people import privacy
 def my_data(request: HttpRequest) -> FileResponse:
     """A JSON file. It is written to disk first, since it may hold a hundred thousand ratings."""
     file = downloads.whole(privacy.export(request.user))
-    audit.note(audit.Act.EXPORTED, about=f"data about {request.user}")
+    audit.note(audit.Act.EXPORTED, about="their own data")
     return downloads.sent(file, "my-data.json")

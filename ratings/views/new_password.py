@@ -23,10 +23,14 @@ class Counted:
             raise Http404("Nobody signs in by password here.")
         if request.method == "POST":
             try:
-                throttle.begin_mail(request, request.POST.get("email", ""))
+                self.tried = self.begin(request)
             except throttle.TooMany:
                 return refused_for_now(request)
         return super().dispatch(request, *args, **kwargs)
+
+    def begin(self, request: HttpRequest) -> throttle.Try:
+        """Count the try. Raises TooMany."""
+        raise NotImplementedError
 
 
 class ForgottenForm(PasswordResetForm):
@@ -42,6 +46,9 @@ class ForgottenPassword(Counted, PasswordResetView):
         if not settings.MAIL:
             raise Http404("Nobody gets a new password by mail here.")
         return super().dispatch(request, *args, **kwargs)
+
+    def begin(self, request: HttpRequest) -> throttle.Try:
+        return throttle.begin_mail(request, request.POST.get("email", ""))
 
     def form_valid(self, form: ForgottenForm) -> HttpResponse:
         messages.success(self.request, "If an account has this address, a link is on its way to it.")
@@ -60,6 +67,10 @@ class NewPassword(Counted, PasswordResetConfirmView):
     def get_context_data(self, **kwargs) -> dict:
         return super().get_context_data(mail=bool(settings.MAIL), **kwargs)
 
+    def begin(self, request: HttpRequest) -> throttle.Try:
+        return throttle.begin_visit(request, "new_password")
+
     def form_valid(self, form) -> HttpResponse:
+        self.tried.succeeded()  # a room full of people sets passwords from one address
         messages.success(self.request, "The password is set. Sign in with it.")
         return super().form_valid(form)
