@@ -238,6 +238,9 @@ class CollectionAdmin(Scoped, admin.ModelAdmin):
     def collections_of(self, objects: Iterable[Collection]) -> list[Collection]:
         return list(objects)
 
+    def view_on_site(self, collection: Collection) -> str:
+        return collection.get_absolute_url()
+
     @admin.display(description="Scale")
     def scale(self, collection: Collection) -> str:
         grades = ", ".join(map(str, collection.grades.all())) or "None yet"

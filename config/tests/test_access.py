@@ -84,6 +84,7 @@ TABLE = {
     "session": ("get", [200, 200, 200, 200, 200]),
     "sign_out": ("post", [302, 302, 302, 302, 302]),
     "password_change": ("get", [SIGN_IN, 200, 200, 200, 200]),
+    "admin_shortcut": ("get", [SIGN_IN, 404, 404, 404, 404]),
     "admin_password_change": ("get", [SIGN_IN, 302, 302, 302, 302]),  # to the page before
     "sessions": ("get", [SIGN_IN, 200, 200, 200, 200]),
     "end_session": ("post", [SIGN_IN, 302, 302, 302, 302]),  # to the question who it is

@@ -109,6 +109,12 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+def admin_shortcut(request: HttpRequest, rest: str) -> HttpResponse:
+    """In place of the shortcut of Django's admin, which would tell everybody the slugs of all collections."""
+    raise Http404("Django's admin leads to pages directly.")
+
+
+@require_safe
 def admin_password_change(request: HttpRequest) -> HttpResponse:
     """In place of the page of Django's admin, which would check passwords without a rate limit."""
     return redirect("password_change")
