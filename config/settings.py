@@ -11,7 +11,7 @@ IDEALIST_MOST_UPLOADS  megabytes of all files that are being sent or wait to be 
 IDEALIST_LARGEST_UNPACKED  megabytes to which files that are sent together may unpack (16384)
 IDEALIST_LARGEST_RATIO  how many times its size a file may unpack to, over 100 megabytes (200)
 IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull`, pictures and judges, with commas (default: none)
-IDEALIST_JUDGE_KEYS  keys of hosts that judges ask: host=key, with commas (default: none)
+IDEALIST_JUDGE_KEYS  keys of hosts that judges ask: host=key, host:port=key, with commas (default: none)
 IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
 IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (0: it makes none)
 IDEALIST_BACKUP_KEEP  how many of them are kept (7)
@@ -152,13 +152,14 @@ def checked_file(name: str) -> Path | None:
 
 
 def checked_keys(text: str) -> dict[str, str]:
-    """{host: key} of text such as host=key,host=key. An error never repeats a key."""
+    """{host: key} or {host:port: key} of text such as host=key,host:port=key. An error never repeats a key."""
     keys = {}
     for number, pair in enumerate(filter(None, map(str.strip, text.split(","))), 1):
         host, equals, key = pair.partition("=")
         if not (host and equals and key) or not all("!" <= character <= "~" for character in pair):
             raise ImproperlyConfigured(
-                f"IDEALIST_JUDGE_KEYS: its part {number} is not host=key; write such as api.example.org=KEY."
+                f"IDEALIST_JUDGE_KEYS: its part {number} is not host=key; write such as api.example.org=KEY or"
+                " 10.0.0.7:8000=KEY."
             )
         keys[host.lower()] = key
     return keys

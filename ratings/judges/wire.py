@@ -1,7 +1,8 @@
 """The chat-completions convention, which hosted models, Ollama, vLLM and llama.cpp speak. One request at a time.
 
 Requests go through the guarded door of `ratings.pull`. The key of a host is only in the server's environment, in
-IDEALIST_JUDGE_KEYS; if an answer repeats it, it is removed.
+IDEALIST_JUDGE_KEYS; if an answer repeats it, it is removed. A key belongs to one port, because whoever names the
+address of a judge could let another server of the host have it.
 """
 
 import json
@@ -64,7 +65,7 @@ class Endpoint:
     def of(cls, url: str, seconds: float = SECONDS) -> "Endpoint":
         """The endpoint at `url`. Raises ValueError if requests may not go there."""
         place = pull.checked_place(url, settings.PULL_HOSTS)
-        return cls(place, settings.JUDGE_KEYS.get(place.host.lower(), ""), seconds)
+        return cls(place, _key_of(place), seconds)
 
     def ask(self, body: Mapping[str, Any]) -> Reply:
         """The answer to one call. Raises Failed."""
@@ -90,6 +91,14 @@ class Endpoint:
     def _clean(self, text: str) -> str:
         text = text.replace("\0", "")
         return text.replace(self.key, "…") if self.key else text
+
+
+def _key_of(place: pull.Place) -> str:
+    """The key of a server, "" if it has none. Without a port in the setting, it is for HTTPS at port 443 alone."""
+    host = f"[{place.host}]" if ":" in place.host else place.host
+    key = settings.JUDGE_KEYS.get(f"{host}:{place.port}".lower(), "")
+    usual = settings.JUDGE_KEYS.get(host.lower(), "") if place.secure and place.port == 443 else ""
+    return key or usual
 
 
 def body_of(

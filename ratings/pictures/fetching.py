@@ -18,6 +18,7 @@ from ..models.picture import LONGEST, PROBLEM
 from ..presentation.content import first_of, source_of, source_of_query
 from ..presentation.parts import Part, pieces_of
 from ..presentation.versions import latest_of
+from ..pull.places import hosts_at
 from . import sources, store
 from .decoder import Decoder
 
@@ -224,5 +225,5 @@ def unlisted_hosts(collection: Collection) -> Counter[str]:
     """The number of missing pictures by host, for the hosts that the operator has not listed."""
     rows = collection.pictures.exclude(state=State.READY).filter(source__istartswith="http")
     hosts = Counter(map(sources.host_of, rows.values_list("source", flat=True)[:MOST_COUNTED]))
-    listed = {each.lower() for each in settings.PULL_HOSTS}
+    listed = {host.lower() for port in (80, 443) for host in hosts_at(port, settings.PULL_HOSTS)}
     return Counter({host: n for host, n in hosts.most_common() if host and host not in listed})

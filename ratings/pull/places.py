@@ -60,18 +60,33 @@ def checked_place(url: str, allowed: Sequence[str]) -> Place:
     if port == 0:
         raise ValueError(f"The URL {url!r} has the port 0, on which no server listens")
     port = port or PORTS[parts.scheme]
-    _refuse_unlisted(host, allowed)
-    address = _address_of(host, port, allowed)
+    hosts = hosts_at(port, allowed)
+    _refuse_unlisted(host, port, hosts, allowed)
+    address = _address_of(host, port, hosts)
     return Place(host, port, parts.scheme == "https", parts.path or "/", parts.query, address)
 
 
-def _refuse_unlisted(host: str, allowed: Sequence[str]) -> None:
+def hosts_at(port: int, allowed: Sequence[str]) -> list[str]:
+    """The listed names, addresses and networks that may be asked at this port: with this port, or with none."""
+    listed = (_parts_of(each) for each in allowed)
+    return [host for host, only in listed if only in ("", str(port))]
+
+
+def _parts_of(listed: str) -> tuple[str, str]:
+    """Host and port of `host:port` or `[::1]:port`. The port is "" where there is none."""
+    host, _, port = listed.rpartition(":")
+    is_whole = not port.isdecimal() or (":" in host and not host.endswith("]"))  # all of it is an address of IPv6
+    return (listed, "") if is_whole else (host.strip("[]"), port)
+
+
+def _refuse_unlisted(host: str, port: int, hosts: Sequence[str], allowed: Sequence[str]) -> None:
     if not allowed:
         raise ValueError(f"No host may be asked until {SETTING} lists it, such as {host}")
     literal = _literal(host)
-    listed = _is_in(literal, allowed) if literal else host.lower() in {each.lower() for each in allowed}
+    listed = _is_in(literal, hosts) if literal else host.lower() in {each.lower() for each in hosts}
     if not listed:
-        raise ValueError(f"The host {host} is not in {SETTING}, which has {', '.join(allowed)}. Add it there")
+        at = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        raise ValueError(f"The host {at} is not in {SETTING}, which has {', '.join(allowed)}. Add it there")
 
 
 def _address_of(host: str, port: int, allowed: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ import io
 from collections import Counter
 from contextlib import suppress
 from decimal import Decimal
+from urllib.parse import urlsplit
 
 import pytest
 from django.core.management import call_command
@@ -306,8 +307,8 @@ def test_no_failure_becomes_a_grade(server, monkeypatch):
 
 
 def test_every_parameter_and_the_key_are_sent_and_the_key_is_nowhere_else(server, settings):
-    settings.JUDGE_KEYS = {"127.0.0.1": "sk-secret-1"}
     found = server(lambda handler, _: handler.send(f"bad {handler.headers['Authorization']}".encode(), 500))
+    settings.JUDGE_KEYS = {urlsplit(found.url).netloc: "sk-secret-1"}
     version = judge_of(pool_of({"a": "x"}), found.url)
     run = worked(started(version))
     assert found.heads[0]["Authorization"] == "Bearer sk-secret-1"
@@ -384,6 +385,25 @@ def test_a_cost_beyond_its_column_stops_at_the_most_that_it_holds(server):
     assert runs.resume(run)
     JudgeRun.objects.update(most_cost=None)
     assert (worked(run).state, run.cost, run.graded) == ("done", most, 2)
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://127.0.0.1/v1", "usual"),
+        ("https://127.0.0.1:443/v1", "usual"),
+        ("http://127.0.0.1:443/v1", ""),
+        ("http://127.0.0.1/v1", ""),
+        ("https://127.0.0.1:8443/v1", ""),
+        ("http://127.0.0.1:8000/v1", "own"),
+        ("http://[::1]:8000/v1", "six"),
+        ("http://127.0.0.2:8000/v1", ""),
+    ],
+)
+def test_a_key_goes_to_its_own_port_and_to_no_other_server_of_the_host(settings, url, key):
+    settings.PULL_HOSTS = ["127.0.0.0/8", "::1"]
+    settings.JUDGE_KEYS = {"127.0.0.1": "usual", "127.0.0.1:8000": "own", "[::1]:8000": "six"}
+    assert wire.Endpoint.of(url).key == key
 
 
 @pytest.mark.parametrize("cap", [1, 7, 20])

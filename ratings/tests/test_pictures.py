@@ -207,7 +207,7 @@ def test_a_picture_that_lies_elsewhere_is_fetched_from_listed_hosts_alone(shop, 
     turn.fetch()
     problems = {row.named_by: row.problem for row in shop.pictures.all()}
     assert problems["1"] == ""
-    assert "169.254.169.254 is not in IDEALIST_PULL_HOSTS" in problems["2"]
+    assert "169.254.169.254:80 is not in IDEALIST_PULL_HOSTS" in problems["2"]
     assert "it is redirected 4 times, at last to" in problems["3"]
     assert {each.partition(" ")[0] for each in asked} == {"cdn.example.org"}
 

@@ -456,9 +456,14 @@ def test_tls_that_is_none_is_refused(engine):
         (
             "https://es.example.org/",
             ["other.org"],
-            "es.example.org is not in IDEALIST_PULL_HOSTS, which has other.org",
+            "es.example.org:443 is not in IDEALIST_PULL_HOSTS, which has other.org",
         ),
-        ("http://127.0.0.1:9200/", ["localhost"], "127.0.0.1 is not in IDEALIST_PULL_HOSTS"),
+        ("http://127.0.0.1:9200/", ["localhost"], "127.0.0.1:9200 is not in IDEALIST_PULL_HOSTS"),
+        ("http://127.0.0.1:9200/", ["127.0.0.1:11434"], "127.0.0.1:9200 is not in IDEALIST_PULL_HOSTS"),
+        ("http://127.0.0.1/", ["127.0.0.0/8:11434"], "127.0.0.1:80 is not in IDEALIST_PULL_HOSTS"),
+        ("http://[::1]/", ["[::1]:11434"], "[::1]:80 is not in IDEALIST_PULL_HOSTS"),
+        ("http://localhost:80/", ["localhost:80", "127.0.0.1:81"], "is at 127.0.0.1, which is no public address"),
+        ("https://es.example.org/", ["es.example.org:9243"], "es.example.org:443 is not in IDEALIST_PULL_HOSTS"),
         ("http://localhost/", ["localhost"], "is at 127.0.0.1, which is no public address"),
         ("http://metadata/", ["metadata"], "is at 169.254.169.254, which is no public address"),
         ("http://inside/", ["inside"], "is at 10.0.0.7, which is no public address"),
@@ -491,6 +496,9 @@ NAMES = {
     "mapped": ["::ffff:127.0.0.1"],
     "nat64": ["64:ff9b::7f00:1"],
     "six": ["::1"],
+    "::1": ["::1"],
+    "127.0.0.1": ["127.0.0.1"],
+    "127.0.0.9": ["127.0.0.9"],
     "both": ["10.0.0.7", "93.184.215.14"],
     "es.example.org": ["93.184.215.14"],
 }
@@ -507,6 +515,28 @@ def test_a_listed_network_allows_its_addresses_and_of_several_only_an_allowed_on
     place = pull.checked_place("http://inside:9200/a?b=c", ["inside", "10.0.0.0/8"])
     assert place == ("inside", 9200, False, "/a", "b=c", "10.0.0.7")
     assert pull.checked_place("https://BOTH/", ["both"]).address == "93.184.215.14"
+
+
+@pytest.mark.parametrize(
+    ("listed", "open_", "shut"),
+    [
+        (["127.0.0.1:11434"], "http://127.0.0.1:11434/v1", "http://127.0.0.1:6379/"),
+        (["127.0.0.0/8:11434"], "http://127.0.0.9:11434/v1", "http://127.0.0.9/"),
+        (["[::1]:11434"], "http://[::1]:11434/v1", "http://[::1]:8000/"),
+        (["inside:9200", "10.0.0.0/8"], "http://inside:9200/", "http://inside:9201/"),
+        (["ES.example.org:443"], "https://es.example.org/", "http://es.example.org/"),
+    ],
+)
+def test_a_listed_port_is_the_only_one_of_its_host(monkeypatch, listed, open_, shut):
+    monkeypatch.setattr(places.socket, "getaddrinfo", looked_up)
+    assert pull.checked_place(open_, listed)
+    with pytest.raises(ValueError, match="is not in IDEALIST_PULL_HOSTS"):
+        pull.checked_place(shut, listed)
+
+
+def test_an_address_of_ipv6_needs_no_brackets_in_the_list(monkeypatch):
+    monkeypatch.setattr(places.socket, "getaddrinfo", looked_up)
+    assert pull.checked_place("http://[::1]:11434/v1", ["::1"]).port == 11434
 
 
 INSIDE = ["127.0.0.1", "10.0.0.7", "169.254.169.254", "0.0.0.0", "100.64.0.1", "192.0.0.9", "224.0.0.1"]
