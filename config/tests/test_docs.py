@@ -32,7 +32,7 @@ ONLY_READ = {
     ("judges", "outside"): 3,
     ("measures", "formula"): 2,
     ("operating", "outside"): 5,
-    ("operating", "server"): 17,
+    ("operating", "server"): 18,
     ("statistics", "formula"): 1,
 }
 

@@ -29,7 +29,7 @@ from django.utils import timezone
 
 from bench._bucket import Store, store
 from config import machines
-from config.health import checks, doctor, endpoints, services
+from config.health import checks, doctor, endpoints, modes, services
 from ratings.imports import jobs
 from ratings.models import AuditEvent, Rating
 from ratings.sign_in import secrets_at_rest
@@ -302,6 +302,20 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
         connection.cursor().execute("DELETE FROM ratings_auditevent")
     assert doctor.report(checks.outcomes(checks.CHECKS), []) == 0
     assert desk.lost() == 0
+
+
+def test_the_cure_of_an_open_file_loses_nothing(tmp_path):
+    """Another key loses second factors unless the former one is named, and closes neither a folder nor a database."""
+    for name in ("secret.key", "db.sqlite3", "look-around.key"):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(0o644)
+    tmp_path.chmod(0o755)
+    folder, key, database, look_around = (problem.cure for problem in modes.open_to_others(tmp_path))
+    assert f"mv {tmp_path}/secret.key {tmp_path}/secret.key.former" in key
+    assert f"SECRET_KEY_FORMER_FILE={tmp_path}/secret.key.former" in key and "remove" not in key
+    assert folder == f"chmod go= {tmp_path}."
+    assert database.startswith(f"chmod go= {tmp_path}/db.sqlite3. ") and "passwords" in database
+    assert "secret.key" not in database + look_around
 
 
 @pytest.mark.django_db(transaction=True)
