@@ -182,6 +182,18 @@ def is_set(name: str) -> bool:
     return bool(os.environ.get(name) or os.environ.get(f"{name}_FILE"))
 
 
+def become(venv: Path, module: str, *arguments: str) -> None:
+    """Replace this process with a module of the project. Does not return.
+
+    The current folder stays as it is, so that a relative path in a setting means the same to every command.
+    """
+    folders = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
+    python = str(python_of(venv))
+    # -P, so that no file in the current folder replaces a module of the project.
+    os.execv(python, [python, "-P", "-m", module, *arguments])
+
+
 # python3 run.py
 
 
@@ -210,16 +222,10 @@ def offer_demo(host: str) -> None:
     say("Without the sample. To serve others: a proxy with TLS, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names.")
 
 
-def server(bind: str) -> list[str]:
-    """The command that serves on HOST:PORT, or on an open socket as fd://NUMBER."""
-    return [str(PYTHON), "-m", "config.server", bind]
-
-
 def serve(host: str, port: int) -> None:
     """Prepare the database and become the server. Does not return."""
     listening(host, port).close()  # refuses a busy port before the slow steps
     offer_demo(host)
-    os.environ["IDEALIST_DATA"] = str(data_folder())  # absolute, since the current folder changes below
     with project_lock():
         set_up(runtime())
         cure = "(See all of it: python3 run.py manage prepare)"
@@ -232,9 +238,8 @@ def serve(host: str, port: int) -> None:
     key = data_folder() / "look-around.key"  # exists while visitors may look around
     if key.exists():
         print(f"Look around in the sample: {address}?look={key.read_text().strip()}", flush=True)
-    os.chdir(ROOT)
     os.environ.setdefault("IDEALIST_WORKER", "1")
-    os.execv(PYTHON, server(f"fd://{listener.fileno()}"))
+    become(VENV, "config.server", f"fd://{listener.fileno()}")
 
 
 # python3 run.py manage
@@ -257,11 +262,9 @@ def manage(arguments: Sequence[str]) -> None:
 
 def doctor() -> None:
     """Replace this process with the health checks, whose exit status is 1 for a problem. Does not return."""
-    os.environ["IDEALIST_DATA"] = str(data_folder())
     with project_lock():
         set_up(runtime())
-    os.chdir(ROOT)
-    os.execv(PYTHON, [str(PYTHON), "-m", "config.health.doctor"])
+    become(VENV, "config.health.doctor")
 
 
 # python3 run.py test
@@ -542,10 +545,7 @@ def bench(name: str, *options: str) -> None:
         raise Refusal(f"There is no bench {name!r}; there are {', '.join(known)}")
     with project_lock():
         set_up(RUNTIME, BENCHES, venv=VENV_BENCH)
-    python = str(python_of(VENV_BENCH))
-    os.environ["PYTHONPATH"] = str(ROOT)
-    # -P, so that no file in the current folder replaces a module of the project.
-    os.execv(python, [python, "-P", "-m", f"bench.{name}", *options])
+    become(VENV_BENCH, f"bench.{name}", *options)
 
 
 class Parser(argparse.ArgumentParser):

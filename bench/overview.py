@@ -105,7 +105,8 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
     collection = made(shape, chosen.data)
     rate = rating_of(collection)
     log = Path(os.environ["IDEALIST_DATA"]) / f"{engine}.log"
-    with served(lambda port: run.server(f"127.0.0.1:{port}"), log) as server:
+    command = [str(run.PYTHON), "-m", "config.server"]
+    with served(lambda port: [*command, f"127.0.0.1:{port}"], log) as server:
         analyst = Analyst(server, collection.slug)
         sides = [
             Side("cold", analyst.start_again, analyst.overview, again=True),

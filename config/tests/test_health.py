@@ -305,7 +305,7 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
 
 
 def test_the_cure_of_an_open_file_loses_nothing(tmp_path):
-    """Another key loses second factors unless the former one is named, and closes neither a folder nor a database."""
+    """Another key loses second factors where the former one is not named, and closes no database."""
     for name in ("secret.key", "db.sqlite3", "look-around.key"):
         (tmp_path / name).touch()
         (tmp_path / name).chmod(0o644)

@@ -253,6 +253,20 @@ def test_ctrl_c_is_no_traceback(run, monkeypatch, capsys):
     assert capsys.readouterr().err.split() == ["Stopped."]
 
 
+@pytest.mark.parametrize("command", [["--port", "0"], ["doctor"]])
+def test_a_relative_path_in_a_setting_means_the_same_to_every_command(installed, tmp_path_factory, command):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "config.py").write_text("")  # must not be taken for the project's
+    (elsewhere / "data").mkdir()
+    shows = "import os; print(os.getcwd(), os.path.realpath(os.environ['IDEALIST_DATA']))"
+    for name in ("manage.py", "config/server.py", "config/health/doctor.py"):
+        (installed / name).parent.mkdir(parents=True, exist_ok=True)
+        (installed / name).write_text(shows)
+    done = started(installed, *command, cwd=elsewhere, env=os.environ | {"IDEALIST_DATA": "data"})
+    shown = [line for line in done.stdout.splitlines() if not line.startswith("Idealist is at")]
+    assert set(shown) == {f"{elsewhere} {elsewhere / 'data'}"}, done.stderr
+
+
 # manage
 
 

@@ -91,7 +91,7 @@ def server(tmp_path) -> Server:
         "PYTHONPATH": os.pathsep.join([str(run.ROOT), str(tmp_path)]),
     }
     # By the Python of the tests, wherever that was installed.
-    command = [sys.executable, *run.server(f"127.0.0.1:{address[1]}")[1:]]
+    command = [sys.executable, "-P", "-m", "config.server", f"127.0.0.1:{address[1]}"]
     return Server(command, environment, address, tmp_path / "log")
 
 
