@@ -53,6 +53,15 @@ class JsonFormatter(logging.Formatter):
         return SECRETS.sub(r"\1…", json.dumps(line, ensure_ascii=False, default=str))
 
 
+class UnknownHosts(logging.Filter):
+    """Makes one line of a request with an unknown host name, and names the setting. Django logs a traceback."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg = str(record.msg).replace("ALLOWED_HOSTS", "IDEALIST_HOSTS")
+        record.exc_info = None
+        return True
+
+
 class RequestIds:
     """Middleware that gives each request an id, for its log lines and its response. Only for logs in JSON.
 

@@ -65,6 +65,7 @@ from pathlib import Path
 import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from django.http.request import split_domain_port
 
 from . import data_folder, machines, secret_files, sign_in
 
@@ -120,6 +121,19 @@ def checked_proxies(number: int, https: bool) -> int:
             "Write how many proxies there are, or leave IDEALIST_PROXIES out for one."
         )
     return number
+
+
+def checked_hosts(text: str) -> list[str]:
+    """The host names in the text, or those of this machine where it has none."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        domain = name.removeprefix(".").lower()  # with the point, it stands for all names below it, too
+        if name != "*" and (not domain or split_domain_port(domain) != (domain, "")):
+            raise ImproperlyConfigured(
+                f"IDEALIST_HOSTS has {name!r}; write names such as ratings.example.org, without scheme, port and"
+                " path, and an IPv6 address as [::1]."
+            )
+    return names or ["localhost", "127.0.0.1", "[::1]"]
 
 
 def checked_keep(number: int) -> int:
@@ -195,7 +209,7 @@ DEMO = env_bool("IDEALIST_DEMO") and not (
     HTTPS or os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL")
 )
 KEEPS_WORKER = env_bool("IDEALIST_WORKER")
-ALLOWED_HOSTS = [name.strip() for name in os.environ.get("IDEALIST_HOSTS", "localhost,127.0.0.1,[::1]").split(",")]
+ALLOWED_HOSTS = checked_hosts(os.environ.get("IDEALIST_HOSTS", ""))
 
 # Django's limit is 1,000. A grade has six fields in the admin, and a wrong file can make hundreds of grades.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
@@ -463,10 +477,12 @@ LOGGING = {
         },
         "json": {"class": "config.logs.JsonFormatter"},
     },
+    "filters": {"unknown hosts": {"()": "config.logs.UnknownHosts"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        "django.security.DisallowedHost": {"filters": ["unknown hosts"]},
         # All events of the audit, for programs that collect logs.
         "idealist.audit": {"level": "INFO" if LOG == "json" else "WARNING"},
         # It logs each request that waits for a thread.

@@ -335,16 +335,14 @@ def secrets() -> Iterator[Problem]:
 
 def hosts() -> Iterator[Problem]:
     """Whether IDEALIST_HOSTS has the names to which the server answers."""
-    here = {"localhost", "127.0.0.1", "[::1]", "::1"}
-    names = {name.strip() for name in settings.ALLOWED_HOSTS}
+    here = {"localhost", "127.0.0.1", "[::1]"}
+    names = set(settings.ALLOWED_HOSTS)
     if "*" in names:
         yield Problem(
             "IDEALIST_HOSTS has *: any name is answered, and links of invitations can be forged.", HOSTS_CURE
         )
     elif (settings.HTTPS or settings.PROXIES) and names <= here:
         yield Problem("It stands behind a proxy and answers to the names of this machine only.", HOSTS_CURE)
-    elif "" in names:
-        yield Problem("IDEALIST_HOSTS has an empty name.", HOSTS_CURE)
 
 
 HOSTS_CURE = "Write the names that people use into IDEALIST_HOSTS."
@@ -366,7 +364,7 @@ def certificate() -> Iterator[Problem]:
 
 def public_host() -> str:
     """The first name in IDEALIST_HOSTS where TLS is used; "" where there is none that others can reach."""
-    name = settings.ALLOWED_HOSTS[0].strip() if settings.HTTPS else ""
+    name = settings.ALLOWED_HOSTS[0] if settings.HTTPS else ""
     return "" if name in ("", "*", "localhost", "127.0.0.1", "[::1]") or name.startswith(".") else name
 
 

@@ -108,3 +108,12 @@ def test_a_refusal_names_address_and_account_and_asks_no_database(client, django
     nobody = RequestFactory().get("/", REMOTE_ADDR="192.0.2.8")
     assert line("refused", request=nobody)["address"] == "192.0.2.8"
     assert "account" not in line("refused", request=nobody)
+
+
+def test_an_unknown_host_is_one_line_that_names_the_setting(client, settings, caplog):
+    settings.ALLOWED_HOSTS = ["ratings.example.org"]
+    assert client.get("/", headers={"host": "other.example.org"}).status_code == 400
+    (record,) = [record for record in caplog.records if record.name == "django.security.DisallowedHost"]
+    (text,) = TextFormatter("{message}", style="{").format(record).splitlines()
+    assert "'other.example.org'" in text and "IDEALIST_HOSTS" in text and "ALLOWED_HOSTS" not in text
+    assert "error" not in json.loads(JsonFormatter().format(record))

@@ -126,6 +126,26 @@ def test_blanks_between_hosts_are_no_part_of_their_names(tmp_path):
     assert ast.literal_eval(hosts) == ["a.example.org", "b.example.org"]
 
 
+@pytest.mark.parametrize("nothing", ["", " ", ","])
+def test_without_a_name_the_hosts_are_those_of_this_machine(tmp_path, nothing):
+    hosts = start(tmp_path, "ALLOWED_HOSTS", IDEALIST_HOSTS=nothing).stdout
+    assert ast.literal_eval(hosts) == ["localhost", "127.0.0.1", "[::1]"]
+
+
+def test_a_host_may_be_an_address_a_domain_or_any(tmp_path):
+    names = "192.0.2.7,[2001:db8::7],.Example.org,*,"
+    hosts = start(tmp_path, "ALLOWED_HOSTS", IDEALIST_HOSTS=names).stdout
+    assert ast.literal_eval(hosts) == ["192.0.2.7", "[2001:db8::7]", ".Example.org", "*"]
+
+
+@pytest.mark.parametrize(
+    "name", ["127.0.0.1:8113", "http://example.org", "example.org/", "::1", "*.example.org", "example.org.", "."]
+)
+def test_a_host_that_no_request_can_have_is_refused(tmp_path, name):
+    refused = start(tmp_path, "ALLOWED_HOSTS", IDEALIST_HOSTS=f"a.example.org,{name}")
+    assert refused.returncode != 0 and f"IDEALIST_HOSTS has '{name}'" in refused.stderr
+
+
 def test_a_page_waits_for_a_lock_for_a_few_seconds_and_a_command_for_longer(tmp_path):
     assert options(tmp_path, "config.wsgi")["timeout"] == 4
     assert options(tmp_path, "config.settings")["timeout"] == 20
