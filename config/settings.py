@@ -50,6 +50,7 @@ DATABASE_POOLER   1 where DATABASE_URL leads to a pooler of transactions, such a
 STORAGE_URL       s3://BUCKET/FOLDER?endpoint=URL&region=NAME for uploads and pictures (default: IDEALIST_DATA)
 CACHE_URL         redis:// or valkey:// for the counts of tries (default: the database)
 TASKS_BACKEND     another backend of django-tasks, by its Python path (default: django_tasks_db.DatabaseBackend)
+WEB_CONCURRENCY   number of server processes (1)
 SECRET_KEY_FORMER former keys, separated by spaces, whose links, cookies and second factors are still valid
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent; machines share one
 
@@ -57,10 +58,12 @@ Secrets can come from files: NAME_FILE is the path of a file with the value of N
 """
 
 import os
+import re
 import secrets
 import tomllib
 from ipaddress import ip_network
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF
@@ -136,6 +139,35 @@ def checked_hosts(text: str) -> list[str]:
     return names or ["localhost", "127.0.0.1", "[::1]"]
 
 
+def checked_patience(text: str) -> str:
+    """The seconds in the text. PostgreSQL would wait for ever at 0, and no statement takes longer than 30."""
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) or not 0.1 <= float(text) <= 30:
+        raise ImproperlyConfigured(f"IDEALIST_PATIENCE is {text!r}; write seconds from 0.1 to 30, such as 4.")
+    return text
+
+
+def checked_processes(number: int) -> int:
+    if not number:
+        raise ImproperlyConfigured("WEB_CONCURRENCY is 0; write how many processes serve, at least 1.")
+    return number
+
+
+def checked_database(url: str) -> dict:
+    """Django's settings of the database at the URL. An error never repeats it: it may contain a password."""
+    try:
+        database = dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True)
+    except ValueError:  # an unknown scheme, or a port that is no number
+        database = {}
+    scheme = urlsplit(url).scheme if database else ""
+    named = database.get("NAME", "") not in ("", ":memory:") or "service" in database.get("OPTIONS", {})
+    if scheme not in ("postgres", "postgresql", "sqlite") or not named:
+        raise ImproperlyConfigured(
+            "DATABASE_URL is not the address of a database; write postgres://USER:PASSWORD@HOST:5432/NAME, or"
+            " sqlite:////PATH for a file. Write special characters of a password as in web addresses: %40 for @."
+        )
+    return database
+
+
 def checked_keep(number: int) -> int:
     if not number:
         raise ImproperlyConfigured("IDEALIST_BACKUP_KEEP is 0; write how many backups are kept, at least 1.")
@@ -208,6 +240,7 @@ PROXIES = checked_proxies(env_int("IDEALIST_PROXIES", int(HTTPS)), HTTPS)
 DEMO = env_bool("IDEALIST_DEMO") and not (
     HTTPS or os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL")
 )
+WEB_CONCURRENCY = checked_processes(env_int("WEB_CONCURRENCY", 1))
 KEEPS_WORKER = env_bool("IDEALIST_WORKER")
 ALLOWED_HOSTS = checked_hosts(os.environ.get("IDEALIST_HOSTS", ""))
 
@@ -297,13 +330,7 @@ TEMPLATES = [
     },
 ]
 
-DATABASES = {
-    "default": dj_database_url.parse(
-        os.environ.get("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'db.sqlite3'}",
-        conn_max_age=600,
-        conn_health_checks=True,
-    )
-}
+DATABASES = {"default": checked_database(os.environ.get("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'db.sqlite3'}")}
 DATABASE_POOLER = env_bool("DATABASE_POOLER")
 if DATABASE_POOLER and not DATABASES["default"]["ENGINE"].endswith("postgresql"):
     raise ImproperlyConfigured(
@@ -311,11 +338,12 @@ if DATABASE_POOLER and not DATABASES["default"]["ENGINE"].endswith("postgresql")
     )
 # Processes that serve pages set IDEALIST_SHORT_WAITS; operators do not. A command may wait until an import ends; a
 # person may not.
-PATIENCE = (os.environ.get("IDEALIST_PATIENCE") or "4") if env_bool("IDEALIST_SHORT_WAITS") else None
+PATIENCE = checked_patience(os.environ.get("IDEALIST_PATIENCE", "").strip() or "4")
+SHORT_WAITS = env_bool("IDEALIST_SHORT_WAITS")
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["ENGINE"] = "config.sqlite"
     DATABASES["default"]["OPTIONS"] = {
-        "timeout": float(PATIENCE or 20),
+        "timeout": float(PATIENCE) if SHORT_WAITS else 20.0,
         # Under load, a transaction that reads and then writes fails unless it starts as a writer.
         "transaction_mode": "IMMEDIATE",
         # FULL, so that an acknowledged rating survives a power cut.
@@ -324,7 +352,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     }
     # A file, because a live server in a test and the test itself need two connections to one database.
     DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
-elif PATIENCE and DATABASES["default"]["ENGINE"].endswith("postgresql"):
+elif SHORT_WAITS:
     limits = {
         "lock_timeout": PATIENCE + "s",
         "statement_timeout": "30s",

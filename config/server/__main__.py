@@ -108,6 +108,12 @@ class Processes:
                 os.kill(process, signal.SIGTERM if self.signals == 1 else signal.SIGKILL)
 
 
+def process_count() -> int:
+    """WEB_CONCURRENCY, or 1. The settings, which a process reads, refuse what is no such number."""
+    text = os.environ.get("WEB_CONCURRENCY", "").strip()
+    return max(1, int(text)) if text.isdecimal() else 1
+
+
 def main(place: str) -> int:
     # Each connection takes a file descriptor, and the soft limit is low.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -117,7 +123,7 @@ def main(place: str) -> int:
     # All processes count into files of one folder, which the client library of Prometheus asks for when it is
     # imported: see config/health/metrics.py.
     with tempfile.TemporaryDirectory(prefix="idealist-metrics-") as os.environ["PROMETHEUS_MULTIPROC_DIR"]:
-        return Processes(listener_at(place), int(os.environ.get("WEB_CONCURRENCY") or 1)).run()
+        return Processes(listener_at(place), process_count()).run()
 
 
 if __name__ == "__main__":

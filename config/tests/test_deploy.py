@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 VERSION = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
 OURS = {"web-1", "web-2", "worker-1", "worker-2", "prepare"}
-SETTINGS = {*re.findall(r"^([A-Z_]+) ", settings.__doc__, re.MULTILINE), "WEB_CONCURRENCY"}
+SETTINGS = set(re.findall(r"^([A-Z_]+) ", settings.__doc__, re.MULTILINE))
 OF_BOTO = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
 SPECIAL = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "TMPDIR"}
 

@@ -94,7 +94,7 @@ def test_run_py_knows_what_the_documents_ask_of_it():
 def test_every_setting_is_in_the_table_and_no_other():
     told = set(re.findall(r"^([A-Z_]+) ", settings.__doc__, re.MULTILINE))
     table = set(re.findall(r"^\| `([A-Z_]+)` \|", (FOLDER / "operating.md").read_text(), re.MULTILINE))
-    elsewhere = {"WEB_CONCURRENCY", "IDEALIST_PULL_AUTHORIZATION", "NAME_FILE"}
+    elsewhere = {"IDEALIST_PULL_AUTHORIZATION", "NAME_FILE"}
     assert table - told == elsewhere and told - table == set()
 
 

@@ -460,6 +460,16 @@ def test_a_process_that_died_is_replaced_and_all_end_together(tmp_path, how):
         until(lambda: not any(Path(f"/proc/{each}").exists() for each in ours))
 
 
+@pytest.mark.parametrize("number", ["abc", "0", "-1"])
+def test_a_number_of_processes_that_cannot_be_is_one_line(tmp_path, number):
+    environment = {**os.environ, "IDEALIST_DATA": str(tmp_path), "WEB_CONCURRENCY": number}
+    command = [sys.executable, "-m", "config.server", "127.0.0.1:0"]
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, timeout=PATIENCE)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 1 and "WEB_CONCURRENCY" in line
+
+
 def answers(server) -> bool:
     with suppress(OSError, HTTPException):
         return asked(server, PLAIN) == (200, b"ok")

@@ -50,6 +50,48 @@ def test_a_number_that_is_none_is_refused_by_name(tmp_path):
     assert "IDEALIST_LARGEST_UPLOAD is '4GB'" in start(tmp_path, IDEALIST_LARGEST_UPLOAD="4GB").stderr
 
 
+@pytest.mark.parametrize(
+    ("setting", "wrong"),
+    [("IDEALIST_PATIENCE", wrong) for wrong in ("abc", "4s", "0", "0.01", "-1", "nan", "1e1", "31")]
+    + [("WEB_CONCURRENCY", wrong) for wrong in ("abc", "0", "-1", "1.5")],
+)
+def test_a_wait_and_a_number_of_processes_that_cannot_be_are_refused(tmp_path, setting, wrong):
+    """By commands, too, which neither wait so briefly nor serve: `prepare` runs before the server."""
+    refusal = start(tmp_path, **{setting: wrong}).stderr.splitlines()[-1]
+    assert f"{setting} is {wrong}; " in refusal.replace("'", "")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["foo", "mysql://u:sesame@h/db", "postgres://u:sesame@h:port/db", "postgres://u:se#same@h/db"]
+    + [
+        "postgres://u:sesame@h:99999/db",
+        "postgres://u:sesame@h",
+        "pgsql://h/db",
+        "sqlite://",
+        "sqlite://:memory:",
+    ],
+)
+def test_a_database_that_is_none_is_refused_without_its_password(tmp_path, url):
+    refused = start(tmp_path, DATABASE_URL=url)
+    assert refused.returncode != 0 and "sesame" not in refused.stderr
+    assert refused.stderr.splitlines()[-1].startswith("django.core.exceptions.ImproperlyConfigured: DATABASE_URL ")
+    assert refused.stderr.count("Traceback") == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("postgresql://somebody@%2Ftmp%2Fhere/idealist", "idealist"),
+        ("postgres://?service=mine", ""),
+        ("sqlite:///rel.db", "rel.db"),
+        ("sqlite:////srv/idealist.sqlite3", "/srv/idealist.sqlite3"),
+    ],
+)
+def test_a_database_can_be_a_file_a_server_or_a_service(tmp_path, url, name):
+    assert start(tmp_path, "DATABASES['default']['NAME']", DATABASE_URL=url).stdout == name + "\n"
+
+
 @pytest.mark.parametrize("environment", [{"IDEALIST_PROXIES": wrong} for wrong in ("-1", "one", "10", "1.5")])
 def test_a_number_of_proxies_that_is_none_is_refused(tmp_path, environment):
     assert f"IDEALIST_PROXIES is {environment['IDEALIST_PROXIES']}" in start(
