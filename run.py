@@ -569,12 +569,18 @@ def main(argv: Sequence[str]) -> int:
             doctor()
         if argv[:1] == ["test"]:
             return test(argv[1:])
+        # A bench has options of its own.
+        if {"-h", "--help"} & set(argv[:2] if argv[:1] == ["bench"] else argv):
+            print(__doc__.strip())
+            return 0
         if argv == ["pictures"]:
             pictures()
         if argv[:1] == ["lock"]:
             lock(*argv[1:])
             return 0
-        if argv[:1] == ["sbom"] and len(argv) == 2:
+        if argv[:1] == ["sbom"]:
+            if len(argv) != 2:
+                raise Refusal("sbom needs one file to write. Try: python3 run.py sbom FILE")
             sbom(argv[1])
             return 0
         if argv == ["bench"]:
@@ -582,9 +588,6 @@ def main(argv: Sequence[str]) -> int:
             return 0
         if argv[:1] == ["bench"]:
             bench(*argv[1:])
-        if {"-h", "--help"} & set(argv):
-            print(__doc__.strip())
-            return 0
         chosen = parser.parse_args(argv)
         serve(chosen.host, chosen.port)
     except KeyboardInterrupt:

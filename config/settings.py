@@ -96,7 +96,7 @@ def secret_key_in(path: Path) -> str:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        return path.read_text().strip()
+        return secret_files.content(path, "SECRET_KEY")
     except OSError as error:
         raise ImproperlyConfigured(f"{path} cannot be made: {error.strerror}.") from error
     with os.fdopen(handle, "w") as file:

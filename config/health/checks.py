@@ -1,6 +1,7 @@
 """The checks, each a function that yields a Problem for each fault. A new one also goes into the list CHECKS."""
 
 import os
+import pwd
 import shutil
 import socket
 import sqlite3
@@ -168,7 +169,7 @@ def database() -> Iterator[Problem]:
         if "too many c" in message or "connection slots" in message:
             yield Problem("PostgreSQL takes no more connections.", CONNECTIONS_CURE)
         elif trouble := disk.trouble(error):
-            yield Problem(disk.MESSAGES[trouble], MAKE_ROOM)
+            yield of_another_account(*files_of_sqlite()) or Problem(disk.MESSAGES[trouble], MAKE_ROOM)
         else:
             yield Problem(f"The database does not answer: {message}", "Start it, or correct DATABASE_URL.")
 
@@ -209,12 +210,19 @@ def writing_to_sqlite() -> Iterator[Problem]:
         django_error = DatabaseError()
         django_error.__cause__ = error
         if trouble := disk.trouble(django_error):
-            yield Problem(disk.MESSAGES[trouble], MAKE_ROOM)
+            yield of_another_account(*files_of_sqlite()) or Problem(disk.MESSAGES[trouble], MAKE_ROOM)
         else:
             message = f"Another program holds the lock of SQLite for more than {LOCK_WAIT:g} s."
             yield Problem(message, "Close programs that have the file open, such as sqlite3 or a copy.")
     finally:
         probe.close()
+
+
+def files_of_sqlite() -> list[Path]:
+    """The database and its log, as far as they exist; none with PostgreSQL."""
+    names = ("", "-wal", "-shm") if connection.vendor == "sqlite" else ()
+    paths = (Path(f"{connection.settings_dict['NAME']}{end}").absolute() for end in names)
+    return [path for path in paths if path.exists()]
 
 
 def writing_to_postgresql() -> Iterator[Problem]:
@@ -314,7 +322,28 @@ def storage() -> Iterator[Problem]:
             disk.try_out(folder)
         except OSError as error:
             message = f"Nothing can be written into {folder}: {error.strerror}."
-            yield Problem(message, "Make room there, make it writable, or name another folder in IDEALIST_DATA.")
+            cure = "Make room there, make it writable, or name another folder in IDEALIST_DATA."
+            yield of_another_account(folder) or Problem(message, cure)
+
+
+def of_another_account(*paths: Path) -> Problem | None:
+    """The problem that one of the paths belongs to another account, and this one cannot write it."""
+    account = os.geteuid()
+    for path in paths:
+        if path.exists() and path.stat().st_uid != account and not os.access(path, os.R_OK | os.W_OK):
+            owner, me = name_of(path.stat().st_uid), name_of(account)
+            message = f"{path} belongs to {owner}. This account, {me}, cannot write it."
+            cure = f"As root, if Idealist runs as {me}: chown {me}: {path}. Do the same for the files beside it."
+            return Problem(message, cure)
+    return None
+
+
+def name_of(account: int) -> str:
+    """The name of the account, or its number where it has none, as in a container."""
+    try:
+        return pwd.getpwuid(account).pw_name
+    except KeyError:
+        return str(account)
 
 
 def free_space() -> Iterator[Problem]:

@@ -371,6 +371,29 @@ def test_a_missing_file_of_sqlite_is_not_made(monkeypatch, tmp_path):
     assert not (tmp_path / "db.sqlite3").exists()
 
 
+@sqlite_only
+@pytest.mark.parametrize("check", [checks.database, checks.writing])
+def test_a_file_of_another_account_is_named_with_both_accounts(monkeypatch, tmp_path, check):
+    """As root leaves it after a restore, for a server that is not root."""
+    file = tmp_path / "db.sqlite3"
+    file.touch()
+    owner = file.owner()
+
+    cause = sqlite3.OperationalError("it cannot be opened")
+    cause.sqlite_errorname = "SQLITE_CANTOPEN"
+    error = OperationalError()
+    error.__cause__ = cause
+    monkeypatch.setitem(connection.settings_dict, "NAME", file)
+    monkeypatch.setattr(connection, "cursor", mock.Mock(side_effect=error))
+    probe = mock.Mock(execute=mock.Mock(side_effect=cause))
+    monkeypatch.setattr(checks.sqlite3, "connect", lambda *args, **more: probe)
+    monkeypatch.setattr(checks.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(checks.os, "geteuid", lambda: 65533)
+    (problem,) = check()
+    assert problem.wrong.startswith(f"{file} belongs to {owner}. ") and "65533" in problem.wrong
+    assert f"chown 65533: {file}" in problem.cure
+
+
 @postgresql_only
 @pytest.mark.django_db(transaction=True)
 def test_a_lock_that_is_held_for_long(monkeypatch):

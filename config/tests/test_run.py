@@ -130,10 +130,17 @@ def test_a_wrong_argument_is_refused_in_one_line(project, arguments):
     assert arguments[-1] in refused_in_one_line(started(project, *arguments))
 
 
-def test_help_shows_the_commands(project):
-    done = started(project, "--help")
+@pytest.mark.parametrize("command", [[], ["--port", "1"], ["doctor"], ["lock"], ["sbom"], ["bench"], ["pictures"]])
+def test_help_shows_the_commands(project, command):
+    done = started(project, *command, "--help")
     assert done.returncode == 0
     assert "python3 run.py manage COMMAND" in done.stdout
+    assert not (project / ".venv").exists()
+
+
+@pytest.mark.parametrize("files", [[], ["one.json", "two.json"]])
+def test_a_list_of_packages_needs_its_file(project, files):
+    assert refused_in_one_line(started(project, "sbom", *files)).endswith("python3 run.py sbom FILE")
 
 
 # The environment

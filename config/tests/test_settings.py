@@ -35,6 +35,14 @@ def test_the_first_start_makes_a_secret_that_only_its_owner_can_read(tmp_path):
     assert len(first.stdout.strip()) >= 50
 
 
+def test_a_secret_that_cannot_be_read_is_refused_by_its_path(tmp_path):
+    path = tmp_path / "data" / "secret.key"
+    path.mkdir(parents=True, mode=0o700)  # as unreadable as a file of root, to root as well
+    path.parent.chmod(0o700)
+    refusal = start(tmp_path).stderr.splitlines()[-1]
+    assert "ImproperlyConfigured" in refusal and f"{path} cannot be read" in refusal
+
+
 @pytest.mark.parametrize("key", ["secret", "django-insecure-" + "k3y" * 30, "a" * 80])
 def test_a_short_or_known_key_is_refused(tmp_path, key):
     refused = start(tmp_path, SECRET_KEY=key)
