@@ -98,7 +98,10 @@ class AuditedGroupAdmin(Audited, GroupAdmin):
 
 
 class Scoped(Audited):
-    """An admin that is limited to the collections of which the user is an admin."""
+    """An admin that is limited to the collections of which the user is an admin.
+
+    A collection that is put away is only shown: its record must not change. Its pages refuse that by `record_act`.
+    """
 
     path_to_collection = "collection"
     saves_collection_first = False  # whether a save locks the collection before its own row
@@ -115,8 +118,12 @@ class Scoped(Audited):
             obj is None or self.get_queryset(request).filter(pk=obj.pk).exists()
         )
 
-    has_change_permission = has_view_permission
-    has_delete_permission = has_view_permission
+    def has_change_permission(self, request, obj: Model | None = None) -> bool:
+        return self.has_view_permission(request, obj) and (
+            obj is None or not any(collection.put_away_at for collection in self.collections_of([obj]))
+        )
+
+    has_delete_permission = has_change_permission
 
     def has_add_permission(self, request, obj: Model | None = None) -> bool:
         return self.has_module_permission(request)
@@ -161,7 +168,7 @@ class Scoped(Audited):
 
     def formfield_for_foreignkey(self, db_field, request, **kwargs):
         if db_field.related_model is Collection:
-            kwargs["queryset"] = Collection.objects.visible_to(request.user, Role.ADMIN)
+            kwargs["queryset"] = Collection.objects.visible_to(request.user, Role.ADMIN).filter(put_away_at=None)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
 
@@ -301,7 +308,7 @@ class RankingAdmin(ReadOnly, admin.ModelAdmin):
     search_fields = ["query__key", "query__text"]
     fields = ["system", "query", "ranked_documents"]
     readonly_fields = ["ranked_documents"]
-    has_delete_permission = Scoped.has_view_permission  # it is deleted with its system
+    has_delete_permission = Scoped.has_delete_permission  # it is deleted with its system
 
     @admin.display(description="Documents")
     def depth(self, ranking: Ranking) -> int:
