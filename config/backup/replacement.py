@@ -154,8 +154,9 @@ def _refuse_others() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT COUNT(*), string_agg(DISTINCT usename, ', ' ORDER BY usename) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND backend_type = 'client backend'"
-            " AND pid <> pg_backend_pid() AND application_name <> %s"
+            # PostgreSQL shows kind and name of sessions of other accounts to few: to an ordinary owner, NULL.
+            " WHERE datname = current_database() AND COALESCE(backend_type, 'client backend') = 'client backend'"
+            " AND pid <> pg_backend_pid() AND application_name IS DISTINCT FROM %s"
             # The server may have an account of its own. Programs that only watch may go on.
             " AND (usename = current_user"
             " OR has_table_privilege(usesysid, to_regclass('ratings_rating'), 'INSERT'))",

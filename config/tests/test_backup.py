@@ -357,33 +357,67 @@ def test_a_database_that_somebody_has_open_is_not_replaced(tmp_path):
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no accounts")
 @pytest.mark.django_db(transaction=True)
-def test_a_server_with_an_account_of_its_own_is_seen_and_a_program_that_only_watches_may_go_on():
-    with connected("idealist_watches"):
-        seen = time.monotonic()
-        while not nobody_is_seen():  # connections of tests before may be closing
-            assert time.monotonic() < seen + 30
-        with (
-            connected("idealist_serves", "GRANT INSERT ON ratings_rating TO idealist_serves"),
-            pytest.raises(replacement.InUse, match="1 other connections, of idealist_serves. Stop the server"),
-        ):
+@pytest.mark.parametrize("by", ["a superuser", "an owner"])
+def test_a_server_with_an_account_of_its_own_is_seen_and_a_program_that_only_watches_may_go_on(by):
+    """PostgreSQL shows an owner less about sessions of other accounts than a superuser."""
+    with connected("idealist_watches"), restoring_as(by):
+        until_nobody_is_seen()
+    with (
+        connected("idealist_serves", "GRANT INSERT ON ratings_rating TO idealist_serves"),
+        restoring_as(by),
+        pytest.raises(replacement.InUse, match="1 other connections, of idealist_serves. Stop the server"),
+    ):
+        replacement._refuse_others()
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no accounts")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("by", ["a superuser", "an owner"])
+def test_the_sessions_of_a_restore_and_of_other_databases_are_not_those_of_a_server(by):
+    grant = "GRANT INSERT ON ratings_rating TO idealist_serves"
+    with connected("idealist_serves", grant, database="postgres"), restoring_as(by):
+        until_nobody_is_seen()
+        own = connection.copy()
+        own.settings_dict["OPTIONS"] = {"application_name": replacement.REPLACEMENT_SCHEMA}
+        with closing(own):
+            own.ensure_connection()
             replacement._refuse_others()
 
 
-def nobody_is_seen() -> bool:
+@contextmanager
+def restoring_as(account: str):
+    """The usual connection becomes that of a superuser, or of an account like the owner of a database."""
+    if account == "a superuser":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE idealist_owns LOGIN; GRANT ALL ON ratings_rating TO idealist_owns")
+    connection.close()
     try:
-        replacement._refuse_others()
-    except replacement.InUse:
-        return False
-    return True
+        with replacement.default_connection(USER="idealist_owns"):
+            yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP OWNED BY idealist_owns; DROP ROLE idealist_owns")
+
+
+def until_nobody_is_seen() -> None:
+    """Connections of tests before may be closing."""
+    begun = time.monotonic()
+    while True:
+        try:
+            return replacement._refuse_others()
+        except replacement.InUse:
+            assert time.monotonic() < begun + 30
 
 
 @contextmanager
-def connected(account: str, grant: str = ""):
-    """A connection to the database by a new account of PostgreSQL."""
+def connected(account: str, grant: str = "", database: str = ""):
+    """A connection to the database, or to another one, by a new account of PostgreSQL."""
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE ROLE {account} LOGIN; {grant}")
     other = connection.copy()
-    other.settings_dict["USER"] = account
+    other.settings_dict |= {"USER": account, "NAME": database or connection.settings_dict["NAME"]}
     try:
         other.ensure_connection()
         yield
