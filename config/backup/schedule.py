@@ -6,14 +6,21 @@ A backup is good once it was read again from the storage. Then a file NAME.sha25
 import hashlib
 import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event, Thread
 
 from django.conf import settings
 from django.core.cache import caches
 from django.core.files.base import ContentFile, File
-from django.core.files.storage import storages
+from django.core.files.storage import FileSystemStorage, storages
+from django.db import DatabaseError, connection
 from django.utils import timezone
+from django.utils.crypto import get_random_string
+
+from ratings.models import LEASE
 
 from . import writing
 from .package import Backup
@@ -22,7 +29,8 @@ log = logging.getLogger(__name__)
 
 INTERVAL = 60.0  # seconds between two looks whether a backup is due
 CLAIM = "backup"  # the key in the cache by which one worker keeps others from starting
-CLAIM_TIMEOUT = 4 * 60 * 60  # seconds after which a worker that started a backup counts as dead
+CLAIM_TIMEOUT = LEASE.total_seconds()  # after which a worker that started a backup counts as dead
+RENEW_EVERY = CLAIM_TIMEOUT / 6
 RETRY_AFTER = 15 * 60  # seconds after a failure
 BACKUP_NAME = re.compile(r"idealist-(\d{8}T\d{6}Z)\.zip")
 TIME_FORMAT = "%Y%m%dT%H%M%SZ"
@@ -54,13 +62,14 @@ def run() -> None:
 
 def back_up_if_due(*, now: datetime | None = None) -> None:
     """Make a backup if one is due. If several workers call it, one makes it."""
-    now = now or timezone.now()
-    if not _is_due(now) or not caches["tries"].add(CLAIM, 1, CLAIM_TIMEOUT):
+    now, own = now or timezone.now(), get_random_string(12)
+    if not _is_due(now) or not caches["tries"].add(CLAIM, own, CLAIM_TIMEOUT):
         return
     retry_after = 0
     try:
-        if _is_due(now):  # false if another worker made it meanwhile
-            make_backup(now=now)
+        with _renewed(own):
+            if _is_due(now):  # false if another worker made it meanwhile
+                make_backup(now=now)
     except Exception as error:
         retry_after = RETRY_AFTER
         last_at = last_backup_at()
@@ -69,7 +78,36 @@ def back_up_if_due(*, now: datetime | None = None) -> None:
             "The backup failed (%s), and %s. It is tried again in %s minutes.", error, since, RETRY_AFTER // 60
         )
     finally:
-        caches["tries"].touch(CLAIM, retry_after)
+        _hold(own, retry_after)
+
+
+@contextmanager
+def _renewed(own: str) -> Iterator[None]:
+    """Renew the claim during the block, in a thread: a single step of a backup can take longer than a claim."""
+    ended = Event()
+    thread = Thread(target=_renew, args=[own, ended], daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _renew(own: str, ended: Event) -> None:
+    while not ended.wait(RENEW_EVERY):
+        try:
+            _hold(own, CLAIM_TIMEOUT)
+        except (DatabaseError, OSError) as error:
+            log.warning("The claim of a backup could not be renewed: %s", error)
+        finally:
+            connection.close()
+
+
+def _hold(own: str, seconds: float) -> None:
+    """Let the claim end in so many seconds, unless it ended before and another worker has it now."""
+    if caches["tries"].get(CLAIM) == own:
+        caches["tries"].touch(CLAIM, seconds)
 
 
 def _is_due(now: datetime) -> bool:
@@ -79,28 +117,43 @@ def _is_due(now: datetime) -> bool:
     return last_at is None or now - last_at >= timedelta(hours=settings.BACKUP_EVERY)
 
 
-class LocalFile(File):
-    """A file with a path, so that a storage on the same disk moves it instead of copying it."""
-
-    def temporary_file_path(self) -> str:
-        return self.name
-
-
 def make_backup(*, now: datetime) -> str:
     """Make a backup, check it from the storage, and return its name. Raises OSError and package.UnusableBackup."""
-    path, storage = settings.DATA_DIR / ".backup.zip", storages["backups"]
+    storage, name = storages["backups"], f"idealist-{now.astimezone(UTC):{TIME_FORMAT}}.zip"
+    write = _write_into_folder if isinstance(storage, FileSystemStorage) else _write_into_bucket
+    digest = write(name)
     try:
-        writing.write(path)
-        digest = _digest(path)
-        with path.open("rb") as file:
-            name = storage.save(f"idealist-{now.astimezone(UTC):{TIME_FORMAT}}.zip", LocalFile(file, str(path)))
-    finally:
-        path.unlink(missing_ok=True)
-    with storage.open(name) as file:
-        Backup(file, name).check()
+        with storage.open(name) as file:
+            Backup(file, name).check()
+    except BaseException:
+        with suppress(OSError):
+            storage.delete(name)
+        raise
     storage.save(name + HASH_SUFFIX, ContentFile(f"{digest}  {name}\n"))
     _delete_old()
     return name
+
+
+def _write_into_folder(name: str) -> str:
+    """Write a backup that appears in the folder once it is whole, and return its SHA-256."""
+    path = Path(storages["backups"].path(name))
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for part in path.parent.glob(".idealist-*.zip.*.part"):  # of workers that were killed
+        part.unlink(missing_ok=True)
+    writing.write(path)
+    return _digest(path)
+
+
+def _write_into_bucket(name: str) -> str:
+    """Write a backup on this machine, store it in the bucket, and return its SHA-256."""
+    path = settings.DATA_DIR / ".backup.zip"
+    try:
+        writing.write(path)
+        with path.open("rb") as file:
+            storages["backups"].save(name, File(file))
+        return _digest(path)
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _digest(path: Path) -> str:

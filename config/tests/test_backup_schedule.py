@@ -1,13 +1,16 @@
 """The worker makes backups when it is time, reads each again, keeps some, and says when it could not."""
 
+import os
+import signal
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.cache import caches
-from django.core.files.storage import FileSystemStorage
 
 from config.backup import package, schedule, writing
 from ratings import chores
+from ratings.models import LEASE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -73,23 +76,73 @@ def test_a_failure_is_logged_seen_and_not_tried_again_at_once(monkeypatch, caplo
 
 
 def test_one_that_does_not_lie_there_whole_does_not_count(monkeypatch, tmp_path, caplog):
-    """Its twin: the same storage, and nobody reads again."""
-    original = FileSystemStorage._save
+    """And it does not stay there. Its twin: the same storage, and nobody reads again."""
+    original = writing.write
 
-    def damaged(self, name, content):
-        saved = original(self, name, content)
-        path = tmp_path / "backups" / saved
+    def damaged(path):
+        original(path)
         whole = path.read_bytes()
         path.write_bytes(whole[:2000] + b"?" + whole[2001:])
-        return saved
 
-    monkeypatch.setattr(FileSystemStorage, "_save", damaged)
+    monkeypatch.setattr(writing, "write", damaged)
     schedule.back_up_if_due(now=NOW)
     assert schedule.last_backup_at() is None and "cannot be read" in caplog.text
+    assert names(tmp_path) == []
     caches["tries"].clear()
     monkeypatch.setattr(package.Backup, "check", lambda self: None)
     schedule.back_up_if_due(now=NOW + DAY)
     assert schedule.last_backup_at() == NOW + DAY
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_claim_lasts_as_long_as_the_backup_and_ends_soon_after_its_worker(monkeypatch, alive):
+    """The race of two workers. The twin's worker does not renew its claim, as if it were killed."""
+    monkeypatch.setattr(schedule, "CLAIM_TIMEOUT", 0.5)
+    monkeypatch.setattr(schedule, "RENEW_EVERY", 0.05 if alive else 60)
+    makers = []
+
+    def slow(*, now):
+        makers.append(now)
+        if len(makers) == 1:
+            time.sleep(1.5)
+            schedule.back_up_if_due(now=NOW)
+
+    monkeypatch.setattr(schedule, "make_backup", slow)
+    schedule.back_up_if_due(now=NOW)
+    assert len(makers) == (1 if alive else 2)
+
+
+def test_a_worker_that_nobody_hears_counts_as_dead_as_soon_as_at_other_work():
+    assert timedelta(seconds=schedule.CLAIM_TIMEOUT) <= LEASE
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_worker_that_slept_too_long_leaves_the_claim_of_another_alone(monkeypatch, fails):
+    def slept(*, now):
+        caches["tries"].set(schedule.CLAIM, "another's", 60)
+        if fails:
+            raise OSError("No such file or directory")
+
+    monkeypatch.setattr(caches["tries"], "touch", None)
+    monkeypatch.setattr(schedule, "make_backup", slept)
+    schedule.back_up_if_due(now=NOW)
+    assert caches["tries"].get(schedule.CLAIM) == "another's"
+
+
+def test_a_worker_that_is_killed_leaves_nothing_that_the_next_does_not_remove(tmp_path):
+    """kill -9 while it writes."""
+    if not (child := os.fork()):
+        try:
+            writing._write_with_retries = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+            schedule.make_backup(now=NOW)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    (part,) = names(tmp_path)
+    assert part.endswith(".part")
+    schedule.back_up_if_due(now=NOW + DAY)
+    made = "idealist-20260303T090000Z.zip"
+    assert names(tmp_path) == [made, made + ".sha256"]
 
 
 def test_one_whose_worker_was_killed_before_it_counted_goes_with_the_next(tmp_path):

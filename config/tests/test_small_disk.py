@@ -62,16 +62,43 @@ print(json.dumps(told))
 """
 
 
-def test_a_full_and_a_read_only_disk_are_told_as_what_they_are(tmp_path):
-    alone = ["unshare", "--map-root-user", "--mount", "sh", "-c", MOUNT, str(tmp_path)]
+BACKUPS = """
+import os, sys
+from pathlib import Path
+import django
+django.setup()
+from datetime import UTC, datetime
+from django.core.management import call_command
+from config.backup import schedule
+
+call_command("migrate", verbosity=0)
+call_command("createcachetable", verbosity=0)
+disk = Path(os.environ["IDEALIST_BACKUPS"])
+(disk / "ballast").write_bytes(bytes(8 * 2**20 - 40_000))
+now = datetime(2026, 3, 2, tzinfo=UTC)
+schedule.back_up_if_due(now=now)
+print([path.name for path in disk.iterdir()])
+(disk / "ballast").unlink()
+schedule.make_backup(now=now)
+print([oct(path.stat().st_mode)[-3:] for path in sorted(disk.iterdir())], schedule.last_backup_at() == now)
+"""
+
+
+def on_small_disk(disk: Path, code: str, **settings: str) -> str:
+    """What the code prints, with a disk of eight megabytes in this folder."""
+    alone = ["unshare", "--map-root-user", "--mount", "sh", "-c", MOUNT, str(disk)]
     if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True).returncode:
         pytest.skip("this machine does not let a disk be mounted in a namespace")
-    environment = {**os.environ, "IDEALIST_DATA": str(tmp_path), "DATABASE_URL": "", "SECRET_KEY": ""}
+    environment = {**os.environ, "DATABASE_URL": "", "SECRET_KEY": "", **settings}
     environment |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
-    command = [*alone, sys.executable, "-c", SCRIPT]
+    command = [*alone, sys.executable, "-c", code]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    return done.stdout
+
+
+def test_a_full_and_a_read_only_disk_are_told_as_what_they_are(tmp_path):
+    told = json.loads(on_small_disk(tmp_path, SCRIPT, IDEALIST_DATA=str(tmp_path)))
     assert told["full"] == [503, True, False]
     assert told["with room"] == [302, False, False]
     assert str(tmp_path) in told["start on a full disk"]
@@ -79,3 +106,11 @@ def test_a_full_and_a_read_only_disk_are_told_as_what_they_are(tmp_path):
     assert "Read-only" in told["start on a read-only disk"]
     assert "No space left" in told["check of a full disk"][0]
     assert {"storage", "database"} <= set(told["checks of a read-only disk"])
+
+
+def test_a_backup_that_does_not_fit_leaves_nothing_on_the_disk(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    places = {"IDEALIST_DATA": str(tmp_path / "data"), "IDEALIST_BACKUPS": str(disk)}
+    said = on_small_disk(disk, BACKUPS, **places, IDEALIST_BACKUP_EVERY="24")
+    assert said.splitlines() == ["['ballast']", "['600', '600'] True"]
