@@ -56,6 +56,9 @@ DEVELOPMENT, BENCHES = "requirements-dev.lock", "bench/requirements.lock"
 # Packages in requirements.txt that a server does not need.
 TEST_PACKAGES = ("pytest", "pytest-django", "iniconfig", "pluggy", "pygments")
 WITHOUT_MANAGE = {"backup", "restore", "upgrade"}  # commands that need no `manage` before them
+# Commands that only read. In a wrong data folder they must not make a database and then find it empty.
+READING = {"backup", "upgrade", "agreement", "bundle", "compare", "evaluate"}
+READING |= {"export_collection", "export_qrels", "export_ratings", "export_rounds", "export_run"}
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 CHECKS = {
     "ruff check": ["-m", "ruff", "check", "."],
@@ -245,15 +248,37 @@ def serve(host: str, port: int) -> None:
 # python3 run.py manage
 
 
+def has_tables(path: Path) -> bool:
+    """Whether this SQLite file has tables. A command that was killed can leave one without."""
+    import sqlite3  # absent where Python was built without it, which PostgreSQL does not need
+
+    if not path.exists():
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as database:
+            return database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+    except sqlite3.Error:
+        return True  # locked or damaged, which the command says better
+
+
+def make_database(command: str) -> None:
+    """Make the SQLite database for this command if there is none. Raises Refusal for a command that only reads."""
+    if has_tables(data_folder() / "db.sqlite3"):
+        return
+    if command in READING:
+        cure = "Set IDEALIST_DATA to the data folder, or DATABASE_URL to the database"
+        raise Refusal(f"{data_folder()} has no database, so {command} has nothing to read. {cure}")
+    cure = "(See all of it: .venv/bin/python manage.py migrate)"
+    run_quietly([*MANAGE, "migrate"], "Making the database failed", cure)
+
+
 def manage(arguments: Sequence[str]) -> None:
     """Replace this process with manage.py, which gets its streams and signals. Does not return."""
     with project_lock():
         set_up(runtime())
         # A restore makes the database itself.
-        has_database = arguments[:1] == ["restore"] or is_set("DATABASE_URL")
-        if not has_database and not (data_folder() / "db.sqlite3").exists():
-            cure = "(See all of it: .venv/bin/python manage.py migrate)"
-            run_quietly([*MANAGE, "migrate"], "Making the database failed", cure)
+        if arguments[:1] != ["restore"] and not is_set("DATABASE_URL"):
+            make_database(next(iter(arguments), ""))
     os.execv(PYTHON, [*MANAGE, *arguments])
 
 

@@ -31,6 +31,10 @@ class UnknownMigrations(Exception):
         super().__init__(", ".join(map(".".join, self.nodes)))
 
 
+class NoTables(Exception):
+    """The database is new: it has no tables yet."""
+
+
 class Table(NamedTuple):
     model: type[Model]
 
@@ -54,6 +58,13 @@ class Table(NamedTuple):
 def applied_migrations() -> list[Node]:
     """The migrations that the database has, sorted."""
     return sorted(MigrationRecorder(connection).applied_migrations())
+
+
+def migrations_in_use() -> list[Node]:
+    """The migrations of a database that was made before. Raises NoTables."""
+    if not (nodes := applied_migrations()):
+        raise NoTables
+    return nodes
 
 
 def apps_at(nodes: Collection[Node]) -> Apps:

@@ -29,8 +29,11 @@ class Step(NamedTuple):
 
 
 def pending_steps() -> list[Step]:
-    """The migrations that the database lacks, in order. Raises tables.UnknownMigrations for a newer database."""
-    tables.apps_at(tables.applied_migrations())
+    """The migrations that the database lacks, in order.
+
+    Raises tables.NoTables for a new database, and tables.UnknownMigrations for one of a newer version.
+    """
+    tables.apps_at(tables.migrations_in_use())
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [_step(executor, migration) for migration, _ in plan]

@@ -32,7 +32,7 @@ def lower_priority() -> None:
 def write(path: Path, *, with_keys: bool = False, progress: Progress = lambda name: None) -> dict:
     """Write a backup to `path`, where it appears once it is complete, and return its manifest.
 
-    Raises OSError, package.UnusableBackup and tables.UnknownMigrations.
+    Raises OSError, tables.NoTables and tables.UnknownMigrations.
     """
     forget_parts(path)
     with whole_file(path, CLOSED) as file:
@@ -61,12 +61,8 @@ def _write_with_retries(file: BinaryIO, with_keys: bool, progress: Progress) -> 
 def _write_snapshot(
     file: BinaryIO, made_at: datetime, with_keys: bool, missing: set[str], progress: Progress
 ) -> dict:
-    writer, migrations = package.Writer(file), tables.applied_migrations()
+    writer, migrations = package.Writer(file), tables.migrations_in_use()
     apps = tables.apps_at(migrations)
-    if not migrations:
-        raise package.UnusableBackup(
-            "The database has no tables yet, so there is nothing to back up. Start Idealist first."
-        )
     # Files come first: the older the snapshot, the more of its files may have been deleted.
     lost = [name for store in files.STORES for name in _add_files(writer, apps, store, missing, progress)]
     for table in tables.tables_of(apps):

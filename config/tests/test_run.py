@@ -6,19 +6,21 @@ import json
 import os
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from django.core.management import get_commands
 
 SOURCE = Path(__file__).resolve().parents[2] / "run.py"
 SET_BY_THE_USER = ("DATABASE_URL", "CI", "CHROMIUM", "IDEALIST_HOSTS", "IDEALIST_DEMO", "IDEALIST_TEST_POSTGRES")
 SET_BY_THE_USER += ("STORAGE_URL", "CACHE_URL", "IDEALIST_BACKUPS", "IDEALIST_SAML_METADATA")
 MANAGE = """
-import json, os, sys
+import json, os, sqlite3, sys
 from pathlib import Path
 
 data = Path(os.environ["IDEALIST_DATA"])
@@ -27,7 +29,7 @@ with open(data / "calls", "a") as calls:
 if sys.argv[1] == "migrate":
     sys.stdin.read()
     print("Applying ratings.0001 ... OK")
-    (data / "db.sqlite3").touch()
+    sqlite3.connect(data / "db.sqlite3").execute("CREATE TABLE t (a)")
 elif sys.argv[1] == "prepare":
     raise ValueError("the disk is full")
 else:
@@ -288,9 +290,37 @@ def test_manage_passes_arguments_streams_folder_and_exit_status_unchanged(instal
 
 
 def test_manage_makes_the_database_in_silence_and_only_once(installed):
-    started(installed, "manage", "evaluate")
+    started(installed, "manage", "create_collection")
     started(installed, "manage", "compare")
-    assert calls(installed) == ["migrate", "evaluate", "compare"]
+    assert calls(installed) == ["migrate", "create_collection", "compare"]
+
+
+def test_a_database_that_was_left_without_tables_is_made(installed):
+    with closing(sqlite3.connect(installed / "data" / "db.sqlite3")) as left:
+        left.execute("PRAGMA journal_mode=WAL")
+    started(installed, "manage", "create_collection")
+    assert calls(installed) == ["migrate", "create_collection"]
+
+
+def test_a_database_that_cannot_be_read_is_left_to_the_command(installed):
+    (installed / "data" / "db.sqlite3").write_text("no database")
+    started(installed, "backup", "one.zip")
+    assert calls(installed) == ["backup"]
+
+
+@pytest.mark.parametrize("left", [None, b""])
+def test_what_only_reads_makes_no_database_and_names_the_folder(installed, run, left):
+    if left is not None:
+        (installed / "data" / "db.sqlite3").write_bytes(left)
+    for command in (["backup", "one.zip"], ["upgrade", "--plan"], *(["manage", name] for name in run.READING)):
+        line = refused_in_one_line(started(installed, *command))
+        assert str(installed / "data") in line and "IDEALIST_DATA" in line
+    assert not (installed / "data" / "calls").exists()
+
+
+def test_every_command_that_only_reads_exists_and_every_export_is_among_them(run):
+    exports = {name for name in get_commands() if name.startswith("export_")}
+    assert exports <= run.READING <= get_commands().keys()
 
 
 def test_manage_leaves_a_database_that_has_an_address_alone(installed, monkeypatch):
@@ -302,14 +332,15 @@ def test_manage_leaves_a_database_that_has_an_address_alone(installed, monkeypat
 def test_a_backup_and_a_restore_need_no_manage_and_a_restore_makes_its_own_database(installed):
     started(installed, "restore", "one.zip", "--dry")
     assert calls(installed) == ["restore"]
+    started(installed, "manage", "create_collection")
     done = started(installed, "backup", "one.zip")
-    assert calls(installed) == ["restore", "migrate", "backup"]
+    assert calls(installed) == ["restore", "migrate", "create_collection", "backup"]
     assert json.loads(done.stdout)[0] == ["backup", "one.zip"]
 
 
 def test_a_database_that_cannot_be_made_is_one_line(installed):
     (installed / "manage.py").write_text("raise OSError('read-only file system')")
-    line = refused_in_one_line(started(installed, "manage", "evaluate"))
+    line = refused_in_one_line(started(installed, "manage", "create_collection"))
     assert "Making the database failed: OSError: read-only file system" in line
 
 

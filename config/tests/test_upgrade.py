@@ -104,6 +104,19 @@ def opened_migrations(path) -> list[tuple[str, str]]:
         return backup.migrations
 
 
+@pytest.mark.parametrize("command", [["upgrade", "--plan"], ["upgrade"], ["backup", "one.zip"]])
+@pytest.mark.django_db(transaction=True)
+def test_a_new_database_is_neither_upgraded_nor_backed_up(tmp_path, settings, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    settings.DATA_DIR = tmp_path
+    with empty_place(tmp_path):
+        name = str(connection.settings_dict["NAME"])
+        with pytest.raises(CommandError, match=f"{name} has no tables.*IDEALIST_DATA"):
+            call_command(*command, stdout=StringIO())
+        assert connection.introspection.table_names() == []
+    assert list(tmp_path.rglob("*.zip")) == []
+
+
 @pytest.mark.same_everywhere
 @pytest.mark.django_db
 def test_a_plan_changes_nothing_and_says_what_keeps_pages_waiting(later):

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 
 from config.backup.package import UnusableBackup
 from config.backup.replacement import InUse
-from config.backup.tables import UnknownMigrations
+from config.backup.tables import NoTables, UnknownMigrations
 
 
 class Refused(CommandError):
@@ -23,6 +23,11 @@ def errors_as_refusals(outcome: str) -> Iterator[None]:
         yield
     except (UnusableBackup, InUse) as error:
         raise Refused(str(error)) from error
+    except NoTables as error:
+        raise Refused(
+            f"{connection.settings_dict['NAME']} has no tables, so it is no database of Idealist yet. Set"
+            f" IDEALIST_DATA to the data folder, or DATABASE_URL to the database. {outcome}"
+        ) from error
     except UnknownMigrations as error:
         raise Refused(
             f"The database has migrations that this version, {settings.VERSION}, does not know: {error}. Use the"
