@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -214,7 +215,7 @@ def difference(table: Table, found: Iterable[pa.RecordBatch]) -> str | None:
 
 
 def _equal_but_for_json(table: Table, one: pa.RecordBatch, other: pa.RecordBatch) -> bool:
-    """Whether two batches are equal but for the text of JSON: PostgreSQL does not keep the order of its keys."""
+    """Whether two batches are equal but for the text of JSON: PostgreSQL keeps neither its order nor exponents."""
     if one.num_rows != other.num_rows:
         return False
     for field, here, there in zip(table.fields, one.columns, other.columns, strict=True):
@@ -226,4 +227,6 @@ def _equal_but_for_json(table: Table, one: pa.RecordBatch, other: pa.RecordBatch
 
 
 def _parsed(value: pa.Scalar):
-    return None if value.as_py() is None else json.loads(value.as_py())
+    """The value of JSON text. Its numbers are decimals, because PostgreSQL writes 1e+23 with all its digits."""
+    text = value.as_py()
+    return None if text is None else json.loads(text, parse_float=Decimal, parse_int=Decimal)

@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from threading import Event, Thread
 
+import pyarrow as pa
 import pytest
 from django.apps import apps
 from django.conf import settings as usual
@@ -99,6 +100,33 @@ def test_a_backup_of_each_release_is_restored_and_brought_up_to_date(path, tmp_p
         assert RatingEvent.objects.bulk_create([_like(RatingEvent.objects.first())])[0].pk > last
         with pytest.raises(replacement.InUse, match="holds something already"):
             restoring.restore(path)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_numbers_that_postgresql_writes_in_another_form_come_across(tmp_path):
+    numbers = [1e23, -1e23, 1e308, 1e-7, 12345678901234567890.1, 12345678901234567890, -0.0, 1.50, 0.1]
+    with replacement._sqlite_in(tmp_path):
+        call_command("migrate", verbosity=0)
+        one = Collection.objects.create(name="c", slug="c")
+        Document.objects.create(collection=one, key="d", fields={"numbers": numbers})
+        writing.write(tmp_path / "one.zip")
+    restoring.dry_run(tmp_path / "one.zip")
+    (tmp_path / "place").mkdir()
+    with empty_place(tmp_path / "place"):
+        restoring.restore(tmp_path / "one.zip")
+        assert list(map(float, Document.objects.get().fields["numbers"])) == list(map(float, numbers))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("1e23", "1e24"), ("[1]", "[2]"), ("0.1", "0.10000000000000001"), ("1", '"1"')]
+)
+def test_json_of_another_value_is_another_row(one, other):
+    table = tables.Table(Document)
+    row = {field.column: None for field in table.fields}
+    first, second = (
+        pa.RecordBatch.from_pylist([row | {"fields": text}], schema=table.schema) for text in (one, other)
+    )
+    assert tables._equal_but_for_json(table, first, first) and not tables._equal_but_for_json(table, first, second)
 
 
 def schema() -> dict[str, dict]:

@@ -15,6 +15,7 @@ from uuid import UUID
 import numpy as np
 
 from ..formats import values
+from ..formats.strict_json import as_stored
 from ..presentation.parts import Presented
 from . import aims
 
@@ -231,17 +232,10 @@ def _written_files(value: str) -> str:
 
 
 def _written_json(value: str) -> str:
-    """JSON that is the same from both databases: PostgreSQL sorts names and keeps neither exponents nor -0."""
+    """JSON that is the same from both databases, with sorted names."""
     if value in ("{}", "[]"):
         return value
-    parsed = json.loads(value, parse_float=_without_exponent)
-    return json.dumps(parsed, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def _without_exponent(text: str) -> float | int:
-    value = float(text)
-    exact = Decimal(repr(value))
-    return int(exact) if "e" in repr(value) and exact == exact.to_integral_value() else value + 0.0
+    return json.dumps(as_stored(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _texts(value: Any) -> list[str]:

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from . import values
@@ -41,6 +42,17 @@ def loaded(text: str, deepest: int = DEEPEST, what: str = "line") -> dict[str, A
     if not isinstance(record, dict):
         raise ValueError(f"the {what} is {values.quoted(record)}, not an object")
     return record
+
+
+def as_stored(text: str) -> Any:
+    """The value of JSON text as both databases return it: PostgreSQL keeps neither exponents nor -0."""
+    return json.loads(text, parse_float=_without_exponent)
+
+
+def _without_exponent(text: str) -> float | int:
+    value = float(text)
+    exact = Decimal(repr(value))
+    return int(exact) if "e" in repr(value) and exact == exact.to_integral_value() else value + 0.0
 
 
 def parts(source: Source) -> Iterator[Part | Refusal]:

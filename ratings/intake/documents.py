@@ -9,6 +9,7 @@ from django.db import connection
 from ..database import bulk
 from ..formats.registry import Format
 from ..formats.source import Source
+from ..formats.strict_json import as_stored
 from ..models import Collection, Document, Job, OtherText
 from .publishing import CONTENT, PIECE, TEXTS, Landing, exchange, land
 from .report import EXAMPLES, Report, counted, first_keys, tell_of_repeats
@@ -76,7 +77,7 @@ class DocumentsImport(Import):
             stored = {d.key: d for d in self.collection.documents.filter(key__in=[key for key, *_ in batch])}
             new, changed = [], []
             for key, *texts, fields in batch:
-                brought = zip(CONTENT, (*texts, fields and json.loads(fields)), strict=True)
+                brought = zip(CONTENT, (*texts, fields and as_stored(fields)), strict=True)
                 before = _content(stored.get(key) or Document())
                 content = before | {name: part for name, part in brought if part is not None}
                 if not (content["title"] + content["body"]).strip():

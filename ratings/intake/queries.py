@@ -11,6 +11,7 @@ from ..formats import values
 from ..formats.registry import Format
 from ..formats.rows import Topic
 from ..formats.source import Source
+from ..formats.strict_json import as_stored
 from ..models import Collection, Job, Query, Ranking, Rating
 from .publishing import Landing, land
 from .report import Report, counted, first_keys
@@ -116,7 +117,7 @@ class QueriesImport(Import):
                 query.need = query.need if need is None else need
                 query.tags = query.tags if tags is None else json.loads(tags)
                 query.weight = query.weight if weight is None else weight
-                query.fields = query.fields if fields is None else json.loads(fields)
+                query.fields = query.fields if fields is None else as_stored(fields)
                 if before is None:
                     new.append(query)
                 elif before != _facts(query):

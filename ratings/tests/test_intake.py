@@ -171,6 +171,18 @@ def test_the_same_documents_again_change_no_row_and_not_the_version():
     assert (list(Document.objects.values()), version(collection)) == (before, 1)
 
 
+@pytest.mark.parametrize(
+    "number", ["1e23", "12345678901234567890.1", "12345678901234567890", "-0.0", "1e-7", "1e308"]
+)
+@pytest.mark.parametrize("kind", ["documents", "queries"])
+def test_numbers_that_a_database_returns_in_another_form_are_no_change(kind, number):
+    collection = make_collection()
+    line = f'{{"id": "d", "text": "a", "price": {number}}}\n'
+    importing = getattr(intake, f"import_{kind}")
+    importing(collection, sources(line))
+    assert importing(collection, sources(line)).counts["unchanged"] == 1
+
+
 def test_a_changed_document_keeps_its_id():
     collection = make_collection(documents="ab")
     pk = collection.documents.get(key="a").pk
