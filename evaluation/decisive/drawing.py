@@ -64,8 +64,11 @@ def draw_next(
 
     `queue.store_round` says when a round is overtaken. In the random order all pairs that can be
     drawn have equal chances. In the decisive order with `small`, a small pool without random draws gets a round
-    from the top of the lists. ValueError where expected values are not defined.
+    from the top of the lists. ValueError where expected values are not defined, and for a seed that is no
+    number of 63 bits.
     """
+    if seed is not None and not 0 <= seed < 2**63:
+        raise ValueError(f"The seed {seed} is not from 0 to {2**63 - 1:,}.")
     aim, equal = Aim.of(collection), collection.order == Collection.Order.RANDOM
     aim = replace(aim, systems=None) if equal else aim
     version = record.version(collection)

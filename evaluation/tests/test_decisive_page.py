@@ -247,6 +247,8 @@ def test_the_command_draws_a_round_and_gives_raters_the_order(judged, capsys):
         ({"measure": "AP"}, "no expected value of AP"),
         ({"system": ["bm25"]}, "unknown system 'bm25'"),
         ({"unjudged": "condensed"}, "need unjudged=zero"),
+        ({"seed": 2**63}, "The seed"),
+        ({"seed": -1}, "The seed"),
     ],
 )
 def test_a_command_that_cannot_draw_changes_nothing(judged, given, says):

@@ -9,7 +9,7 @@ from ..formats import strict_json
 from ..models import Collection, Judge, JudgeRun, JudgeUse, JudgeVersion, Probe
 from ..presentation.versions import latest_of
 from . import choosing, prompts, runs, sample, wire
-from .versions import SAMPLING, VersionSettings
+from .versions import LONGEST_ENDPOINT, LONGEST_PROMPT, SAMPLING, VersionSettings
 
 OTHER_STARTS = (JudgeRun.Choice.IMPORTED, JudgeRun.Choice.PROBES)  # not started by RunForm
 CHOICES = [(name, label) for name, label in JudgeRun.Choice.choices if name not in OTHER_STARTS]
@@ -25,7 +25,7 @@ class VersionForm(forms.Form):
     model = forms.CharField(label="Model", max_length=200, help_text="By the name that its server knows.")
     endpoint = forms.CharField(
         label="Address",
-        max_length=500,
+        max_length=LONGEST_ENDPOINT,
         help_text="Of the API, such as http://127.0.0.1:11434/v1 for Ollama. The operator has to list its host.",
     )
     template = forms.ChoiceField(
@@ -36,7 +36,7 @@ class VersionForm(forms.Form):
     own = forms.CharField(
         label="Your own text",
         required=False,
-        max_length=50_000,
+        max_length=LONGEST_PROMPT,
         widget=forms.Textarea(attrs={"rows": 6}),
         help_text="It has {query} and {document} once each, and {scale} and {guidelines} if you like.",
     )
@@ -123,7 +123,11 @@ class RunForm(forms.Form):
         label="Calls at the same time", min_value=1, max_value=runs.MOST_AT_ONCE, initial=4
     )
     per_minute = forms.IntegerField(
-        label="Calls a minute at most", min_value=0, max_value=1_000_000, initial=0, help_text="0: no limit."
+        label="Calls a minute at most",
+        min_value=0,
+        max_value=runs.MOST_PER_MINUTE,
+        initial=0,
+        help_text="0: no limit.",
     )
 
     def __init__(self, *args, judge: Judge, **kwargs) -> None:
@@ -140,7 +144,7 @@ class StartForm(RunForm):
     """A run with its caps, as the admin confirms it."""
 
     most_calls = forms.IntegerField(
-        label="Calls at most", min_value=1, max_value=2**31 - 1, help_text="Retries count as calls."
+        label="Calls at most", min_value=1, max_value=runs.MOST_CALLS, help_text="Retries count as calls."
     )
     most_cost = forms.DecimalField(
         label="Cost at most", min_value=0, max_digits=14, decimal_places=6, required=False,
@@ -163,7 +167,7 @@ class ProbesForm(forms.Form):
     )  # fmt: skip
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31, initial=1)
     most_calls = forms.IntegerField(
-        label="Calls at most", min_value=1, max_value=2**31 - 1, initial=2 * 5 * len(Probe.Kind),
+        label="Calls at most", min_value=1, max_value=runs.MOST_CALLS, initial=2 * 5 * len(Probe.Kind),
         help_text="Retries count as calls.",
     )  # fmt: skip
     most_cost = forms.DecimalField(
@@ -181,5 +185,5 @@ class ProbesForm(forms.Form):
 
 
 class ResumeForm(forms.Form):
-    calls = forms.IntegerField(label="Calls at most", min_value=1, max_value=2**31 - 1, required=False)
+    calls = forms.IntegerField(label="Calls at most", min_value=1, max_value=runs.MOST_CALLS, required=False)
     cost = forms.DecimalField(label="Cost at most", min_value=0, max_digits=14, decimal_places=6, required=False)

@@ -33,6 +33,7 @@ State = JudgeRun.State
 Row = MachineGrade.State
 LOOK_EVERY = 2.0  # seconds: a worker looks for runs
 MOST_AT_ONCE = 64  # calls
+MOST_CALLS, MOST_PER_MINUTE = 2**31 - 1, 1_000_000
 TRIES = 5  # of one pair
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds between two tries of a pair
 STORE_EVERY = 0.25  # seconds
@@ -107,6 +108,8 @@ def _check(version: JudgeVersion, choice: str, limits: Limits) -> None:
         raise ValueError(problem)
     if limits.calls < 1 or not 1 <= limits.concurrency <= MOST_AT_ONCE:
         raise ValueError(f"A run makes at least one call, and 1 to {MOST_AT_ONCE} at the same time")
+    if limits.calls > MOST_CALLS or not 0 <= limits.per_minute <= MOST_PER_MINUTE:
+        raise ValueError(f"A run makes at most {MOST_CALLS:,} calls, and 0 to {MOST_PER_MINUTE:,} a minute")
     wire.Endpoint.of(version.endpoint)
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 from django import forms
 
 from ..models import Anchor, Collection, Grade, Pair, System
+from .pooling import MOST_RATINGS
 
 
 class DistanceForm(forms.Form):
@@ -88,7 +89,7 @@ class PlanForm(forms.Form):
     wanted = forms.IntegerField(
         label="Ratings of each pair",
         min_value=1,
-        max_value=100,
+        max_value=MOST_RATINGS,
         initial=1,
         help_text="Each is by another rater. Several show how far raters agree. Pairs that have more keep them.",
     )
@@ -114,7 +115,7 @@ class MoreForm(forms.Form):
     more = forms.IntegerField(
         label="Ratings of every pair that is in the pool already",
         min_value=1,
-        max_value=100,
+        max_value=MOST_RATINGS,
         help_text="Pairs that have or want as many stay as they are.",
     )
 
@@ -131,7 +132,7 @@ class HolesForm(forms.Form):
 
 
 class WantHolesForm(HolesForm):
-    wanted = forms.IntegerField(label="Ratings of each", min_value=1, max_value=100)
+    wanted = forms.IntegerField(label="Ratings of each", min_value=1, max_value=MOST_RATINGS)
 
 
 class PairsForm(forms.Form):

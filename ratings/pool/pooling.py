@@ -23,6 +23,8 @@ from ..models import (
     System,
 )
 
+MOST_RATINGS = 100  # of a pair
+
 
 @dataclass(frozen=True)
 class Pooled:
@@ -39,7 +41,7 @@ def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
     """The result of wanting `wanted` ratings of every document in the first `depth` places of a system.
 
     Reads each ranking once. The same pool again adds nothing. A deeper pool, or one with a new system, adds what
-    is missing. Raises ValueError if `depth` or `wanted` is below 1.
+    is missing. Raises ValueError if `depth` or `wanted` is below 1, or `wanted` above MOST_RATINGS.
     """
     chosen = list(systems if systems is not None else collection.systems.all())
     tops = _tops(chosen, depth, wanted)
@@ -214,6 +216,8 @@ class _Tops:
 def _tops(systems: Sequence[System], depth: int, wanted: int) -> _Tops:
     if depth < 1 or wanted < 1:
         raise ValueError(f"A pool needs a depth and a number of ratings of at least 1, not {depth} and {wanted}.")
+    if wanted > MOST_RATINGS:
+        raise ValueError(f"A pair gets at most {MOST_RATINGS} ratings, not {wanted}.")
     rankings = Ranking.objects.filter(system__in=systems).values_list("system_id", "query_id", "documents")
     tops = _Tops({}, {})
     for system_id, query_id, documents in rankings.iterator():

@@ -225,6 +225,8 @@ def test_a_version_is_written_once():
         ({"sampling": {"stop": ["x"]}}, "no text, number"),
         ({"sampling": [1]}, "no JSON object"),
         ({"seed": 2**63}, "64 bits"),
+        ({"endpoint": "http://h/" + "x" * 500}, "The address has 509 characters"),
+        ({"template": "own", "own": "{query} {document}" + "x" * 50_000}, "The prompt has 50,018 characters"),
     ],
 )
 def test_an_impossible_version_is_refused(wish, said):
@@ -796,6 +798,9 @@ def test_the_command_asks_about_probes(server):
         (["--template", "own"], "must have"),
         (["--prompt", "/no/such/file"], "No such file"),
         (["--concurrency", "0"], "at the same time"),
+        (["--per-minute", "5000000000"], "a minute"),
+        (["--per-minute", "-1"], "a minute"),
+        (["--calls", "5000000000"], "calls"),
     ],
 )
 def test_the_command_refuses_with_a_cure(option, said):

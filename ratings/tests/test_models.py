@@ -190,6 +190,14 @@ def test_add_member_prints_another_link_until_a_password_is_set_but_none_to_whom
     assert capsys.readouterr().out == "carol is admin of hills.\n"
 
 
+def test_add_member_makes_no_account_whose_name_is_longer_than_on_a_page():
+    make_collection()
+    with pytest.raises(CommandError, match="200 characters"):
+        call_command("add_member", "hills", "x" * 200, "rater")
+    assert not get_user_model().objects.exists()
+    call_command("add_member", "hills", "x" * 150, "rater")
+
+
 def test_add_member_changes_a_role_as_the_page_does():
     collection = make_collection()
     dora, anna = make_member(collection, "dora", Role.ADMIN).username, "anna"

@@ -4,7 +4,7 @@ from django.core.management import CommandError, call_command
 from ratings import queue
 from ratings.models import Assignment, Pair
 from ratings.pool.adjudication import adjudicate
-from ratings.pool.pooling import Pooled, holes, pool, want_holes
+from ratings.pool.pooling import MOST_RATINGS, Pooled, holes, pool, want_holes
 
 from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater, next_pair
 
@@ -46,6 +46,12 @@ def test_a_new_system_wants_only_what_nobody_rated(collection):
 def test_a_pool_without_depth_or_ratings_is_refused(collection, depth, wanted):
     with pytest.raises(ValueError, match="at least 1"):
         pool(collection, depth=depth, wanted=wanted)
+
+
+def test_more_ratings_than_the_page_takes_are_refused(collection):
+    assert pool(collection, depth=3, wanted=MOST_RATINGS).new_assignments
+    with pytest.raises(ValueError, match="at most"):
+        pool(collection, depth=3, wanted=MOST_RATINGS + 1)
 
 
 def test_more_systems_cost_no_more_queries(collection, django_assert_num_queries):

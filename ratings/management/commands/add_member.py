@@ -8,8 +8,9 @@ from django.utils.http import urlsafe_base64_encode
 
 from ratings.models import Role
 from ratings.people import members
+from ratings.people.forms import LONGEST_NAME
 
-from ._collection_command import CollectionCommand
+from ._collection_command import CollectionCommand, Refused
 from .invite import usual_site
 
 
@@ -24,6 +25,10 @@ class Command(CollectionCommand):
 
     def handle(self, *, slug: str, username: str, role: str, site: str | None, **options) -> None:
         collection = self.collection(slug)
+        if len(username) > LONGEST_NAME:
+            raise Refused(
+                f"The name has {len(username)} characters, more than {LONGEST_NAME}. Nothing was written."
+            )
         user, new = get_user_model().objects.get_or_create(username=username)
         if new:
             user.set_unusable_password()
