@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from ratings.management.whole_file import sync_folder
 
-REPLACEMENT_SCHEMA = "restoring"
+REPLACEMENT_SCHEMA, TEMPORARY_SCHEMA = "restoring", "restoring_dry"
 # The tables that have rows in a database that was created and never used.
 INITIAL_TABLES = {"django_migrations", "django_content_type", "auth_permission", "tries", "sqlite_sequence"}
 CHANGED_MEANWHILE = "Somebody wrote into the database meanwhile. Nothing was restored."
@@ -47,9 +47,13 @@ def default_connection(**changes) -> Iterator[BaseDatabaseWrapper]:
 
 @contextmanager
 def temporary_database() -> Iterator[BaseDatabaseWrapper]:
-    """Yields an empty SQLite database, which is deleted after the block."""
-    with tempfile.TemporaryDirectory(prefix="idealist-dry-") as folder, _sqlite_in(Path(folder)) as database:
-        yield database
+    """Yields an empty database of the kind in use, on PostgreSQL a schema, which is deleted after the block."""
+    if connection.vendor == "sqlite":
+        with tempfile.TemporaryDirectory(prefix="idealist-dry-") as folder, _sqlite_in(Path(folder)) as database:
+            yield database
+    else:
+        with _new_schema(TEMPORARY_SCHEMA) as options, default_connection(OPTIONS=options) as database:
+            yield database
 
 
 @contextmanager
@@ -168,23 +172,29 @@ def _refuse_others() -> None:
 
 
 @contextmanager
-def _schema_replacement(*, replace: bool) -> Iterator[BaseDatabaseWrapper]:
+def _new_schema(name: str) -> Iterator[dict]:
+    """Yields the options of a connection that has its tables in a new schema. What the block leaves is deleted."""
     options = copy.deepcopy(connection.settings_dict["OPTIONS"])
-    options["options"] = f"{options.get('options', '')} -c search_path={REPLACEMENT_SCHEMA}".strip()
-    options["application_name"] = REPLACEMENT_SCHEMA
+    options["options"] = f"{options.get('options', '')} -c search_path={name}".strip()
+    options["application_name"] = name
     with connection.cursor() as cursor:
-        cursor.execute(f"DROP SCHEMA IF EXISTS {REPLACEMENT_SCHEMA} CASCADE")  # of a process that was killed
-        cursor.execute(f"CREATE SCHEMA {REPLACEMENT_SCHEMA}")
+        cursor.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE")  # of a process that was killed
+        cursor.execute(f"CREATE SCHEMA {name}")
     try:
+        yield options
+    finally:
+        with suppress(Exception), connection.cursor() as cursor:
+            cursor.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+
+
+@contextmanager
+def _schema_replacement(*, replace: bool) -> Iterator[BaseDatabaseWrapper]:
+    with _new_schema(REPLACEMENT_SCHEMA) as options:
         with default_connection(OPTIONS=options) as database:
             yield database
         with transaction.atomic():
             _refuse_others()
             _swap_tables(replace=replace)
-    except BaseException:
-        with suppress(Exception), connection.cursor() as cursor:
-            cursor.execute(f"DROP SCHEMA IF EXISTS {REPLACEMENT_SCHEMA} CASCADE")
-        raise
 
 
 def _swap_tables(*, replace: bool) -> None:

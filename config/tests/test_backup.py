@@ -63,7 +63,8 @@ def test_all_of_every_table_and_file_comes_back_on_sqlite(tmp_path):
     before = rows_of(tmp_path / "one.zip")
     shutil.rmtree(tmp_path / "pictures")
     shutil.rmtree(tmp_path / "uploads")
-    with replacement.temporary_database(), package.open_backup(tmp_path / "one.zip") as backup:
+    (tmp_path / "lite").mkdir()
+    with replacement._sqlite_in(tmp_path / "lite"), package.open_backup(tmp_path / "one.zip") as backup:
         restoring._load_database(backup, print)
         restoring._store_files(backup, print)
         writing.write(tmp_path / "two.zip")
@@ -115,6 +116,35 @@ def test_numbers_that_postgresql_writes_in_another_form_come_across(tmp_path):
     with empty_place(tmp_path / "place"):
         restoring.restore(tmp_path / "one.zip")
         assert list(map(float, Document.objects.get().fields["numbers"])) == list(map(float, numbers))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_only_sqlite_stores_is_refused_by_a_restore_and_a_dry_one(tmp_path):
+    """A name that is too long for PostgreSQL. SQLite does not look at lengths."""
+    with replacement._sqlite_in(tmp_path):
+        call_command("migrate", verbosity=0)
+        get_user_model().objects.create(username="x" * 200)
+        writing.write(tmp_path / "one.zip")
+    (tmp_path / "place").mkdir()
+    accepted = connection.vendor == "sqlite"
+    with empty_place(tmp_path / "place"):
+        for arguments in (["--dry"], []):
+            refused = pytest.raises(CommandError, match="too long.* Nothing was restored")
+            with nullcontext() if accepted else refused:
+                call_command("restore", str(tmp_path / "one.zip"), *arguments)
+        assert bool(connection.introspection.table_names()) == accepted
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no schemas")
+@pytest.mark.django_db(transaction=True)
+def test_a_dry_restore_names_the_kind_of_database_and_leaves_nothing_there(tmp_path, capsys):
+    with empty_place(tmp_path):
+        call_command("restore", str(LAST), "--dry")
+        assert "into PostgreSQL" in capsys.readouterr().out
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'restoring%'")
+            assert cursor.fetchall() == []
+        assert connection.introspection.table_names() == []
 
 
 @pytest.mark.parametrize(
@@ -346,7 +376,7 @@ def test_a_backup_of_a_newer_version_is_refused_in_words(tmp_path):
 
 
 @pytest.mark.same_everywhere
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_rows_that_do_not_arrive_as_they_were_are_noticed(tmp_path, monkeypatch):
     """Without a word from the database: a text that came shorter."""
     original = columns.rows
@@ -361,7 +391,7 @@ def test_rows_that_do_not_arrive_as_they_were_are_noticed(tmp_path, monkeypatch)
 
 
 @pytest.mark.same_everywhere
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_a_backup_without_the_file_of_a_row_is_refused(monkeypatch):
     monkeypatch.setattr(files, "referenced_files", lambda apps, store: iter([("ab/absent", True)]))
     with pytest.raises(package.UnusableBackup, match="lacks pictures/ab/absent"):

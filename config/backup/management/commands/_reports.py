@@ -34,7 +34,7 @@ def errors_as_refusals(outcome: str) -> Iterator[None]:
             f" version that made them. {outcome}"
         ) from error
     except DatabaseError as error:
-        raise Refused(f"The database refused: {str(error).strip()}. {outcome}") from error
+        raise Refused(f"The database refused: {' '.join(str(error).split())}. {outcome}") from error
     except OSError as error:
         raise Refused(f"{error.filename or ''}: {error.strerror or error}. {outcome}".lstrip(": ")) from error
 

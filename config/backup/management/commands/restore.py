@@ -1,6 +1,7 @@
 from pathlib import Path
 
 from django.core.management.base import BaseCommand
+from django.db import connection
 
 from config.backup import restoring
 from ratings.management.progress import Line
@@ -17,7 +18,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument(
-            "--dry", action="store_true", help="only see whether it can be restored, in a temporary database"
+            "--dry", action="store_true", help="only see whether it can be restored into this kind of database"
         )
         help_text = "replace a database that is not empty, and keep it under another name"
         parser.add_argument("--replace", action="store_true", help=help_text)
@@ -31,5 +32,6 @@ class Command(BaseCommand):
             else:
                 chosen = {"replace": replace, "with_keys": with_keys}
                 manifest = restoring.restore(file, **chosen, progress=progress)
-        outcome = "It can be restored" if dry else "Restored. Everybody must sign in again"
+        kind = connection.display_name
+        outcome = f"It can be restored into {kind}" if dry else "Restored. Everybody must sign in again"
         self.stdout.write(f"{file}: {summary(manifest)}. {outcome}.")
