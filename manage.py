@@ -2,6 +2,7 @@
 """Django's command line for Idealist. `python3 run.py manage …` runs it in the project's environment."""
 
 import os
+import signal
 import sys
 
 
@@ -17,6 +18,9 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(f"{error}")
+    except KeyboardInterrupt:
+        print("\nStopped.", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)
     except (DatabaseError, OSError) as error:
         if not (told := disk.trouble(error)):
             raise

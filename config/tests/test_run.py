@@ -276,6 +276,17 @@ def test_a_relative_path_in_a_setting_means_the_same_to_every_command(installed,
     assert set(shown) == {f"{elsewhere} {elsewhere / 'data'}"}, done.stderr
 
 
+def test_ctrl_c_in_a_command_is_no_traceback(monkeypatch, capsys):
+    def interrupted(arguments: list[str]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("django.core.management.execute_from_command_line", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        loaded(SOURCE.with_name("manage.py")).main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err.split() == ["Stopped."]
+
+
 # manage
 
 
