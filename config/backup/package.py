@@ -12,8 +12,11 @@ from typing import BinaryIO
 import pyarrow as pa
 from django.conf import settings
 
+from ratings.archive.members import FORMAT as ARCHIVE_FORMAT
+
 FORMAT, VERSION = "idealist-backup", 1
 MANIFEST, KEYS = "manifest.json", "keys.json"
+FACTS = ("program", "made_at", "migrations", "missing", "members")  # of each manifest
 BLOCK_BYTES = 1 << 20
 
 
@@ -79,8 +82,11 @@ class Writer:
             "members": self.members,
         }
         self.zip.writestr(MANIFEST, json.dumps(manifest, indent=1) + "\n")
-        self.zip.close()
+        self.close()
         return manifest
+
+    def close(self) -> None:
+        self.zip.close()
 
 
 # Reading
@@ -94,14 +100,32 @@ class Backup:
         try:
             self.zip = zipfile.ZipFile(file)
             self.manifest = json.loads(self.zip.read(MANIFEST))
-            self.version = (self.manifest["format"], self.manifest["version"])
+            self._check_version()
+            self._check_facts()
         except (zipfile.BadZipFile, KeyError, ValueError, TypeError, NotImplementedError, zlib.error) as error:
             raise UnusableBackup(f"{name} is no whole backup of Idealist. Take another one.") from error
-        if self.version != (FORMAT, VERSION):
+
+    def _check_version(self) -> None:
+        kind, version = self.manifest["format"], self.manifest["version"]
+        if kind == ARCHIVE_FORMAT:
             raise UnusableBackup(
-                f"{name} was made by Idealist {self.manifest.get('program')} in format {self.version[1]}; this is"
+                f"{self.name} is the archive of one collection. Import it with: python3 run.py manage"
+                f" import_collection {self.name} --slug NAME"
+            )
+        if kind == FORMAT and version != VERSION:
+            raise UnusableBackup(
+                f"{self.name} was made by Idealist {self.manifest.get('program')} in format {version}; this is"
                 f" {settings.VERSION} and reads format {VERSION}. Restore it with that version or a newer one."
             )
+
+    def _check_facts(self) -> None:
+        """Raises KeyError, ValueError or TypeError where the manifest is not that of a backup."""
+        if self.manifest["format"] != FORMAT:
+            raise ValueError(self.manifest["format"])
+        for fact in FACTS:
+            self.manifest[fact]
+        for each in self.manifest["members"]:
+            each["member"], each["bytes"], each["sha256"]
 
     @property
     def migrations(self) -> list[tuple[str, str]]:

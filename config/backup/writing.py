@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -32,8 +32,14 @@ def lower_priority() -> None:
 def write(path: Path, *, with_keys: bool = False, progress: Progress = lambda name: None) -> dict:
     """Write a backup to `path`, where it appears once it is complete, and return its manifest.
 
-    Raises OSError, tables.NoTables and tables.UnknownMigrations.
+    A link stays, and the file that it names is written. Raises OSError, tables.NoTables and
+    tables.UnknownMigrations.
     """
+    if path == Path("-"):
+        raise OSError("A backup is a file, and cannot go to standard output. Name a file, such as idealist.zip")
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no ordinary file. Name another one, such as idealist.zip")
     forget_parts(path)
     with whole_file(path, CLOSED) as file:
         return _write_with_retries(file, with_keys, progress)
@@ -51,17 +57,17 @@ def _write_with_retries(file: BinaryIO, with_keys: bool, progress: Progress) -> 
         file.truncate()
         try:
             made_at = timezone.now()  # before the snapshot, which therefore has all that was confirmed by then
-            with snapshot():
-                return _write_snapshot(file, made_at, with_keys, missing, progress)
+            with closing(package.Writer(file)) as writer, snapshot():
+                return _write_snapshot(writer, made_at, with_keys, missing, progress)
         except files.FilesMissing as error:
             missing |= error.names
     raise OSError("Files of pictures and uploads are deleted faster than they are copied. Try again later")
 
 
 def _write_snapshot(
-    file: BinaryIO, made_at: datetime, with_keys: bool, missing: set[str], progress: Progress
+    writer: package.Writer, made_at: datetime, with_keys: bool, missing: set[str], progress: Progress
 ) -> dict:
-    writer, migrations = package.Writer(file), tables.migrations_in_use()
+    migrations = tables.migrations_in_use()
     apps = tables.apps_at(migrations)
     # Files come first: the older the snapshot, the more of its files may have been deleted.
     lost = [name for store in files.STORES for name in _add_files(writer, apps, store, missing, progress)]

@@ -1,5 +1,6 @@
 """A backup is everything at one moment, and a restore brings all of it back or leaves all as it was."""
 
+import gc
 import io
 import json
 import os
@@ -359,6 +360,70 @@ def test_a_hash_that_is_not_that_of_its_member_is_refused(tmp_path):
 def test_what_is_no_whole_backup_is_refused(tmp_path, content):
     with pytest.raises(package.UnusableBackup, match="no whole backup"):
         package.Backup(io.BytesIO(content), "it")
+
+
+@pytest.mark.parametrize("fact", package.FACTS)
+def test_a_manifest_without_a_fact_is_that_of_no_whole_backup(tmp_path, fact):
+    path = tmp_path / "changed.zip"
+    with package.open_backup(LAST) as backup, zipfile.ZipFile(path, "w") as new:
+        new.writestr(package.MANIFEST, json.dumps({k: v for k, v in backup.manifest.items() if k != fact}))
+    with pytest.raises(package.UnusableBackup, match="no whole backup"), package.open_backup(path):
+        pass
+
+
+def test_a_manifest_of_another_program_is_that_of_no_backup(tmp_path):
+    path = changed(tmp_path, format="something else")
+    with pytest.raises(package.UnusableBackup, match="no whole backup"), package.open_backup(path):
+        pass
+
+
+@pytest.mark.same_everywhere
+@pytest.mark.django_db
+def test_the_archive_of_a_collection_is_told_from_a_backup_with_the_command_that_imports_it(tmp_path):
+    Collection.objects.create(slug="c", name="c")
+    call_command("export_collection", "c", output=str(tmp_path / "c.zip"))
+    with pytest.raises(CommandError, match="import_collection c.zip"):
+        call_command("restore", str(tmp_path / "c.zip"))
+
+
+@pytest.mark.same_everywhere
+@pytest.mark.django_db
+def test_a_backup_through_a_link_writes_the_file_that_it_names(tmp_path):
+    (tmp_path / "one.zip").write_text("old")
+    for name, target in {"link.zip": "one.zip", "dangling.zip": "two.zip"}.items():
+        (tmp_path / name).symlink_to(target)
+        writing.write(tmp_path / name)
+        assert (tmp_path / name).is_symlink() and zipfile.is_zipfile(tmp_path / target)
+
+
+@pytest.mark.same_everywhere
+@pytest.mark.django_db
+def test_what_is_no_ordinary_file_is_not_replaced_by_a_backup(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("-", "pipe", "folder"):
+        with pytest.raises(CommandError, match="Nothing was written"):
+            call_command("backup", name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe", "uploads"]
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+@pytest.mark.same_everywhere
+@pytest.mark.django_db
+def test_a_backup_that_fails_says_nothing_but_why(tmp_path, monkeypatch):
+    """A ZIP that nobody closes complains when it is collected."""
+    complaints = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+
+    def full(*arguments):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(tables, "batches", full)
+    with pytest.raises(CommandError, match="No space left"):
+        call_command("backup", str(tmp_path / "one.zip"))
+    gc.collect()
+    assert complaints == []
 
 
 @pytest.mark.django_db
