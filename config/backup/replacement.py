@@ -46,6 +46,23 @@ def default_connection(**changes) -> Iterator[BaseDatabaseWrapper]:
 
 
 @contextmanager
+def as_owner_of(folder: Path) -> Iterator[None]:
+    """During the block, root acts as the owner of the folder, whose server can then use what is written."""
+    owner = folder.stat()
+    if os.geteuid() or not owner.st_uid:
+        yield
+        return
+    group = os.getegid()
+    os.setegid(owner.st_gid)
+    os.seteuid(owner.st_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(group)
+
+
+@contextmanager
 def temporary_database() -> Iterator[BaseDatabaseWrapper]:
     """Yields an empty database of the kind in use, on PostgreSQL a schema, which is deleted after the block."""
     if connection.vendor == "sqlite":
@@ -123,6 +140,8 @@ def _file_replacement(*, replace: bool) -> Iterator[BaseDatabaseWrapper]:
         with _sqlite_in(Path(folder)) as database:
             yield database
         new_path = Path(database.settings_dict["NAME"])
+        if path.exists():
+            shutil.copymode(path, new_path)
         with new_path.open("rb+") as file:
             os.fsync(file.fileno())
         has_rows = table_with_rows()

@@ -1,7 +1,7 @@
 """Restore a backup into an empty database, or into a temporary one to see whether it can be restored."""
 
 import os
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -13,7 +13,7 @@ from ratings.management.whole_file import sync_folder
 
 from . import files, tables
 from .package import Backup, UnusableBackup, open_backup
-from .replacement import name_of_replaced, refuse_used, replacement_database, temporary_database
+from .replacement import as_owner_of, name_of_replaced, refuse_used, replacement_database, temporary_database
 from .writing import Progress
 
 
@@ -32,16 +32,20 @@ def restore(
 
     If it fails or is killed, the database is unchanged: the new one replaces it last.
     """
-    with open_backup(path) as backup:
+    # PostgreSQL may know an operator by the account of the process.
+    in_file = connection.vendor == "sqlite"
+    with open_backup(path) as backup, as_owner_of(settings.DATA_DIR) if in_file else nullcontext():
         refuse_used(replace=replace)
         backup.check(progress)
         if with_keys and not backup.keys():
             raise UnusableBackup(f"{path.name} has no keys. Leave --with-keys out, and copy secret.key yourself.")
         with replacement_database(replace=replace):
             _load_database(backup, progress)
-            _store_files(backup, progress)
+            with as_owner_of(settings.DATA_DIR):
+                _store_files(backup, progress)
         if with_keys:
-            restore_secret_key(backup.keys()["SECRET_KEY"])
+            with as_owner_of(settings.DATA_DIR):
+                restore_secret_key(backup.keys()["SECRET_KEY"])
         return backup.manifest
 
 

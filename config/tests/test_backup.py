@@ -11,6 +11,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from contextlib import closing, contextmanager, nullcontext
@@ -548,6 +549,32 @@ def connected(account: str, grant: str = "", database: str = ""):
         other.close()
         with connection.cursor() as cursor:
             cursor.execute(f"DROP OWNED BY {account}; DROP ROLE {account}")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write for another account")
+@pytest.mark.same_everywhere
+@pytest.mark.django_db(transaction=True)
+def test_what_root_restores_belongs_to_whom_the_data_folder_belongs(settings):
+    with tempfile.TemporaryDirectory(dir="/tmp") as name, writing_for(settings, Path(name)):
+        for replace in (False, True):
+            restoring.restore(LAST, replace=replace, with_keys=False)
+            (Path(name) / "db.sqlite3").chmod(0o640)
+        restoring.restore(LAST, replace=True)
+        assert stat.S_IMODE((Path(name) / "db.sqlite3").stat().st_mode) == 0o640
+        assert {path.stat().st_uid for path in Path(name).rglob("*")} == {65534}
+    assert os.geteuid() == 0
+
+
+@contextmanager
+def writing_for(settings, folder: Path):
+    """The data folder is this one, and that of another account."""
+    os.chown(folder, 65534, 65534)
+    settings.DATA_DIR = folder
+    facts = {"ENGINE": "config.sqlite", "NAME": folder / "db.sqlite3"}
+    pictures = settings.STORAGES["pictures"] | {"OPTIONS": {"location": folder / "pictures"}}
+    settings.STORAGES = settings.STORAGES | {"pictures": pictures}
+    with replacement.default_connection(**facts, OPTIONS={"transaction_mode": "IMMEDIATE"}):
+        yield
 
 
 KILLED = """
