@@ -99,13 +99,18 @@ class Pool:
         return self.discount.any(axis=1)
 
     @cached_property
+    def deepest(self) -> int:
+        """The last rank of the ideal lists that can count: the cutoff, or one below all pairs of a query."""
+        return min(self.cutoff, int(self.size.max()) + 1)
+
+    @cached_property
     def rank_discounts(self) -> np.ndarray:
-        """The discounts of the ranks from 1 to the cutoff, then 0: float64[cutoff + 1]."""
-        return np.append(discount(np.arange(1, self.cutoff + 1), self.options), 0.0)
+        """The discounts of the ranks from 1 to `deepest`, then 0: float64[deepest + 1]."""
+        return np.append(discount(np.arange(1, self.deepest + 1), self.options), 0.0)
 
     @cached_property
     def cumulative_discounts(self) -> np.ndarray:
-        """The sums of the first n discounts, for n from 0 to the cutoff: float64[cutoff + 1]."""
+        """The sums of the first n discounts, for n from 0 to `deepest`: float64[deepest + 1]."""
         return np.append(0.0, np.cumsum(self.rank_discounts[:-1]))
 
     @cached_property

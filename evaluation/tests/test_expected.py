@@ -85,6 +85,18 @@ def test_influence_by_hand():
     assert answer.covariance(np.array([0]), np.array([[0.3]])).tolist() == [[pytest.approx(0.3 * 0.7)]]
 
 
+def test_a_cutoff_deeper_than_all_rankings_takes_no_room_and_changes_no_digit():
+    rank = [[1, 2], [2, 1], [3, 4], [1, 3]]
+    level, query = np.array([1, 0, UNJUDGED, UNJUDGED]), [0, 0, 0, 1]
+    deep, deepest = (replace(pool(rank, query=query), cutoff=cutoff) for cutoff in (200, 5_000))
+    assert len(deepest.rank_discounts) == len(deepest.cumulative_discounts) == 5  # 3 pairs, one more, and 0
+    answers = [estimate(each, level).mean for each in (deep, deepest)]
+    assert answers[0].tolist() == answers[1].tolist()
+    chances, variance = np.full((4, 1), 0.5), np.full(2, 0.1)
+    influence = [expect(each, level, chances, variance).influence for each in (deep, deepest)]
+    assert influence[0].tolist() == influence[1].tolist()
+
+
 def test_leaving_a_judgment_out_lowers_the_chance_of_a_relevant_document():
     found, level = pool([[1], [2], [3], [4]]), np.array([1, 0, 1, UNJUDGED])
     model = fit(found, level)
