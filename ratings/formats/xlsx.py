@@ -20,15 +20,18 @@ _SHEETS = "xl/worksheets/"
 _IN_XLSX = re.compile(rb"xl/(workbook|worksheets|sharedStrings|styles|theme)")
 _BINARY = re.compile(rb"xl/workbook\.bin")
 _MOST = 10**15
-_zeros = re.compile("0{2,}")
-# A cell with a formula and without its result. An empty text as result has the type str.
-_uncomputed = re.compile(
-    rb'<(?:\w+:)?c\b(?![^<>]*\bt="str")[^<>]*?\br="([A-Z]{1,3})([0-9]{1,7})"[^<>]*>\s*'
-    rb"<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<]*</(?:\w+:)?f>)\s*"
-    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+_zeros = re.compile("0{2,20}")  # as many digits as an id has; more would only fill the memory
+# A cell with a formula and without its result. No part goes back (*+): the time would grow with the square.
+_formula = re.compile(
+    rb"<(?:\w+:)?c\b([^<>]*+)>\s*+"
+    rb"<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<]*+</(?:\w+:)?f>)\s*+"
+    rb"(?:<(?:\w+:)?v\s*+/>|<(?:\w+:)?v>\s*+</(?:\w+:)?v>)?\s*+</(?:\w+:)?c>"
 )
+_is_text = re.compile(rb'\bt="str"')  # an empty text as result has this type
+_place = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
 _merged = re.compile(rb'<(?:\w+:)?mergeCell\s[^<>]*?\bref="([A-Z0-9:]{1,30})"')
 _LONGEST_CELL = 1 << 16  # bytes of markup that are searched for it
+POINTER = 8  # bytes of an empty cell; openpyxl fills a row with them up to its last cell
 
 
 def is_xlsx(start: Start) -> bool:
@@ -62,6 +65,7 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
                 yield source.stop(line, problem, CURE)
                 return
             parts.since = 0
+            source.budget.unpack(POINTER * len(row))
             try:
                 cells = [_text(cell) for cell in row]
             except ValueError as error:
@@ -146,6 +150,14 @@ def _text(cell: Any) -> str:
     return text.zfill(len(cell.number_format)) if _zeros.fullmatch(cell.number_format) else text
 
 
+def _first_uncomputed(text: bytes) -> tuple[str, int] | None:
+    """The column and the line of the first cell that has a formula and no result; None without one."""
+    for cell in _formula.finditer(text):
+        if not _is_text.search(cell[1]) and (place := _place.search(cell[1])):
+            return place[1].decode(), int(place[2])
+    return None
+
+
 def _opened(source: Source) -> tuple[Any, "_Parts"]:
     """The workbook, and the ZIP that openpyxl reads it from: sheets row by row, and all else at once."""
     from openpyxl.reader.excel import ExcelReader  # takes a third of a second, and few files need it
@@ -207,8 +219,8 @@ class _Part(io.RawIOBase):
         self.parts.count(data, is_sheet=self.is_sheet)
         if self.is_sheet:
             text = self.tail + data
-            if self.parts.uncomputed is None and (found := _uncomputed.search(text)):
-                self.parts.uncomputed = found[1].decode(), int(found[2])
+            if self.parts.uncomputed is None:
+                self.parts.uncomputed = _first_uncomputed(text)
             if len(self.parts.merged) <= 12 and b"mergeCell" in text:
                 found = (place.decode() for place in _merged.findall(text))
                 self.parts.merged = list(dict.fromkeys([*self.parts.merged, *found]))

@@ -9,7 +9,7 @@ from decimal import Decimal
 import openpyxl
 import pytest
 
-from ratings.formats import xlsx
+from ratings.formats import budget, xlsx
 from ratings.formats.refusal import Refusal
 from ratings.formats.registry import kind_of, recognised
 from ratings.formats.rows import RatingLine
@@ -172,6 +172,30 @@ def with_shared_text(count: int, text: bytes) -> bytes:
 
 def test_a_text_that_stands_once_for_many_cells_is_read_in_each():
     assert rows_of(with_shared_text(3, b"fog"))[1:] == [(2 + i, [f"d{i}", "fog"]) for i in range(3)]
+
+
+def test_empty_cells_up_to_the_last_column_count_as_unpacked(monkeypatch):
+    """openpyxl fills a row up to its last cell."""
+    monkeypatch.setattr(budget, "HARMLESS", 1_000_000)
+    wide = b"".join(b'<row><c r="XFD%d"/></row>' % number for number in range(2, 50))
+    content = changed(made(("a",)), SHEET, lambda xml: xml.replace(b"</sheetData>", wide + b"</sheetData>"))
+    *_, refusal = rows_of(content)
+    assert isinstance(refusal, Refusal) and "it unpacks to more than" in refusal.problem
+
+
+def test_a_number_format_of_many_zeros_adds_none():
+    zeros = {20: 19 * "0" + "7", 21: "7"}
+    for count, text in zeros.items():
+        assert rows_of(made(("a",), (7,), formats=[("A2", "0" * count)])) == [(1, ["a"]), (2, [text])]
+
+
+@pytest.mark.parametrize("filler", [b'r="A1" ', b" ", b"x:", b"x", b'<c r="A1"><f/>', b"<f>"])
+@pytest.mark.parametrize("head", [b"<c ", b'<c r="A1"><f/>', b'<c r="A1"><f>1</f><v></v>', b"<", b"<mergeCell "])
+def test_searches_of_a_sheet_take_no_step_back(head, filler):
+    """A search that goes back would take hours here."""
+    text = head + filler * 400_000
+    assert xlsx._first_uncomputed(text) is None
+    assert xlsx._merged.findall(text) == []
 
 
 @pytest.mark.parametrize("cut", [1, 100, 2_000])
