@@ -31,11 +31,13 @@ def _identified(state: StateCore) -> None:
     ]
     grades = _headings_of_grades([text for _, text in headings], state.env.get("scale", ()))
     used: set[str] = set()
+    last: dict[str, int] = {}  # number of each name; a search from 1 would try all numbers for each heading
     for place, (token, text) in enumerate(headings):
         name = section_of(grades[place]) if place in grades else f"guide-{slugify(text) or 'section'}"
-        number = 1
+        number = last.get(name, 0) + 1
         while (unique := name if number == 1 else f"{name}-{number}") in used:
             number += 1
+        last[name] = number
         used.add(unique)
         token.attrSet("id", unique)
 

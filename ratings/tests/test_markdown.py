@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from ratings.guidelines import markdown
 from ratings.guidelines.markdown import rendered, section_of
 from ratings.models import Grade
 
@@ -85,3 +86,20 @@ def test_headings_go_one_level_down_below_that_of_the_page():
 def test_no_text_becomes_a_script_or_calls_another_host(text):
     html = rendered(text)
     assert not re.search(r"<(script|img|svg|iframe)|<[^>]*\son\w+=|href=\"javascript", html), html
+
+
+def test_ids_of_equal_headings_have_numbers_that_no_other_heading_has():
+    assert ids("# a\n# a 2\n# a\n# a\n# a 2") == ["guide-a", "guide-a-2", "guide-a-3", "guide-a-4", "guide-a-2-2"]
+
+
+def test_many_equal_headings_look_for_a_free_number_once_each(monkeypatch):
+    looks = []
+
+    class Watched(set):
+        def __contains__(self, name):
+            looks.append(name)
+            return super().__contains__(name)
+
+    monkeypatch.setattr(markdown, "set", Watched, raising=False)
+    assert ids("# a\n" * 300)[-1] == "guide-a-300"
+    assert len(looks) < 2 * 300
