@@ -426,6 +426,8 @@ def test_the_page_is_for_superusers_and_filters(world):
         ({"since": f"{timezone.now():%Y-%m-%d}", "until": f"{timezone.now():%Y-%m-%d}"}, True),
         ({"since": f"{timezone.now() + timedelta(days=2):%Y-%m-%d}"}, False),
         ({"until": "2020-01-01"}, False),
+        ({"until": "9999-12-31"}, True),  # no day follows
+        ({"since": "0001-01-01"}, True),
     ]:
         page = root.get(reverse("audit"), asked)
         assert page.status_code == 200

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time
 from urllib.parse import urlencode
 
 from django import forms
@@ -42,7 +42,7 @@ class FilterForm(forms.Form):
         if since := sent.get("since"):
             events = events.filter(at__gte=datetime.combine(since, time.min, UTC))
         if until := sent.get("until"):
-            events = events.filter(at__lt=datetime.combine(until + timedelta(days=1), time.min, UTC))
+            events = events.filter(at__lte=datetime.combine(until, time.max, UTC))
         return events
 
 
