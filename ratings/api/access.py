@@ -20,20 +20,32 @@ class Bearer(HttpBearer):
     """A token in the header Authorization. Cookies and sessions are ignored."""
 
     def __call__(self, request: HttpRequest) -> ApiToken:
-        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        token = tokens.valid_token(key.strip()) if scheme.lower() == "bearer" else None
+        token = token_of(request)
         try:
-            if token is None:
-                throttle.count_call_of_nobody(request)
-                raise Problem(401, headers={"WWW-Authenticate": "Bearer"})
             throttle.count_call("token", token.key_hash, throttle.PER_TOKEN)
         except throttle.TooMany as error:
-            wait = {"Retry-After": str(throttle.seconds_left())}
-            raise Problem(429, kind="too-many-calls", headers=wait) from error
+            raise too_many() from error
         tokens.record_use(token)
         return token
 
     authenticate = None
+
+
+def token_of(request: HttpRequest) -> ApiToken:
+    """The valid token of a call. Raises Problem and counts the call if it has none."""
+    scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+    token = tokens.valid_token(key.strip()) if scheme.lower() == "bearer" else None
+    if token is None:
+        try:
+            throttle.count_call_of_nobody(request)
+        except throttle.TooMany as error:
+            raise too_many() from error
+        raise Problem(401, headers={"WWW-Authenticate": "Bearer"})
+    return token
+
+
+def too_many() -> Problem:
+    return Problem(429, kind="too-many-calls", headers={"Retry-After": str(throttle.seconds_left())})
 
 
 def collections_of(request: HttpRequest):

@@ -20,8 +20,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import resolve
 
-from ..people import tokens
-
 BODY = "idealist.body"
 KEPT = 30 * 24 * 60 * 60  # seconds
 TEMPORARY = 60 * 60  # seconds, for the temporary files of Django, with .upload in their names
@@ -66,14 +64,17 @@ def takes_files(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
     """The answer that refuses a body of this size; None for no refusal. Raises Http404 as the view would."""
-    from ..api.problems import ADDRESS  # brings all of the API along, which a worker and a doctor do not need
+    # They bring all of the API along, which a worker and a doctor do not need.
+    from ..api.access import token_of
+    from ..api.problems import ADDRESS, Problem
 
     match = resolve(request.path_info)
     files = request.method == "POST" and hasattr(match.func, "takes_files")
     if request.path_info.startswith(ADDRESS):
-        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or tokens.valid_token(key.strip()) is None:
-            return HttpResponse(status=401, headers={"WWW-Authenticate": "Bearer"})
+        try:
+            token_of(request)
+        except Problem as problem:
+            return problem.response()
     elif not request.user.is_authenticated:
         return too_large(request, size, 0)
     most = settings.LARGEST_UPLOAD if files else settings.DATA_UPLOAD_MAX_MEMORY_SIZE

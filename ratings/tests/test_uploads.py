@@ -9,6 +9,7 @@ from django.test import Client
 
 from ratings.imports import uploads
 from ratings.models import Job, Role
+from ratings.people import throttle
 
 from .cast import make_collection, make_member
 
@@ -93,3 +94,18 @@ def test_who_is_not_signed_in_sends_no_files(received, size, status):
     client.cookies["csrftoken"] = 32 * "a"
     assert client.post(SEND, sent).status_code == status
     assert bool(received) == (status == 403)
+
+
+def test_wrong_tokens_with_large_bodies_are_counted_as_those_with_small_ones(received, monkeypatch):
+    monkeypatch.setattr(throttle, "minute", lambda: 1)
+    calls = range(throttle.PER_ADDRESS_WITHOUT_TOKEN + 1)
+    headers = {"Authorization": "Bearer wrong"}
+    found = [call_with_body(headers, "192.0.2.77") for _ in calls]
+    assert [answer.status_code for answer in found] == [401] * (len(calls) - 1) + [429]
+    assert (found[0]["WWW-Authenticate"], found[0]["Content-Type"]) == ("Bearer", "application/problem+json")
+    assert found[-1].json()["type"] == "urn:idealist:problem:too-many-calls" and found[-1]["Retry-After"]
+
+
+def call_with_body(headers: dict, address: str = "127.0.0.1", size: int = 2_000, **more):
+    sent = {"content_type": "application/json", "headers": headers, "REMOTE_ADDR": address}
+    return Client().post("/api/v1/collections/hills/queries", b" " * size, **sent, **more)
