@@ -33,7 +33,8 @@ from . import api_page
 # {status: description with all its causes}
 STATUSES = DETAILS | {
     503: "The database is locked or cannot be reached or, with the type urn:idealist:problem:busy, another import"
-    " is under way. Nothing was written; send the same again after the seconds of Retry-After."
+    " is under way or, with the type urn:idealist:problem:no-room, there is no space for the body. Nothing was"
+    " written; send the same again after the seconds of Retry-After."
 }
 # Messages for errors of pydantic whose own messages are about its internals.
 MESSAGES = {

@@ -23,6 +23,7 @@ from config.server.channel import Channel, Limits, Request
 from config.server.loop import Server
 from ratings.imports import uploads
 from ratings.models import Job, Role
+from ratings.people import tokens
 from ratings.tests.cast import make_collection, make_member
 
 MANY = 40
@@ -518,7 +519,7 @@ OTHERS = [
 def test_a_large_body_where_none_belongs_is_refused_before_it_is_read(django, place, monkeypatch, path, status):
     make_collection("other")
     cookies = cookies_of("ada")
-    monkeypatch.setattr(uploads, "reserved", lambda size: pytest.fail("it would be kept"))
+    monkeypatch.setattr(uploads, "reserved", lambda *sent: pytest.fail("it would be kept"))
     with connected(django, header(path, LARGE, cookies, "Expect: 100-continue\r\n")) as client:
         found, body = answer(client)
         assert (found, b"<html" in body) == (status, True)
@@ -587,8 +588,39 @@ def test_there_is_room_for_so_much_and_no_more(django, place, settings):
         until(lambda: list(place.iterdir()))
 
 
+def test_an_account_that_sends_slowly_keeps_no_other_from_sending(place, settings):
+    """Of each kind, an account has a share; bodies of forms and of the API have space of their own."""
+    settings.MOST_UPLOADS, settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 4_000, 100
+    with uploads.reserved(900, 1):
+        with pytest.raises(uploads.NoRoom):
+            uploads.reserved(101, 1)
+        with uploads.reserved(3_000, 2), pytest.raises(uploads.NoRoom):
+            uploads.reserved(101, 3)
+        with uploads.reserved(3_000, 2), uploads.reserved(100, 1), uploads.reserved(100, 3):
+            pass
+        with uploads.reserved(900, 2), uploads.reserved(900, 12), uploads.reserved(900, 3):
+            pass
+    with ExitStack() as forms:
+        for _ in range(uploads.FORMS):
+            forms.enter_context(uploads.reserved(100, 1))
+        with pytest.raises(uploads.NoRoom):
+            uploads.reserved(1, 1)
+        uploads.reserved(100, 2).close()
+
+
+def test_a_call_without_room_is_told_so(django, place, settings):
+    settings.MOST_UPLOADS = 10
+    collection = make_collection()
+    ada = make_member(collection, "ada", Role.ADMIN)
+    _, key = tokens.make(ada, collection, name="build", scopes=["import"], days=7)
+    more = f"Authorization: Bearer {key}\r\n"
+    status, body = asked(django, header("/api/v1/collections/hills/queries", 10**6, more=more))
+    assert status == 503
+    assert "urn:idealist:problem:no-room" in body.decode() and "database" not in body.decode()
+
+
 def test_what_a_killed_process_left_is_removed_and_takes_no_room(place, settings):
-    settings.MOST_UPLOADS = 1000
+    settings.MOST_UPLOADS, settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000, 400
     (place / "left").write_bytes(b"x" * 900)
     with uploads.reserved(500):
         assert not (place / "left").exists()

@@ -22,6 +22,12 @@ from django.urls import resolve
 
 BODY = "idealist.body"
 KEPT = 30 * 24 * 60 * 60  # seconds
+SHARES = 4  # an account sends uploads of at most this part of MOST_UPLOADS at once
+FORMS = 16  # forms and bodies of the API of the largest size that an account sends at once
+NO_ROOM = (
+    "The server has no space for this body now, or its sender is sending too much at once. Nothing was read; send"
+    " the same again after the seconds of Retry-After."
+)
 TEMPORARY = 60 * 60  # seconds, for the temporary files of Django, with .upload in their names
 
 
@@ -48,11 +54,9 @@ class BodyLimit:
         if files is None:
             return self.get_response(request)
         try:
-            files.append(reserved(size))
+            files.append(reserved(size, request.sender))
         except NoRoom:
-            response = render(request, "503.html", status=503)
-            response["Retry-After"] = "60"
-            return response
+            return no_room(request)
         return HttpResponse(status=100)
 
 
@@ -63,7 +67,10 @@ def takes_files(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 
 def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
-    """The answer that refuses a body of this size; None for no refusal. Raises Http404 as the view would."""
+    """The answer that refuses a body of this size; None for no refusal. Raises Http404 as the view would.
+
+    Without a refusal, `request.sender` is the number of the account that sends the body.
+    """
     # They bring all of the API along, which a worker and a doctor do not need.
     from ..api.access import token_of
     from ..api.problems import ADDRESS, Problem
@@ -72,10 +79,12 @@ def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
     files = request.method == "POST" and hasattr(match.func, "takes_files")
     if request.path_info.startswith(ADDRESS):
         try:
-            token_of(request)
+            request.sender = token_of(request).user_id
         except Problem as problem:
             return problem.response()
-    elif not request.user.is_authenticated:
+    elif request.user.is_authenticated:
+        request.sender = request.user.pk
+    else:
         return too_large(request, size, 0)
     most = settings.LARGEST_UPLOAD if files else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     if size > most:
@@ -91,8 +100,18 @@ def too_large(request: HttpRequest, size: int, most: int) -> HttpResponse:
     return render(request, "413.html", context, status=413)
 
 
+def no_room(request: HttpRequest) -> HttpResponse:
+    from ..api.problems import ADDRESS, Problem
+
+    if request.path_info.startswith(ADDRESS):
+        return Problem(503, NO_ROOM, kind="no-room", headers={"Retry-After": "60"}).response()
+    response = render(request, "503.html", status=503)
+    response["Retry-After"] = "60"
+    return response
+
+
 class NoRoom(Exception):
-    """The uploads that are not imported yet take all the space for them."""
+    """The uploads that are not imported yet take all the space for them, or the sender's own all of a share."""
 
 
 class Reserved(FileIO):
@@ -112,19 +131,28 @@ class Reserved(FileIO):
         super().close()
 
 
-def reserved(size: int) -> Reserved:
-    """A file for a body of this size. Raises NoRoom."""
+def reserved(size: int, sender: int = 0) -> Reserved:
+    """A file for a body of this size from an account. Raises NoRoom.
+
+    Uploads and forms have separate space, so that unfinished uploads stop no form and no call of the API. Of each,
+    an account gets a share for what it is sending, or one body.
+    """
+    most_of_form = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    is_upload = size > most_of_form
+    share = settings.MOST_UPLOADS // SHARES if is_upload else FORMS * most_of_form
     place = spool()
     with one_at_a_time(place):
-        promised = sum(reserved_size(each) for each in list(place.iterdir()))
-        stored = sum(entry.size for entry in storages["uploads"].entries())
-        # Stored uploads limit further uploads, but not forms.
-        taken = promised + (stored if size > settings.DATA_UPLOAD_MAX_MEMORY_SIZE else 0)
+        sizes = {path.name: reserved_size(path) for path in list(place.iterdir())}
+        alike = {name: each for name, each in sizes.items() if (each > most_of_form) == is_upload}
+        own = sum(each for name, each in alike.items() if name.startswith(f"{sender}-"))
+        stored = sum(entry.size for entry in storages["uploads"].entries()) if is_upload else 0
+        has_room = sum(alike.values()) + stored + size <= settings.MOST_UPLOADS
         # Twice, because Django copies the files out of the body.
-        if taken + size > settings.MOST_UPLOADS or disk_usage(place).free < promised + 2 * size:
+        has_disk = disk_usage(place).free >= sum(sizes.values()) + 2 * size
+        if (own and own + size > share) or not (has_room and has_disk):
             raise NoRoom
         try:
-            return Reserved(place / token_hex(16), size)
+            return Reserved(place / f"{sender}-{token_hex(16)}", size)
         except OSError as error:  # no access to the folder, or no file of this size on its disk
             raise NoRoom from error
 
