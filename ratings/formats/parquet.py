@@ -41,6 +41,8 @@ def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
         if problem := _wrong_in(file):
             yield source.stop(0, problem, CURE)
             return
+        # What the file says of itself. If it lies, only the count of what was decoded stops it.
+        source.budget.foresee(sum(group.total_byte_size for group in _row_groups(file)))
         checked = [field.name for field in file.schema_arrow if not _is_plain(field.type)]
         for batch in file.iter_batches(AT_ONCE, use_threads=False):
             size = _size(batch)
@@ -159,6 +161,10 @@ def _size(batch: Any) -> int:
     return size
 
 
+def _row_groups(file: Any) -> Iterator[Any]:
+    return map(file.metadata.row_group, range(file.metadata.num_row_groups))
+
+
 def _wrong_in(file: Any) -> str:
     count = file.metadata.num_columns
     if count > MOST_COLUMNS:
@@ -169,7 +175,7 @@ def _wrong_in(file: Any) -> str:
         return f"the column {values.quoted(name)} appears twice"
     if long := next((name for name in names if len(name) > LONGEST_NAME), None):
         return f"the name {values.quoted(long)} of a column is longer than {LONGEST_NAME:,} characters"
-    for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
+    for group in _row_groups(file):
         if group.total_byte_size > LARGEST:
             return f"a row group holds more than {LARGEST >> 20:,} MB"
         if sum(group.column(i).num_values for i in range(count)) > max(MOST_VALUES, count * group.num_rows):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from ratings.formats import parquet
+from ratings.formats import budget, parquet
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Reading, Source
@@ -185,6 +185,14 @@ def test_rows_that_are_too_large_are_refused(monkeypatch):
     monkeypatch.setattr(parquet, "LARGEST_BATCH", 1_000)
     (refusal,) = rows_of(made({"docid": ["x" * 100] * 256}), "documents")
     assert "the next rows are too large" in refusal.problem
+
+
+def test_a_row_group_beyond_the_budget_is_refused_before_it_is_decoded(monkeypatch):
+    monkeypatch.setattr(parquet, "_size", lambda batch: pytest.fail("it was decoded"))
+    monkeypatch.setattr(budget, "HARMLESS", 1_000_000)
+    sent = made({"docid": ["x" * 2_000_000]}, compression="zstd", use_dictionary=False, write_statistics=False)
+    (refusal,) = rows_of(sent, "documents")
+    assert "it unpacks to more than 200 times its size" in refusal.problem
 
 
 def test_a_table_with_too_many_columns_is_refused():
