@@ -133,6 +133,15 @@ def test_the_api_has_the_same_bytes(collection):
     assert answer.content.decode() == printed("compare", "world", "system0", *arguments)[0]
 
 
+def test_the_deepest_cutoff_has_the_digits_of_one_below_all_rankings(collection):
+    caller = make_caller(make_member(collection, "ann", Role.ANALYST), collection, "read")
+    deep, deepest = (
+        caller.get("/collections/world/evaluation", measure=f"nDCG@{cutoff}", expected="true").json()["results"]
+        for cutoff in (1_000, 10**9)
+    )
+    assert [each | {"measure": ""} for each in deep] == [each | {"measure": ""} for each in deepest]
+
+
 def test_the_api_refuses_what_takes_too_long(collection, monkeypatch):
     monkeypatch.setattr("evaluation.api.MOST_PAIRS", 10)
     caller = make_caller(make_member(collection, "ann", Role.ANALYST), collection, "read")
