@@ -101,7 +101,7 @@ class Pool:
     @cached_property
     def deepest(self) -> int:
         """The last rank of the ideal lists that can count: the cutoff, or one below all pairs of a query."""
-        return min(self.cutoff, int(self.size.max()) + 1)
+        return min(self.cutoff, int(self.size.max(initial=0)) + 1)
 
     @cached_property
     def rank_discounts(self) -> np.ndarray:

@@ -101,6 +101,7 @@ def too_large(request: HttpRequest, size: int, most: int) -> HttpResponse:
 
 
 def no_room(request: HttpRequest) -> HttpResponse:
+    """The answer for a body that gets no space: a page, or a problem of the API."""
     from ..api.problems import ADDRESS, Problem
 
     if request.path_info.startswith(ADDRESS):
