@@ -244,6 +244,8 @@ def test_a_file_shows_what_is_in_it(text, with_queries, without):
         ([{"id": "p1", "title": "Lamp", "body": "Warm"}], False),
         ([{"id": "p1", "title": "Lamp", "price": 3}], False),
         ({"p1": {"title": "Lamp", "description": "Warm"}}, False),
+        ({"economics-1": {"Domain": "finance", "Query": "open banking", "Guidelines": "Long"}}, True),
+        ({"1": {"query": "q1", "document": "d1", "grade": 1}}, False),
     ],
 )
 def test_a_list_in_json_has_surely_queries_only_if_its_members_say_so(content, sure):
