@@ -284,11 +284,16 @@ def test_a_line_that_cannot_be_is_not_found(client, asked):
     assert analyst(client, collection).get(URL, asked).status_code == 404
 
 
-def test_judgments_without_the_measure_are_not_found(client):
+def test_judgments_without_the_measure_are_refused_and_the_form_kept(client):
     collection = make_hills()
     freeze(collection)
     other, _ = freeze(collection, "other", measures=["AP"])
-    assert analyst(client, collection).get(URL, {"judgments": other.short, "line": LABEL}).status_code == 404
+    response = analyst(client, collection).get(URL, {"judgments": other.short, "line": LABEL})
+    assert response.status_code == 200 and "charts" not in response.context
+    page = response.content.decode()
+    assert f'role="alert">{response.context["refused"]}</p>' in page
+    assert f"<option selected>{LABEL}</option>" in page and f'<option value="{other.short}" selected>' in page
+    assert [row["frozen"].name for row in response.context["rows"]] == ["first", "other"]
 
 
 def test_too_much_to_score_again_is_told(client, monkeypatch):

@@ -84,8 +84,8 @@ def line(request: HttpRequest, every: Sequence[FrozenEvaluation]) -> dict:
     if label not in labels or (request.GET.get("judgments") and not judged_by):
         raise Http404("No such line.")
     context = {"labels": labels, "label": label, "judged_by": judged_by}
-    measure = measure_of(every, label, judged_by)
     try:
+        measure = measure_of(every, label, judged_by)
         points = over_time.rescored(every, judged_by, measure) if judged_by else over_time.points(every, label)
     except ValueError as error:
         return context | {"refused": str(error), "rows": table(every, [])}
@@ -104,14 +104,17 @@ def line(request: HttpRequest, every: Sequence[FrozenEvaluation]) -> dict:
 
 
 def measure_of(every, label: str, judged_by: FrozenEvaluation | None):
-    """The measure that the label names; where another judges, with its options."""
+    """The measure that the label names; with the options of `judged_by`, or ValueError where it lacks them."""
     sources = [judged_by] if judged_by else every
     for each in reversed(sources):
         measures = frozen.settings_of(each).measures
         for measure, own in zip(measures, over_time.labels(each), strict=True):
             if own == label:
                 return measure
-    raise Http404("The chosen judgments were not frozen with this measure and these options.")
+    raise ValueError(
+        "The chosen judgments were not frozen with this measure and these options. "
+        "Choose a measure and options that they were frozen with, or other judgments."
+    )
 
 
 def ordered(means: Sequence[over_time.Mean]) -> list[over_time.Mean]:
