@@ -71,6 +71,20 @@ def test_a_leader_that_others_beat_where_all_have_values_is_told():
     assert said == f", significantly better than <b>z</b> on the same queries, {worse}"
 
 
+@pytest.mark.parametrize(
+    ("others", "told"), [(11, ""), (12, " 1 more system is not tested."), (13, " 2 more systems are not tested.")]
+)
+def test_the_systems_that_are_not_tested_are_counted(client, others, told):
+    # a is the better document of every query; x alone has it first.
+    queries = [f"q{n}" for n in range(1, 13)]
+    orders = {"x": "ab"} | {f"y{n:02}": "ba" for n in range(others)}
+    rankings = {name: dict.fromkeys(queries, order) for name, order in orders.items()}
+    grades = {(query, document): value for query in queries for document, value in (("a", "3"), ("b", "1"))}
+    response = analyst(client, make_hills(queries=queries, rankings=rankings, grades=grades)).get(URL)
+    named = "<b>y00</b>, <b>y01</b>, <b>y02</b> and 8 more"
+    assert response.context["lead"].endswith(f"significantly better than {named} on the same queries.{told}")
+
+
 def test_systems_that_are_judged_unevenly_are_a_warning(client):
     page = text_of(analyst(client, make_hills()).get(URL))
     assert "Judged unevenly: Judged@10 is 100 % for bad and 75.0 % for good" in page

@@ -197,11 +197,13 @@ def compared(evaluation: scores.Evaluation, asked: Asked, selection: Selection) 
     return evaluation.table.remember(name, tested)
 
 
-def of_best(collection: Collection, asked: Asked) -> list[dict]:
-    """The rows of `comparison` for the best system and each of the others."""
+def of_best(collection: Collection, asked: Asked) -> tuple[list[dict], int]:
+    """The rows of `comparison` for the best system and up to MOST - 1 others, and how many are left out."""
     evaluation, ranked = ranking_of(collection, asked)
     selection = best_first(ranked)
-    return shown(compared(evaluation, asked, selection), selection) if selection else []
+    if selection is None:
+        return [], 0
+    return shown(compared(evaluation, asked, selection), selection), selection.left_out
 
 
 def shown(result: Compared, selection: Selection) -> list[dict]:

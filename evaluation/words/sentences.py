@@ -42,10 +42,13 @@ def named(names: Sequence[str], most: int = 3) -> SafeString:
     return format_html("{} and {}", head, parts[-1])
 
 
-def leading(standings: Sequence[Standing], measure: str, paired: Sequence[Mapping] | None = None) -> SafeString:
+def leading(
+    standings: Sequence[Standing], measure: str, paired: Sequence[Mapping] | None = None, untested: int = 0
+) -> SafeString:
     """The sentence on the system with the highest mean, and on the others that differ significantly from it.
 
-    paired: tests of the best system with each other, as rows of `comparison`; None: the sentence is on intervals.
+    paired: tests of the best system with others, as rows of `comparison`; None: the sentence is on intervals.
+    untested: the number of systems without such a test.
     """
     known = [standing for standing in standings if standing.mean is not None]
     if not known:
@@ -60,7 +63,7 @@ def leading(standings: Sequence[Standing], measure: str, paired: Sequence[Mappin
         names = named([standing.system.name for standing in (best, *equal)])
         return format_html("{} share the highest mean {}, {}.", names, measure, value)
     if paired:
-        return format_html("{}{}", start, tested(paired))
+        return format_html("{}{}", start, tested(paired, untested))
     if best.low is None or any(standing.high is None for standing in others):
         return format_html("{}. One query gives no interval, so it cannot tell which system is better.", start)
     near = [standing.system.name for standing in others if standing.high >= best.low]
@@ -81,8 +84,8 @@ def leading(standings: Sequence[Standing], measure: str, paired: Sequence[Mappin
     )
 
 
-def tested(paired: Sequence[Mapping]) -> SafeString:
-    """The end of the sentence on the best system: the other systems from which it differs significantly."""
+def tested(paired: Sequence[Mapping], untested: int = 0) -> SafeString:
+    """The end of the sentence on the best system: from which others it differs, and how many are not tested."""
     queries = paired[0]["queries"]
     if queries < FEWEST:
         in_common = counted(queries, "query", "queries")
@@ -99,10 +102,13 @@ def tested(paired: Sequence[Mapping]) -> SafeString:
         parts.append(format_html("significantly better than {} on the same queries", named(below)))
     if beyond:
         parts.append(format_html("yet significantly worse than {} on the queries that all have", named(beyond)))
-    end = format_html_join("", ", {}", ((part,) for part in parts))
-    if not near:
-        return format_html("{}.", end)
-    return format_html("{}. Whether it is better than {} <em>cannot be told</em>.", end, named(near))
+    end = format_html("{}.", format_html_join("", ", {}", ((part,) for part in parts)))
+    if near:
+        end = format_html("{} Whether it is better than {} <em>cannot be told</em>.", end, named(near))
+    if untested:
+        more = "system is" if untested == 1 else "systems are"
+        end = format_html("{} {} more {} not tested.", end, f"{untested:,}", more)
+    return end
 
 
 def uneven(judged: Mapping[str, float | None], label: str, zero: bool) -> tuple[SafeString, str]:
