@@ -8,6 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from evaluation import frozen, scores
+from evaluation.tests.hills import make_hills
 from evaluation.tests.judged_worlds import unfinished
 from ratings import queue
 from ratings.guidelines import versions
@@ -426,3 +427,42 @@ def test_expected_values_are_drawn_and_axe_finds_nothing(visit):
     follow(page.get_by_role("link", name="Every pair, and how it developed"))
     page.get_by_text("The same numbers as a table").click()
     assert page.get_by_role("row", name=re.compile("before round 2")).is_visible()
+
+
+# The blocks in which a word or number of the page stands left of what is written before it, as a name from right
+# to left moves it. A name is one word here.
+MOVED = r"""() => {
+    const inline = (element) => getComputedStyle(element).display === "inline";
+    const block = (node) => { let e = node.parentElement; while (inline(e)) e = e.parentElement; return e; };
+    const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+    const last = new Map(), found = new Set(), range = document.createRange();
+    while (walker.nextNode()) {
+        const node = walker.currentNode, of = block(node);
+        if (of.closest("svg, select, pre") || getComputedStyle(of).direction === "rtl") continue;
+        for (const word of node.data.matchAll(/[\u0590-\u06ff]+( [\u0590-\u06ff]+)*|[A-Za-z0-9]+/g)) {
+            range.setStart(node, word.index);
+            range.setEnd(node, word.index + word[0].length);
+            const { left, top } = range.getClientRects()[0] || {}, before = last.get(of);
+            if (left === undefined) continue;
+            if (before && Math.abs(before.top - top) < 8 && left < before.left) found.add(of.textContent);
+            last.set(of, { left, top });
+        }
+    }
+    return [...found].map((text) => text.replace(/\s+/g, " ").trim());
+}"""
+
+
+def test_names_from_right_to_left_move_no_number(visit):
+    rankings = {"مرحبا": {"q1": "adb", "q2": "ab"}, "שלום": {"q1": "ca", "q2": "a"}}
+    collection = make_hills(rankings=rankings)
+    for key, text in (("q1", "مرحبا بالعالم"), ("q2", "שלום עולם")):
+        collection.queries.filter(key=key).update(text=text)
+    make_member(collection, "eva", Role.ANALYST)
+    page = visit.sign_in(visit.page(), "eva")
+    of_systems = [f"systems/{system.pk}/" for system in collection.systems.all()]
+    of_queries = [
+        f"queries/{query.pk}/{part}" for query in collection.queries.all() for part in ("", "documents/")
+    ]
+    for address in ("", "compare/", "differences/", "queries/", "frozen/new/", *of_systems, *of_queries):
+        page.goto(f"/collections/hills/{address}")
+        assert page.evaluate(MOVED) == [], address

@@ -19,9 +19,11 @@ def scores_sentence(shown: list[dict], splits: Sequence[SafeString], asked: Aske
     """
     ordered = sorted(shown, key=lambda each: -(each["value"] or 0))
     parts = [
-        format_html("{}{} <b>{}</b>", each["system"].name, "" if place else " scores", decimals(each["value"]))
+        format_html(
+            "<bdi>{}</bdi>{} <b>{}</b>", each["system"].name, "" if place else " scores", decimals(each["value"])
+        )
         if each["value"] is not None
-        else format_html("{} has no value ({})", each["system"].name, each["why"])
+        else format_html("<bdi>{}</bdi> has no value ({})", each["system"].name, each["why"])
         for place, each in enumerate(ordered)
     ]
     sentence = format_html("{}.", format_html_join(", ", "{}", ((part,) for part in parts)))

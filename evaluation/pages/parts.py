@@ -104,8 +104,8 @@ def sentence(first: str, second: str, split: Difference) -> SafeString:
     steps = [(part.rank, sign * part.difference) for part in split.parts]
     losses, wins = (places([(rank, step) for rank, step in steps if step * way > 0]) for way in (-1, 1))
     if not (losses or wins):
-        return format_html("{} and {} gain the same at every rank.", lower, higher)
-    text = format_html("Against {}, {} loses {}", higher, lower, losses or "at no rank")
+        return format_html("<bdi>{}</bdi> and <bdi>{}</bdi> gain the same at every rank.", lower, higher)
+    text = format_html("Against <bdi>{}</bdi>, <bdi>{}</bdi> loses {}", higher, lower, losses or "at no rank")
     if wins:
         text = format_html("{}; it wins back {}", text, wins)
     apart = sign * split.empty.difference

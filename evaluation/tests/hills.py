@@ -42,4 +42,5 @@ def analyst(client, collection, username: str = "ann"):
 def text_of(response) -> str:
     """The page without its tags, blanks run together: what a reader reads."""
     page = re.sub(r"<(script|style)\b.*?</\1>", " ", response.content.decode(), flags=re.S)
+    page = re.sub(r"</?bdi>", "", page)  # names in a sentence: no blank is before its comma
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())

@@ -112,10 +112,14 @@ def test_ideals_of_their_own_are_said_to_be_that(client):
 @pytest.mark.parametrize(
     ("first", "second", "says"),
     [
-        ([0.5, 0.2], [0.5, 0.2], "two and one gain the same at every rank."),
-        ([0.5, 0.2], [], "Against one, two loses 0.5000 at rank 1 and 0.2000 at rank 2."),
-        ([0.25], [0.5], "Against two, one loses 0.2500 at rank 1."),
-        ([0.4, 0], [0, 0.4], "Against one, two loses 0.4000 at rank 1; it wins back 0.4000 at rank 2: in all"),
+        ([0.5, 0.2], [0.5, 0.2], "<bdi>two</bdi> and <bdi>one</bdi> gain the same at every rank."),
+        ([0.5, 0.2], [], "Against <bdi>one</bdi>, <bdi>two</bdi> loses 0.5000 at rank 1 and 0.2000 at rank 2."),
+        ([0.25], [0.5], "Against <bdi>two</bdi>, <bdi>one</bdi> loses 0.2500 at rank 1."),
+        (
+            [0.4, 0],
+            [0, 0.4],
+            "Against <bdi>one</bdi>, <bdi>two</bdi> loses 0.4000 at rank 1; it wins back 0.4000 at rank 2: in all",
+        ),
         # of five the three biggest by name, and of four all
         (
             [0.1, 0.2, 0.03, 0.3, 0.01],

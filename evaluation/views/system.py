@@ -111,7 +111,7 @@ def lead(standing, measure: str) -> SafeString:
 
 def extremes(best: dict, worst: dict) -> SafeString:
     if best is worst:
-        return format_html("The only one: “{}”, {}.", best["text"], decimals(best["value"]))
+        return format_html("The only one: <bdi>“{}”</bdi>, {}.", best["text"], decimals(best["value"]))
     return format_html(
         "Best: <a href='{}'>“{}”</a>, {}. Worst: <a href='{}'>“{}”</a>, {}.",
         best["url"],
