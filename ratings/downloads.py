@@ -19,7 +19,9 @@ def whole(parts: Iterable[str | bytes]) -> BinaryIO:
 
 
 def sent(file: BinaryIO, name: str) -> FileResponse:
-    """The response with a file to be saved as `name`."""
+    """The response with a file to be saved as `name`, with - for the slashes in it."""
+    # Of a path, FileResponse and browsers keep the last part alone.
+    name = name.replace("/", "-").replace("\\", "-")
     file.seek(0)
     response = FileResponse(file, as_attachment=True, filename=name)
     if name.endswith((".zip", ".parquet")):

@@ -104,6 +104,12 @@ def test_a_run_is_that_of_its_system(visit, collection):
     assert visit("export_run", system=other.pk).status_code == 400
 
 
+@pytest.mark.parametrize("name", ["x/bm25", "x\\bm25"])
+def test_the_name_of_a_run_keeps_what_is_before_a_slash(visit, collection, name):
+    system = make_ranking(collection, name, "q1", "ab").system
+    assert name_of(visit("export_run", system=system.pk)).startswith("hills-run-x-bm25-v")
+
+
 def test_only_admins_get_the_names_of_raters(visit):
     named = body(visit("export_ratings", Role.ADMIN)).decode()
     hidden = body(visit("export_ratings")).decode()
