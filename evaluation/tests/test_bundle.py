@@ -367,8 +367,15 @@ def test_freeze_bundle_and_evaluate_bundle_by_command(tmp_path, monkeypatch):
     assert run("bundle", found.hash[:7], "--output", "b.zip") == "b.zip"
     assert (tmp_path / "b.zip").read_bytes() == (tmp_path / f"hills-the-first-{found.short}.zip").read_bytes()
     said = run("evaluate_bundle", "b.zip")
-    assert said.startswith("The first: equal to the last digit, ")
+    assert said.startswith("The first: equal to the last digit, ") and said.endswith("2 systems by 2 measures.")
     assert run("freeze", "hills", "--name=again", *asked) == sha
+
+
+def test_one_system_by_one_measure_is_no_plural(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    freeze(make_hills(rankings={"good": {"q1": "ab"}}), measures=["nDCG@10"])
+    assert run("bundle", "first", "--output", "b.zip") == "b.zip"
+    assert run("evaluate_bundle", "b.zip").endswith(" values of 1 system by 1 measure.")
 
 
 @pytest.mark.parametrize(

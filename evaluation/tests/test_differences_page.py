@@ -36,16 +36,23 @@ def tagged(collection, **keys: list[str]):
 
 def test_it_says_on_how_many_queries_which_is_better_and_by_how_much(client):
     page = text_of(analyst(client, make_field()).get(URL, PAIR))
-    assert "near is better than fair on 5, equal on 7 and worse on 0 of twelve queries" in page
+    assert "near is better than fair on 5, equal on 7 and worse on 0 of 12 queries" in page
     assert "The mean difference is +0.0847 , 95 % interval" in page  # 5 × 0.2033 / 12
     assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page and "n = 12" in page
     assert "near better on 5 equal on 7 worse on 0" in page
 
 
+def test_one_query_is_no_plural(client):
+    rankings = {"good": {"q1": "ab"}, "bad": {"q1": "ba"}}
+    collection = make_hills(queries=["q1"], rankings=rankings, grades={("q1", "a"): "3"})
+    page = text_of(analyst(client, collection).get(URL, {"baseline": "bad", "system": "good"}))
+    assert "good is better than bad on 1, equal on 0 and worse on 0 of 1 query. The mean" in page
+
+
 def test_turned_around_it_says_the_opposite(client):
     response = analyst(client, make_field()).get(URL, {"baseline": "near", "system": "fair"})
     page = text_of(response)
-    assert "fair is better than near on 0, equal on 7 and worse on 5 of twelve queries" in page
+    assert "fair is better than near on 0, equal on 7 and worse on 5 of 12 queries" in page
     assert "The mean difference is −0.0847" in page
     assert "?baseline=fair&amp;system=near" in response.content.decode()
 
@@ -83,7 +90,7 @@ def test_queries_without_a_value_are_counted_apart_and_come_last(client):
     collection.touch()
     response = analyst(client, collection).get(URL, PAIR | {"missing": "skip"})
     page = text_of(response)
-    assert "on 4, equal on 7 and worse on 0 of eleven queries" in page
+    assert "on 4, equal on 7 and worse on 0 of 11 queries" in page
     assert "n = 11 (1 left out: 1 no ranking)" in page and "left out: no ranking" in page
     assert rows_of(response)[-1] == "q6"
     assert rows_of(client.get(URL, PAIR | {"missing": "skip", "sort": "difference"}))[-1] == "q6"

@@ -20,7 +20,7 @@ from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import analyst, make_hills, rate, text_of
 from evaluation.tests.test_frozen import MEASURES, freeze
 from evaluation.views.frozen import lead
-from ratings.models import Guidelines, Query, Role
+from ratings.models import Guidelines, Presentation, Query, Role
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking
 
@@ -349,6 +349,16 @@ def test_the_other_way_round_everything_is_the_other_way_round(client):
     asked = {"first": second.short, "second": first.short}
     page = text_of(analyst(client, collection).get(URL + "compare/", asked))
     assert "1 changed, 1 removed" in page and "q2 a removed 3 unjudged" in page
+
+
+def test_a_presentation_that_differs_is_one_thing(client):
+    collection = make_hills()
+    freeze(collection)
+    Presentation.objects.create(collection=collection, version=1, content={})
+    collection.touch()
+    freeze(collection, "second", measures=["nDCG@10"])
+    said = analyst(client, collection).get(URL + "compare/").context["lead"]
+    assert said.startswith("<b>Presentation</b> differs; <b>judgments</b>")
 
 
 def test_two_alike_differ_in_nothing(client):

@@ -98,6 +98,13 @@ def test_a_tenth_is_uneven(least, warns):
     assert (bool(said), name) == (warns, "b" if warns else "")
 
 
+def test_one_query_is_no_plural(client):
+    rankings = {"good": {"q1": "ab"}, "bad": {"q1": "ba"}}
+    collection = make_hills(queries=["q1"], rankings=rankings, grades={("q1", "a"): "3"})
+    said = analyst(client, collection).get(URL).context["differing"]
+    assert said == "Alone at the top: <b>good</b> on 1, of 1 query."
+
+
 def test_it_says_how_far_the_numbers_can_be_believed(client):
     page = text_of(analyst(client, make_hills()).get(URL))
     assert "Judged@10 87.5 %" in page and "good 75.0 %" in page  # good: 3 of 3 and 1 of 2; bad: 2 of 2

@@ -27,7 +27,6 @@ from ..pages.downloads import Files, files
 from ..record import unknown_system
 from ..significance import ALPHA, FEWEST
 from ..words.numbers import decimals, signed
-from ..words.sentences import counted
 from . import compare
 
 MOST_BARS = 1_000  # about the width in pixels: with more queries, every n-th is drawn
@@ -150,7 +149,7 @@ def lead(whole: dict) -> SafeString:
         whole["system"],
         whole["baseline"],
         *(f"{whole[name]:,}" for name in ("wins", "ties", "losses")),
-        counted(whole["queries"], "query", "queries"),
+        f"{whole['queries']:,} {'query' if whole['queries'] == 1 else 'queries'}",
         signed(whole["difference"]),
     )
     if whole["low"] is None:

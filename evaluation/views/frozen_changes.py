@@ -93,7 +93,7 @@ def lead(changes: Changes) -> SafeString:
     other, same = ([name for name, differs in parts.items() if differs is which] for which in (True, False))
     if not other:
         return format_html("Nothing differs: {} are the same.", named(same, len(same)))
-    verb = "differs" if other == ["scale"] else "differ"
+    verb = "differs" if other in (["presentation"], ["scale"]) else "differ"
     stay = format_html("; {} are the same", named(same, len(same))) if same else ""
     return format_html("{} {}{}.", capitalised(other), verb, stay)
 

@@ -151,7 +151,8 @@ def differing(standings: Sequence[Standing], won: dict[str, int], queries: int, 
         if len(winners) > WINNERS:
             listed.append(f"others on {sum(wins for _, wins in winners[WINNERS:])}")
         named_wins = format_html_join(", ", "{}", ((part,) for part in listed))
-        parts.append(format_html("Alone at the top: {}, of {} queries.", named_wins, f"{queries:,}"))
+        noun = "query" if queries == 1 else "queries"
+        parts.append(format_html("Alone at the top: {}, of {} {}.", named_wins, f"{queries:,}", noun))
     if below:
         cells = "value lies" if below == 1 else "values lie"
         parts.append(format_html("{} {} below the neutral point: worse than an empty list.", f"{below:,}", cells))

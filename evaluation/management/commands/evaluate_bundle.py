@@ -1,6 +1,7 @@
 from django.core.management.base import BaseCommand
 
 from evaluation import bundle, frozen
+from ratings.formats.refusal import counted
 from ratings.management.commands._collection_command import Refused
 
 PRINTED = 20  # values that differ, at most
@@ -23,7 +24,8 @@ class Command(BaseCommand):
             self.stderr.write(line)
         if len(checked.different) > PRINTED:
             self.stderr.write(f"and {len(checked.different) - PRINTED:,} more")
-        of = f"{checked.numbers:,} values of {checked.systems} systems by {checked.measures} measures"
+        systems, measures = counted(checked.systems, "system"), counted(checked.measures, "measure")
+        of = f"{checked.numbers:,} values of {systems} by {measures}"
         if not checked.is_equal:
             raise Refused(f"{checked.name}: {len(checked.different):,} of {of} differ.")
         if checked.different:
