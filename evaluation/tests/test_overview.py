@@ -14,7 +14,7 @@ from django.utils import timezone
 from evaluation.pages import heat
 from evaluation.tests.hills import analyst, make_hills, rate, text_of
 from evaluation.words import sentences
-from ratings.models import Anchor, Pair, Role
+from ratings.models import Anchor, Pair, Ranking, Role
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking
 
@@ -119,6 +119,24 @@ def test_holes_are_counted_over_the_queries_that_the_judged_share_is_of(client):
     page = text_of(analyst(client, collection).get(URL))
     assert "Judged@10 75.0 %" in page  # good: 3 of 3; bad: 1 of 2, c is unjudged
     assert "Holes in the top 10 1 of 5" in page
+
+
+@pytest.mark.parametrize(
+    ("asked", "share", "where"), [("nDCG@10", "Judged@10", "in the top 10"), ("AP", "Judged", "in the rankings")]
+)
+def test_without_a_query_that_counts_nothing_is_said_of_judged_shares_and_holes(client, asked, share, where):
+    # b is judged 0, so nothing is to be found; a, c and d are unjudged.
+    page = text_of(analyst(client, make_hills(grades={("q1", "b"): "0"})).get(URL, {"measure": asked}))
+    assert f"{share} – no query counts Holes {where} – no query counts Undefined queries 2 of 2" in page
+
+
+def test_without_a_ranked_document_nothing_is_said_of_judged_shares_and_holes(client):
+    collection = make_hills()
+    Ranking.objects.all().delete()
+    collection.touch()
+    page = text_of(analyst(client, collection).get(URL))
+    why = "no system returns a document"
+    assert f"Judged@10 – {why} Holes in the top 10 – {why} Undefined queries 0 of 2" in page
 
 
 def test_one_system_is_not_compared(client):

@@ -164,10 +164,17 @@ def trust(answer: Answer) -> dict:
         "look": worst is not None and worst.judged < WORTH_A_LOOK,
         "holes": holes,
         "places": places,
+        "nothing": "" if places else nothing(answer),
         "undefined": most.undefined,
         "why": most.why,
         "negative": answer.negative,
     }
+
+
+def nothing(answer: Answer) -> str:
+    """Why no place can be judged or a hole, as text."""
+    counts = any(standing.queries for standing in answer.standings)
+    return "no system returns a document" if counts else "no query counts"
 
 
 def neutral_mean(answer: Answer) -> float | None:
