@@ -64,6 +64,18 @@ def test_a_grade_button_says_its_name_once(client, collection):
     assert button.count("Good") == 1
 
 
+def test_grades_without_a_digit_are_not_said_to_have_their_number_as_key(client):
+    collection = make_collection("tens", scale={"0": "Nothing", "10": "Some", "20": "All"})
+    make_pair(collection)
+    make_rater(collection, "bob")
+    client = Client()
+    client.force_login(collection.raters.get().user)
+    assert "button of a grade, or the key on it" in client.get("/collections/tens/rate/").content.decode()
+    html = client.post(reverse("claim", args=["tens"]), follow=True).content.decode()
+    keys = re.findall(r'name="grade" value="(\d+)".*?<kbd [^>]*>(\w)</kbd>', html, re.DOTALL)
+    assert keys == [("0", "1"), ("10", "2"), ("20", "3")]
+
+
 def test_decimal_grades_have_their_buttons(client):
     collection = make_collection("tenths", scale={"-0.5": "Bad", "0": "Nothing", "0.25": "A bit", "1": "All"})
     make_pair(collection)
