@@ -1,7 +1,7 @@
 """Scores of a collection by measure, system and query, as pandas frames, with their options."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Protocol
@@ -470,6 +470,8 @@ def _intervals(
 
 # Bounds
 
+ENDS = tuple(each.name for each in fields(Bounds))
+
 
 def _bounds(
     collection: Collection,
@@ -487,7 +489,7 @@ def _bounds(
         for measure in filter(has_bounds, measures)
     }
     return {
-        (measure, system): Bounds(**{name: table.of[name, system] for name in ("low", "high", "certain")})
+        (measure, system): Bounds(**{name: table.of[name, system] for name in ENDS})
         for measure, table in tables.items()
         for system in systems
         if system in table.record.systems
@@ -502,14 +504,14 @@ def _bounds_table(
     options: Options,
     scale: list[float],
 ) -> Columns:
-    """low, high and certain by query, for each system. The pool is always that of all systems."""
+    """The arrays of `Bounds` by query, for each system. The pool is always that of all systems."""
 
     def compute(data: Record, judgments: Judgments) -> dict[tuple[str, str], np.ndarray]:
         pool = _pool(collection, source, data, judgments, measure.cutoff, options)
         columns = {}
         for system, rankings in data.rankings.items():
             ends = kernel.bounds(measure.cutoff, judgments, rankings, options, (scale[0], scale[-1]), pool)
-            columns |= {(name, system): getattr(ends, name) for name in ("low", "high", "certain")}
+            columns |= {(name, system): getattr(ends, name) for name in ENDS}
         return columns
 
     name = ("bounds", measure, options, tuple(scale))

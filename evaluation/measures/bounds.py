@@ -21,14 +21,33 @@ class Bounds:
     low: np.ndarray  # float64[queries]
     high: np.ndarray  # float64[queries]
     certain: np.ndarray  # bool[queries]: whether the query has a value whatever the missing judgments are
+    unknown: (
+        np.ndarray
+    )  # bool[queries]: whether a value may be possible whose bounds are not known, so both are nan
+
+    @property
+    def possible(self) -> np.ndarray:
+        """Whether the query can have a value, bool[queries]."""
+        return ~np.isnan(self.low) | self.unknown
 
     def of_mean(self) -> tuple[float, float]:
-        """The least and the greatest mean over queries; (nan, nan) if no query can have a value.
+        """The least and the greatest mean over queries; (nan, nan) if no query can have a value or one is unknown.
 
         A query that may end without a value counts only where it widens the interval.
         """
-        must, may = self.certain, ~np.isnan(self.low) & ~self.certain
-        return _least_mean(self.low[must], self.low[may]), -_least_mean(-self.high[must], -self.high[may])
+        return bounds_of_mean(self.low, self.high, self.certain, self.possible)
+
+
+def bounds_of_mean(
+    low: np.ndarray, high: np.ndarray, certain: np.ndarray, possible: np.ndarray
+) -> tuple[float, float]:
+    """The least and the greatest mean over the certain queries and any of those that are only possible.
+
+    low, high: float64[queries]; certain, possible: bool[queries]. (nan, nan) if no query is possible, and if the
+    bounds of a possible query are nan.
+    """
+    may = possible & ~certain
+    return _least_mean(low[certain], low[may]), -_least_mean(-high[certain], -high[may])
 
 
 def _least_mean(must: np.ndarray, may: np.ndarray) -> float:
@@ -61,7 +80,7 @@ def bounds(
     assumed = options.assumed_grade is not None and options.ideal == "retrieved"
     if assumed or options.negatives == "minmax_closed":
         nothing = np.full(judgments.queries, np.nan)
-        return Bounds(nothing, nothing, np.zeros(judgments.queries, bool))
+        return Bounds(nothing, nothing, certain=np.isfinite(nothing), unknown=np.isnan(nothing))
     # Once all is judged, no document above the cutoff is unjudged, so the option does not matter.
     graded = _graded(judgments, rankings, replace(options, unjudged="zero"), cutoff)
     lowest, highest = gain(np.array(grades, np.float64), options)
@@ -199,7 +218,7 @@ def _valid_bounds(
     certain |= some & (lowest > 0 or (worst and highest < 0))
     possible = certain | (some & (highest > 0 or (worst and lowest < 0)))
     # With a loss in the DCG, an arbitrarily small ideal makes the ratio unbounded.
-    endless = possible & ~certain & ((lowest < 0) | (case.fixed < 0)) if options.negatives == "raw" else False
+    endless = possible & ~certain & ((lowest < 0) | (case.fixed < 0)) & (options.negatives == "raw")
     now = ndcg(graded, cutoff)
     low, high = np.where(some, low, now), np.where(some, high, now)
     if options.undefined == "zero":
@@ -207,8 +226,9 @@ def _valid_bounds(
         possible = certain = judged
     if options.missing == "skip":
         possible &= graded.present
-    defined = possible & ~np.asarray(endless)
-    return Bounds(np.where(defined, low, np.nan), np.where(defined, high, np.nan), certain & defined)
+    defined = possible & ~endless
+    low, high = np.where(defined, low, np.nan), np.where(defined, high, np.nan)
+    return Bounds(low, high, certain & defined, unknown=possible & endless)
 
 
 def _any(layers: Layers, queries: int) -> np.ndarray:

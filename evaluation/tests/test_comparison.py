@@ -109,7 +109,10 @@ def with_bounds(low: float, high: float):
     table = np.column_stack([0.3 + values, np.full(20, 0.5)])
     evaluation.table.of["values"][:] = table
     every = np.ones(20, bool)
-    ends = {(MEASURE, name): Bounds(own + low, own + high, every) for name, own in zip("ab", table.T, strict=True)}
+    ends = {
+        (MEASURE, name): Bounds(own + low, own + high, every, ~every)
+        for name, own in zip("ab", table.T, strict=True)
+    }
     object.__setattr__(evaluation, "bounds", ends)
     return compared(evaluation, "a", ["b"])[0]
 

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -56,12 +56,17 @@ cutoffs = st.none() | st.integers(1, 7)
 
 def found(grades, scores, judgments, open_, cutoff, options):
     """Our bounds, (low, high, certain)."""
+    said = said_of(grades, scores, judgments, open_, cutoff, options)
+    return said.low[0], said.high[0], bool(said.certain[0])
+
+
+def said_of(grades, scores, judgments, open_, cutoff, options):
+    """Our bounds of the one query."""
     # The pool needs numbers for its documents: they stand in a second query, which has no ranking.
     packed, rankings = pack({"q": judgments, "pool": dict.fromkeys(open_, 0)}, {"q": scores})
     pool = np.repeat(packed.document[packed.query == 1], 2)  # a pair that is named twice is one
     one, ranking = packed.only(0), rankings.only(0)
-    said = bounds(cutoff, one, ranking, options, grades, (np.zeros(len(pool), int), pool))
-    return said.low[0], said.high[0], bool(said.certain[0])
+    return bounds(cutoff, one, ranking, options, grades, (np.zeros(len(pool), int), pool))
 
 
 def every_end(grades, scores, judgments, open_, cutoff, options, steps):
@@ -88,9 +93,7 @@ def test_the_bounds_are_those_of_brute_force(case, options):
     judged_ever = bool(judgments) or bool(open_)
     if math.isnan(low) and options.negatives == "raw":
         # Either there is never a value, or the loss has no end.
-        known = [grade for key, grade in judgments.items() if options.ideal == "judged" or key in scores]
-        a_loss = grades[0] < 0 or min(known, default=0) < 0
-        assert np.isnan(ends).all() or (max(known, default=0) <= 0 and a_loss)
+        assert np.isnan(ends).all() or can_be_endless(case, options)
         return
     if np.isnan(ends).all():
         assert math.isnan(low) and math.isnan(high) and not certain
@@ -98,6 +101,49 @@ def test_the_bounds_are_those_of_brute_force(case, options):
     assert low == pytest.approx(np.nanmin(ends), abs=1e-12)
     assert high == pytest.approx(np.nanmax(ends), abs=1e-12)
     assert certain == (judged_ever and not np.isnan(ends).any())
+
+
+def can_be_endless(case, options):
+    """Whether nothing relevant is known and there can be a loss, so that the ratio has no lower end under raw."""
+    grades, scores, judgments, *_ = case
+    known = [grade for key, grade in judgments.items() if options.ideal == "judged" or key in scores]
+    return max(known, default=0) <= 0 and (grades[0] < 0 or min(known, default=0) < 0)
+
+
+@settings(max_examples=examples(300))
+@given(cases(), cases(), options_)
+def test_the_bounds_of_a_mean_hold_every_mean_of_brute_force(one, other, options):
+    said = [said_of(*case, options) for case in (one, other)]
+    together = (np.concatenate([getattr(each, name.name) for each in said]) for name in fields(Bounds))
+    low, high = Bounds(*together).of_mean()
+    ends = [every_end(*case, options, steps_of(case[0], case[2])) for case in (one, other)]
+    first, second = np.meshgrid(*map(np.unique, ends))
+    means = np.where(np.isnan(first), second, np.where(np.isnan(second), first, (first + second) / 2))
+    means = means[~np.isnan(means)]
+    if math.isnan(low):
+        assert math.isnan(high)
+        endless = (
+            can_be_endless(case, options) and not np.isnan(end).all()
+            for case, end in zip((one, other), ends, strict=True)
+        )
+        assert not means.size or (options.negatives == "raw" and any(endless))
+    else:
+        assert low == pytest.approx(means.min(), abs=1e-12)
+        assert high == pytest.approx(means.max(), abs=1e-12)
+
+
+def test_a_mean_with_a_query_that_has_no_end_has_no_bounds():
+    """The smaller the gain g of c, the lower the value of q2: (-1 + g / log2(3)) / g."""
+    packed, rankings = pack({"q1": {"a": 1}, "q2": {"b": -1}}, {"q1": ["a"], "q2": ["b", "c"]})
+    nothing = (np.empty(0, int), np.empty(0, int))
+    said = bounds(3, packed, rankings, Options(negatives="raw"), (-1, 1), nothing)
+    assert said.low == pytest.approx([1, np.nan], nan_ok=True)
+    assert np.isnan(said.of_mean()).all()
+    # A query without a ranking that is left out does not matter.
+    packed, rankings = pack({"q1": {"a": 1}, "q2": {"b": -1}}, {"q1": ["a"]})
+    pool = (np.array([1]), np.array([9]))
+    said = bounds(3, packed, rankings, Options(negatives="raw", missing="skip"), (-1, 1), pool)
+    assert said.of_mean() == (1, 1)
 
 
 # What random cases seldom are: in each, another part of the search decides.
@@ -263,7 +309,8 @@ def test_the_mean_is_least_and_greatest_over_all_choices_of_the_uncertain():
     generator = np.random.default_rng(12)
     for certain in ([True, True, True], [True, False, False, False], [False, True, True, False], [False] * 3):
         ends = np.sort(generator.random((2, len(certain))), axis=0)
-        said = Bounds(np.append(ends[0], np.nan), np.append(ends[1], np.nan), np.array([*certain, False]))
+        settled = np.zeros(len(certain) + 1, bool)
+        said = Bounds(np.append(ends[0], np.nan), np.append(ends[1], np.nan), np.array([*certain, False]), settled)
         choices = [
             np.array(choice)
             for choice in itertools.product([True, False], repeat=len(certain))
