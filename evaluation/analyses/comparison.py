@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from ..draws import SEED, TESTS
-from ..measures import COUNTED, REASONS, Measure
+from ..measures import COUNTED, REASONS, Bounds, Measure, bounds_of_mean
 from ..record import unknown_system
 from ..scores import Evaluation
 from ..significance import ALPHA, CANNOT_TELL, Comparison, Comparisons, common_queries, compare, paired
@@ -68,18 +68,14 @@ class Compared:
         """The least and greatest difference of means that missing judgments allow, by pair; None: not known.
 
         Each end takes the lower bound of one system and the upper bound of the other, as if no document were in
-        both lists: the exact interval can only be narrower.
+        both lists, and any of the queries that may still be in common: the exact interval can only be narrower.
         """
-        return [self._bounds(*pair) for pair in self.pairs]
-
-    def _bounds(self, baseline: str, system: str) -> tuple[float, float] | None:
-        ends = [self.evaluation.bounds.get((self.measure, name)) for name in (baseline, system)]
-        if None in ends or not self.common.any():
-            return None
-        first, second = ends
-        low = float((second.low - first.high)[self.common].mean())
-        high = float((second.high - first.low)[self.common].mean())
-        return None if np.isnan(low) or np.isnan(high) else (low, high)
+        ends = {name: self.evaluation.bounds.get((self.measure, name)) for name in self.systems}
+        if None in ends.values():
+            return [None] * len(self.pairs)
+        certain = np.all([each.certain for each in ends.values()], axis=0)
+        possible = np.all([each.possible for each in ends.values()], axis=0)
+        return [_of_difference(ends[first], ends[second], certain, possible) for first, second in self.pairs]
 
     def rows(self) -> list[dict]:
         """A row for each pair. With bounds it has `lowest` and `highest`, which can withdraw the verdict."""
@@ -144,6 +140,17 @@ def _values(evaluation: Evaluation, measure: Measure, systems: Sequence[str]) ->
 
 def _mean(values: np.ndarray) -> float | None:
     return float(values.mean()) if values.size else None
+
+
+def _of_difference(
+    first: Bounds, second: Bounds, certain: np.ndarray, possible: np.ndarray
+) -> tuple[float, float] | None:
+    """The bounds of the mean of `second` minus `first` over queries in common; None: not known.
+
+    certain, possible: whether all systems will or may have a value, bool[queries].
+    """
+    low, high = bounds_of_mean(second.low - first.high, second.high - first.low, certain, possible)
+    return None if np.isnan(low) or np.isnan(high) else (low, high)
 
 
 def _bounded(result: Comparison, bounds: tuple[float, float] | None) -> Comparison:

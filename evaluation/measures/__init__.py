@@ -1,7 +1,7 @@
 """Measures of ranked lists against graded judgments. NumPy only: no database, no request, no Django."""
 
 from .arrays import Judgments, Rankings
-from .bounds import Bounds, bounds, unjudged
+from .bounds import Bounds, bounds, bounds_of_mean, unjudged
 from .difference import SPLIT, Difference, Part, difference
 from .explain import Explanation, Row, explain
 from .gains import cautions
@@ -30,6 +30,7 @@ __all__ = [
     "Row",
     "Scores",
     "bounds",
+    "bounds_of_mean",
     "cautions",
     "difference",
     "effective",

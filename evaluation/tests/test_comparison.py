@@ -1,6 +1,9 @@
 """Systems of an evaluation against each other: which queries count, and what the files hold."""
 
 import json
+from collections.abc import Iterator
+from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -9,23 +12,27 @@ from scipy import stats
 from evaluation import files, scores
 from evaluation.analyses import comparison
 from evaluation.analyses.comparison import COULD_TURN, compared
-from evaluation.measures import Bounds, Judgments, Options, Rankings, parse_measure
+from evaluation.measures import Bounds, Judgments, Options, Rankings, bounds, parse_measure, unjudged
 
 MEASURE = parse_measure("nDCG@10")
 
 
-def evaluated(lists: dict[str, list], grades: dict[str, dict[int, float]], missing: str = "empty"):
-    """Systems by name, each with a list of documents (or None) for every query; grades by query and document."""
-    queries = list(grades)
-    rows = [(place, d, g) for place, query in enumerate(queries) for d, g in grades[query].items()]
+def arrays(lists: dict[str, list], grades: dict[str, dict[int, float]]) -> tuple[Judgments, dict[str, Rankings]]:
+    """The judgments, and the rankings by name: a list of documents (or None) for every query."""
+    rows = [(place, d, g) for place, query in enumerate(grades) for d, g in grades[query].items()]
     query, document, grade = (np.array(column) for column in zip(*rows, strict=True))
     rankings = {}
     for name, every in lists.items():
         offsets = np.cumsum([0, *(len(each or ()) for each in every)])
         documents = np.array([d for each in every for d in each or ()], np.int64)
         rankings[name] = Rankings(offsets, documents, present=np.array([each is not None for each in every]))
-    judgments = Judgments(len(queries), query, document, grade.astype(float))
-    return scores.of_arrays("hills", queries, judgments, rankings, [MEASURE], Options(missing=missing))
+    return Judgments(len(grades), query, document, grade.astype(float)), rankings
+
+
+def evaluated(lists: dict[str, list], grades: dict[str, dict[int, float]], missing: str = "empty", **options):
+    """Systems by name, each with a list of documents (or None) for every query; grades by query and document."""
+    asked = Options(missing=missing, **options)
+    return scores.of_arrays("hills", list(grades), *arrays(lists, grades), [MEASURE], asked)
 
 
 def twelve(missing: str = "empty"):
@@ -125,6 +132,100 @@ def test_bounds_take_a_verdict_back_where_judgments_could_turn_it():
     assert open_["why"]["verdict"] == COULD_TURN
     assert "verdict" not in settled["why"]
     assert open_["p"] == settled["p"]
+
+
+def bounded(scale: tuple[float, float], lists: dict, grades: dict, **options):
+    """The evaluation with the bounds of every system. The pool is what any of them returned."""
+    evaluation = evaluated(lists, grades, **options)
+    judgments, rankings = arrays(lists, grades)
+    open_ = [unjudged(10, judgments, each, evaluation.options) for each in rankings.values()]
+    pool = tuple(np.concatenate(columns) for columns in zip(*open_, strict=True))
+    ends = {
+        (MEASURE, name): bounds(10, judgments, each, evaluation.options, scale, pool)
+        for name, each in rankings.items()
+    }
+    object.__setattr__(evaluation, "bounds", ends)
+    return evaluation
+
+
+def test_bounds_count_the_queries_that_may_still_get_a_value():
+    # On 12 queries b puts the better document second; on 40 nothing is found yet, and b would have it first.
+    grades = {f"q{n}": {1: 1, 2: 0} if n < 12 else {1: 0} for n in range(52)}
+    evaluation = bounded((0, 1), {"a": [[1, 2]] * 52, "b": [[2, 1]] * 52}, grades)
+    (row,) = compared(evaluation, "a", ["b"])[0].rows()
+    lost = 1 - MEASURE_SECOND
+    assert (row["queries"], row["difference"]) == (12, pytest.approx(-lost))
+    assert row["lowest"] == pytest.approx(-lost)
+    assert row["highest"] == pytest.approx((40 - 12) * lost / 52)
+    assert (row["verdict"], row["why"]["verdict"]) == ("cannot tell", COULD_TURN)
+
+
+def test_bounds_are_known_before_any_query_has_a_value():
+    evaluation = bounded((0, 1), {"a": [[1, 2]], "b": [[2, 1]]}, {"q1": {1: 0}})
+    (row,) = compared(evaluation, "a", ["b"])[0].rows()
+    assert (row["difference"], row["lowest"]) == (None, row["highest"])
+    assert row["highest"] == pytest.approx(1 - MEASURE_SECOND)
+
+
+def test_without_an_end_of_a_query_that_may_count_no_bounds_are_known():
+    """Under raw, q2 has no lower end for b: document 1 does harm, and 2 can gain as little as you like."""
+    lists = {"a": [[1], [2]], "b": [[1], [1, 2]]}
+    evaluation = bounded((-1, 1), lists, {"q1": {1: 1}, "q2": {1: -1}}, negatives="raw")
+    (row,) = compared(evaluation, "a", ["b"])[0].rows()
+    assert (row["lowest"], row["highest"], row["why"]["highest"]) == (None, None, "no bounds are known")
+
+
+WAYS = [
+    {},
+    {"missing": "skip"},
+    {"ideal": "retrieved"},
+    {"undefined": "zero"},
+    {"negatives": "raw"},
+    {"negatives": "raw", "ideal": "retrieved", "missing": "skip"},
+    {"negatives": "clip", "unjudged": 1},
+]
+
+
+@pytest.mark.parametrize("options", WAYS, ids=str)
+@pytest.mark.parametrize("scale", [(0, 1), (-1, 1)], ids=str)
+def test_no_way_to_judge_what_is_open_leads_out_of_the_bounds(options, scale):
+    random, known = Random(7), 0
+    for _ in range(40):
+        lists = {name: [ranked(random) for _ in range(2)] for name in "abc"}
+        grades = {q: {d: random.choice((*scale, 0)) for d in random.sample(range(4), 2)} for q in ("q1", "q2")}
+        found = compared(bounded(scale, lists, grades, **options), "a", ["b", "c"])[0]
+        first, second = (every_value(lists, place, grades[q], scale, options) for place, q in enumerate(grades))
+        for row, other in zip(found.rows(), (1, 2), strict=True):
+            if row["lowest"] is None:
+                continue
+            known += 1
+            means = list(every_difference(first, second, other))
+            assert row["lowest"] - 1e-12 <= min(means, default=row["lowest"])
+            assert row["highest"] + 1e-12 >= max(means, default=row["highest"])
+    assert known > 5
+
+
+def ranked(random: Random) -> list[int] | None:
+    return None if random.random() < 0.1 else random.sample(range(4), random.randint(1, 3))
+
+
+def every_value(lists: dict, place: int, grades: dict, scale: tuple, options: dict) -> np.ndarray:
+    """The values of the systems on one query for every way to judge what they returned, float64[ways, systems]."""
+    returned = {document for each in lists.values() for document in each[place] or ()}
+    open_ = sorted(returned - grades.keys())
+    steps = sorted({*scale, 0, 0.5})
+    ways = [grades | dict(zip(open_, way, strict=True)) for way in product(steps, repeat=len(open_))]
+    every = {name: [each[place]] * len(ways) for name, each in lists.items()}
+    evaluation = evaluated(every, {f"way {n}": way for n, way in enumerate(ways)}, **options)
+    return np.unique(comparison._values(evaluation, MEASURE, evaluation.systems), axis=0)
+
+
+def every_difference(first: np.ndarray, second: np.ndarray, other: int) -> Iterator[float]:
+    """The mean of system `other` minus that of the first for every two ways, over the queries in common."""
+    for ways in product(first, second):
+        common = [way[other] - way[0] for way in ways if not np.isnan(way).any()]
+        if common:
+            yield np.mean(common)
 
 
 def test_the_document_has_plain_numbers_and_a_reason_for_each_that_is_missing():
