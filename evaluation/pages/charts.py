@@ -4,8 +4,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.html import json_script
+from django.utils.safestring import SafeString
 
 from ..charts import pictures
 
@@ -20,6 +23,16 @@ class Chart:
     spec: dict
     alt_text: str
     least: int | None = None  # least width in pixels, on a page that scrolls
+
+    @property
+    def script(self) -> SafeString:
+        """The document as a <script> of JSON. ValueError for nan, which browsers refuse with the whole chart."""
+        return json_script(self.spec, self.id, _Strict)
+
+
+class _Strict(DjangoJSONEncoder):
+    def __init__(self, **options) -> None:
+        super().__init__(**options | {"allow_nan": False})
 
 
 def charted(request: HttpRequest, template: str, context: dict) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 
 import pytest
 from django.db import connection
@@ -39,6 +40,17 @@ def test_it_lists_its_rankings_and_those_that_are_missing(client):
     assert "text of q1 q1 0.4087 100 % 2" in page
     assert "text of q2 q2 0.0000 – no ranking" in page
     assert "1 of 2 queries" in page
+
+
+def test_the_chart_of_a_system_that_lacks_a_ranking_is_json(client):
+    collection = make_hills()
+    response = analyst(client, collection).get(address(collection, "bad"))
+    text = response.content.decode().partition('<script id="bars-spec" type="application/json">')[2]
+    spec = json.loads(text.partition("</script>")[0], parse_constant=pytest.fail)  # no NaN, which browsers refuse
+    assert [(row["query"], row["value"], row["judged"]) for row in spec["datasets"]["bars"]] == [
+        ("q1", pytest.approx(0.408728, abs=1e-6), 1.0),
+        ("q2", 0.0, None),
+    ]
 
 
 def test_ties_by_average_leave_out_what_they_cannot_give(client):

@@ -84,7 +84,7 @@ def ranked(answer: Answer, found: System) -> list[dict]:
             "value": known(values[place]),
             "below": below[place],
             "why": reasons[place],
-            "judged": float(judged[place]),
+            "judged": known(judged[place]),
             "present": bool(rankings.present[place]),
             "length": int(rankings.length[place]),
             "keep": keep + urlencode({"system": found.name}),
