@@ -6,12 +6,13 @@ from .decimals import decimal_text
 from .options import Options
 
 OVERWHELMING = 30  # with gain 2 ** 30 a single document decides the value of a list
+LARGEST = 1e100  # the sum of squares of larger gains could overflow
 
 
 def gain(grade: np.ndarray, options: Options) -> np.ndarray:
     """The gain of each grade, float64 of the same shape; 0.0 where the grade is nan (unjudged).
 
-    A grade that a gain map does not list, or whose gain is not finite, is a ValueError.
+    A grade that a gain map does not list, or whose gain is beyond LARGEST, is a ValueError.
     """
     graded = ~np.isnan(grade)
     gains = np.zeros(grade.shape)
@@ -20,10 +21,9 @@ def gain(grade: np.ndarray, options: Options) -> np.ndarray:
             gains = _gain(grade, options)
         else:
             gains[graded] = _gain(grade[graded], options)
-    if not np.isfinite(gains).all():
-        raise ValueError(
-            f"the {options.gain} gain of grade {decimal_text(grade[~np.isfinite(gains)][0])} is not finite."
-        )
+    beyond = np.abs(gains) > LARGEST
+    if beyond.any():
+        raise ValueError(f"the {options.gain} gain of grade {decimal_text(grade[beyond][0])} is too large.")
     return np.maximum(gains, 0) if options.negatives == "clip" else gains
 
 

@@ -18,6 +18,7 @@ CHOICES = {
     "missing": ("empty", "skip"),
     "ties": ("rank", "score", "average"),
 }
+ABOVE_ALL_GRADES = 10**6  # a grade of a scale has six digits before the point
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Options:
         for name in ("log_base", "relevant_from"):
             object.__setattr__(self, name, finite(getattr(self, name), name))
         if not isinstance(self.unjudged, str):
-            object.__setattr__(self, "unjudged", finite(self.unjudged, "unjudged"))
+            object.__setattr__(self, "unjudged", _grade(self.unjudged, "unjudged"))
         for name, choices in CHOICES.items():
             value = getattr(self, name)
             if value not in choices and not (name == "unjudged" and isinstance(value, float)):
@@ -131,6 +132,14 @@ class Options:
 
 TEXT_NAMES = tuple(field.name for field in fields(Options) if field.name != "gain_map")
 DEFAULT = Options()
+
+
+def _grade(value: object, name: str) -> float:
+    """`value` as a grade. ValueError if a scale cannot have it: larger ones would overflow in sums of squares."""
+    grade = finite(value, name)
+    if abs(grade) >= ABOVE_ALL_GRADES:
+        raise ValueError(f"{name} must have at most six digits before the point, not {decimal_text(grade)}.")
+    return grade
 
 
 def _parse(name: str, text: str) -> dict:

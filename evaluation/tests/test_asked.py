@@ -37,3 +37,19 @@ def test_the_arithmetic_of_a_query_is_that_of_the_measure_asked(client):
     exponential = text_of(asked.get(address, {"measure": "nDCG@10", "gain": "exponential"}))
     # a gains 2^3 - 1 and d 1, so that IDCG is 7 + 1/log2(3)
     assert "IDCG 7.6309" in own and "IDCG 7.6309" in exponential
+
+
+@pytest.mark.parametrize("name", ["overview", "queries", "compare", "freeze", "overview_csv"])
+def test_an_assumed_grade_that_no_scale_can_have_is_refused(client, name):
+    response = analyst(client, make_hills()).get(reverse(name, args=["hills"]), {"unjudged": "1e308"})
+    assert response.status_code == 400
+    assert "unjudged must have at most six digits before the point, not 1e+308." in text_of(response)
+
+
+@pytest.mark.parametrize(
+    "gains", [{"gain": "exponential", "unjudged": "1000"}, {"gain": "map:-1=0,0=0,1=1,3=1e308"}]
+)
+def test_a_gain_whose_square_overflows_is_refused(client, gains):
+    response = analyst(client, make_hills()).get(reverse("compare", args=["hills"]), gains | {"measure": "DCG@10"})
+    assert response.status_code == 400
+    assert "is too large." in text_of(response)

@@ -19,6 +19,7 @@ SEVERAL = [
     Options(unjudged="require"),
     Options(unjudged=0),
     Options(unjudged=-1.5),
+    Options(unjudged=-999_999.5),
     Options(negatives="minmax_closed"),
     Options(undefined="zero"),
     Options(missing="skip"),
@@ -103,6 +104,8 @@ def test_a_profile_can_be_revised():
         ({"log_base": "\u0663"}, "not '\u0663'"),  # and three here
         ({"unjudged": "condense"}, "or a grade, not 'condense'; did you mean condensed"),
         ({"unjudged": "nan"}, "unjudged must be one of zero, condensed, require or a grade, not 'nan'"),
+        ({"unjudged": "1e308"}, r"unjudged must have at most six digits before the point, not 1e\+308\.$"),
+        ({"unjudged": "-1000000"}, r"at most six digits before the point, not -1000000\.$"),
         ({"ties": "scor"}, "ties must be one of rank, score, average, not 'scor'; did you mean score"),
         ({"negatives": "minmax_closed", "ideal": "retrieved"}, "cannot stand with ideal=retrieved"),
         ({"relevant_from": "nan"}, "relevant_from must be a finite number"),
