@@ -113,8 +113,9 @@ def _by_weight(weights: pd.Series) -> list[Segment]:
     part = np.searchsorted(np.unique(np.quantile(weight, QUARTERS)), weight)
 
     def name(each: int) -> str:
-        least, most = weight[part == each].min(), weight[part == each].max()
-        return f"{least:g}" if least == most else f"{least:g} to {most:g}"
+        # All digits, so that two segments never have one name.
+        ends = [np.format_float_positional(end(weight[part == each]), trim="-") for end in (np.min, np.max)]
+        return " to ".join(dict.fromkeys(ends))
 
     return _parted(WEIGHT, part, name)
 

@@ -69,6 +69,16 @@ def test_weights_are_parted_in_quarters_of_the_queries():
     }
 
 
+def test_close_weights_have_all_digits_so_that_names_and_keys_differ():
+    assert named(frame(weights=[2500000.0, 2500001.0, 2500002.25, 2500003.0])) == {
+        "weight:2500000": [0],
+        "weight:2500001": [1],
+        "weight:2500002.25": [2],
+        "weight:2500003": [3],
+    }
+    assert "weight:0.00000125" in named(frame(weights=[0.00000125, 1e22]))
+
+
 def test_queries_of_one_weight_are_never_in_two_parts():
     assert named(frame(weights=[1.0] * 9 + [0.5, 30.0])) == {"weight:0.5 to 1": list(range(10)), "weight:30": [10]}
 
