@@ -51,6 +51,20 @@ def test_the_best_is_compared_with_all_others_and_the_verdict_allows_for_all_pai
     assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page and "n = 12" in page
 
 
+def test_where_every_query_differs_by_the_same_the_randomisation_test_decides_and_nothing_is_final(client):
+    page = text_of(analyst(client, make_field(first={"best": 12, "worst": 0})).get(URL, {"baseline": "best"}))
+    assert "Verdict at 0.05, by the randomisation test Interval" in page
+    assert "– undefined: every query differs by the same" in page and "final" not in page
+    assert "worst: no value where every query differs by the same." in page
+
+
+def test_each_test_that_gave_a_verdict_is_named(client):
+    """near differs from best on two of twelve queries, worst on all."""
+    collection = make_field(first={"best": 12, "near": 10, "worst": 0})
+    page = text_of(analyst(client, collection).get(URL, {"baseline": "best"}))
+    assert "by the paired t test and the randomisation test with Holm's correction for two comparisons" in page
+
+
 def test_the_verdict_leads_to_the_queries_on_which_the_best_and_the_next_differ(client):
     page = analyst(client, make_field()).get(URL, {"measure": "nDCG@5"}).content.decode()
     address = unescape(re.search(r'<a href="([^"]+)">On which queries\?</a>', page)[1])
@@ -113,8 +127,8 @@ def test_three_systems_have_no_matrix(client):
 
 
 def test_two_systems_are_one_comparison(client):
-    page = text_of(analyst(client, make_field(first={"best": 12, "worst": 0})).get(URL))
-    assert "at 0.05, by the paired t test" in page
+    page = text_of(analyst(client, make_field(first={"best": 12, "fair": 5})).get(URL))
+    assert "at 0.05, by the paired t test Interval" in page
     assert "Holm" not in page and "corrects for all pairs" not in page
 
 

@@ -29,7 +29,7 @@ from ..pages.expecting import expecting, with_expected_in
 from ..pages.step_by_step import STEP, step_by_step
 from ..record import unknown_system
 from ..record.drawn import rounds_so_far
-from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, POWER
+from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, POWER, TWO_SYSTEMS
 from ..words import expectations
 from ..words.numbers import decimals, signed
 from ..words.sentences import counted, named, uneven
@@ -39,6 +39,8 @@ MOST = 12  # systems that are compared at once
 MATRIX_FROM = 4  # systems from which all pairs are more than the pairs with one
 MANY = 100_000  # queries: a larger number needed is shown as "over 100,000"
 ALL = "all"
+# The tests of a verdict, by the field with their p: where all differences are equal, there is no t.
+TESTS = {"p": "the paired t test", "p_randomised": "the randomisation test"}
 NOTHING = "there is nothing to compare: fewer than two systems have a mean."
 OF_PICTURES = ("chart", "theme", "width", STEP)  # parameters of how the page is drawn, not of what it shows
 
@@ -293,9 +295,13 @@ def judged_by(result: Compared) -> str:
     systems, pairs = len(result.systems), len(result.pairs)
     if result.tests.correction == "hsd":
         return f"Tukey's HSD for all pairs of {counted(systems, 'system', 'systems')}"
+    used = {
+        "p" if test.p is not None else "p_randomised" for test in result.tests.pairs if test.p_holm is not None
+    }
+    test = " and ".join(name for field, name in TESTS.items() if field in used) or TESTS["p"]
     if pairs == 1:
-        return "the paired t test"
-    return f"the paired t test with Holm's correction for {counted(pairs, 'comparison', 'comparisons')}"
+        return test
+    return f"{test} with Holm's correction for {counted(pairs, 'comparison', 'comparisons')}"
 
 
 def signs(result: Compared) -> str:
@@ -306,12 +312,9 @@ def signs(result: Compared) -> str:
 
 
 def reasons(rows: Sequence[dict]) -> list[str]:
-    """Why numbers are missing, a text for each pair."""
-    return [
-        f"{row['system']}: no value where {', '.join(sorted(set(row['why'].values())))}"
-        for row in rows
-        if row["why"]
-    ]
+    """Why numbers are missing, a text for each pair. A correction that does not apply is no missing number."""
+    why = {row["system"]: sorted({*row["why"].values()} - {TWO_SYSTEMS}) for row in rows}
+    return [f"{system}: no value where {', '.join(texts)}" for system, texts in why.items() if texts]
 
 
 # As pictures

@@ -71,10 +71,13 @@ def span(low: float | None, high: float | None, why: str = "not known for this m
     return format_html("{} to {}", exact(low), exact(high))
 
 
-def resampled(low: float | None, high: float | None, why: str) -> str:
-    """The bootstrap interval as `span` has it. Where both ends are equal there is none, since nothing is final."""
+def resampled(low: float | None, high: float | None, why: str, same: str = "all resamples give the same") -> str:
+    """The interval for chance as `span` has it. Where both ends are equal there is none, since nothing is final.
+
+    why: the reason where there is no interval; same: the reason where both ends are equal.
+    """
     if low is not None and low == high:
-        return span(None, None, "all resamples give the same")
+        return span(None, None, same)
     return span(low, high, why)
 
 
