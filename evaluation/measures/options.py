@@ -35,8 +35,8 @@ class Options:
     discount: str = "log_shift"
     log_base: float = 2.0
     ideal: str = "judged"
-    # A number is the grade assumed for unjudged documents of a ranking. The ideal and the number of relevant
-    # documents still come from the judgments alone, so that nDCG, R and AP can exceed 1.
+    # A number is the grade assumed for unjudged documents of a ranking. The number of relevant documents, and the
+    # ideal under ideal=judged, come from the judgments alone, so that nDCG, R and AP can exceed 1.
     unjudged: str | float = "zero"
     negatives: str = "minmax"
     undefined: str = "skip"
