@@ -25,6 +25,7 @@ MOST_PAIRS = 150_000  # of a pool: with more, the estimate takes too long for a 
 NO_ROUNDS = "no round was drawn, so that nobody knows by what chance a document was judged"
 UNFINISHED = "no document that a round drew at random is judged yet"
 NO_DRAW = "the pool is so small that documents are judged from the top of the lists, and none was drawn"
+NOT_IN_POOL = "all of the pool is judged, but not all documents above the cutoff are in it"
 DESIGN, MODEL = "design", "model"  # the kinds of estimate, as `est` in options: corrected by a sample, or not
 MACHINE = "+machine"  # appended where grades of machines are features of the model
 TRIAGE = "+triage"  # appended where grades of machines changed sampling rates
@@ -122,9 +123,14 @@ class Expected:
         }
 
     @property
+    def predicted(self) -> bool:
+        """Whether a model predicts missing judgments. Otherwise the means are the plain ones."""
+        return self.judged < self.pairs
+
+    @property
     def final(self) -> bool:
-        """Whether all of the pool is judged."""
-        return self.judged == self.pairs
+        """Whether all documents above the cutoff are judged."""
+        return not self.predicted and not any(row.outside for row in self.means)
 
     @property
     def settled(self) -> bool:
@@ -199,14 +205,15 @@ def expected_of_state(state: State, aim: Aim) -> Expected:
     """The expected means in this state. ValueError where expected values are not defined."""
     pool, judged = state.pool, state.judged
     plain = plain_means(state.record, state.judgments, aim.measure, aim.options)
-    estimated = estimate_of(state, plain, aim.measure, aim.options)
+    estimated, outside = estimate_of(state, plain, aim.measure, aim.options), state.outside()
+    if judged.all() and any(outside.values()):
+        estimated = replace(estimated, covariance=None, without=NOT_IN_POOL)
     machines, triage = state.predicted_with, state.triaged_by
     est = MODEL if estimated.covariance is None else DESIGN
     est += (MACHINE if machines else "") + (TRIAGE if triage else "")
     ends, best, wrong = estimated.interval(), None, None
     if ends is not None and len(state.systems) > 1:
         wrong, best = settled(estimated.mean, estimated.covariance)
-    outside = state.outside()
     rows = [
         Mean(
             system=name,

@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from django import template
 from django.utils.safestring import SafeString
 
-from ..words.numbers import LOW, chance, count, decimals, exact, likely, resampled, score, share, signed, span
+from ..words import numbers
+from ..words.numbers import LOW, decimals, score
 
 register = template.Library()
 
-for each in (decimals, exact, signed, chance, likely, share, count):
-    register.filter(each)
-for each in (span, resampled, score):
-    register.simple_tag(each)
+for name in ("decimals", "exact", "signed", "chance", "likely", "share", "count"):
+    register.filter(name, getattr(numbers, name))
+for name in ("span", "bounds", "resampled", "score"):
+    register.simple_tag(getattr(numbers, name))
 
 
 def number(value: float, places: int = 4) -> str:

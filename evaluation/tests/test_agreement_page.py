@@ -225,6 +225,13 @@ def test_raters_who_all_say_the_same_have_no_alpha(client):
     assert "Agreement , α – all grades are the same" in text_of(client.get("/collections/hills/"))
 
 
+def test_a_rater_who_always_differs_by_the_same_has_no_interval(client):
+    collection = make_hills(grades={(query, "a"): "2" for query in ("q1", "q2")})
+    rate(collection, {(query, "a"): "3" for query in ("q1", "q2")}, "other")
+    page = text_of(analyst(client, collection).get(URL))
+    assert "all shared grades differ by the same" in page and "final" not in page
+
+
 def test_a_collection_without_systems_has_no_order(client):
     page = text_of(analyst(client, make_two(rankings={})).get(URL))
     assert "The order of the systems cannot be tested: there is no system." in page

@@ -15,7 +15,7 @@ from evaluation.views.expected import matrix
 from evaluation.words import expectations
 from evaluation.words.numbers import decimals, likely
 from ratings import queue
-from ratings.models import Collection
+from ratings.models import Collection, Document, Ranking, System
 
 from .hills import analyst, make_hills, text_of
 from .judged_worlds import Judged, make_rater, unfinished
@@ -127,6 +127,25 @@ def test_when_all_is_judged_the_mean_is_final_and_the_plain_one_leads(client, ju
     assert "It is full, because it is final" in page and "mislead" not in page and "final, 0." in page
     assert all(row["final"] for row in spec_of(response, "means")["datasets"]["means"])
     assert "It is final: all of the pool is judged." in text_of(client.get(EXPECTED, ASKED))
+
+
+def test_documents_outside_a_judged_pool_leave_the_means_open(client, judged):
+    judged.play(make_rater(judged.collection, "second"), 200)
+    late = System.objects.create(collection=judged.collection, name="late")
+    new = Document.objects.create(collection=judged.collection, key="new", body="new")
+    Ranking.objects.create(system=late, query=judged.collection.queries.first(), documents=[new.pk])
+    judged.collection.touch()
+    told = told_of(judged)
+    assert not told.final and told.est == "model" and told.wrong is None
+    assert [(row.low, row.high, row.best) for row in told.means] == [(None, None, None)] * 4
+    assert {row.system: row.outside for row in told.means}["late"] == 1
+    analyst(client, judged.collection)
+    page = text_of(client.get(EXPECTED, ASKED))
+    assert "not all documents above the cutoff are in it. The means are the plain ones." in page
+    assert "One document above the cutoff is not in the pool" in page and "final" not in page
+    overview = text_of(client.get(URL, ASKED))
+    assert "not all documents above the cutoff are in it. They are the plain means." in overview
+    assert "because it is final" not in overview
 
 
 def test_without_rounds_nothing_is_estimated_unless_it_is_asked_for(client, monkeypatch):

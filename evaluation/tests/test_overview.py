@@ -16,7 +16,7 @@ from evaluation.tests.hills import analyst, make_hills, rate, text_of
 from evaluation.words import sentences
 from ratings.models import Anchor, Pair, Ranking, Role
 from ratings.pool.adjudication import adjudicate
-from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking
+from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rankings
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/"
@@ -256,6 +256,17 @@ def test_what_a_mean_can_still_become_is_drawn_and_told(client):
     assert re.search(r"good 0.8155 [\d. to]+ 0.7103 to 1.0000 2 0 75.0 %", page)
     assert "the thin line spans the bounds" in page
     assert "still become" not in text_of(client.get(URL, {"measure": "P@5"}))
+
+
+def test_bounds_are_not_final_where_the_mean_can_stay_undefined(client):
+    # At 1 to 3 the open document is relevant and alone at rank 1: the mean becomes 1. At 0 nothing is to find.
+    scale = {"0": "Bad", "1": "Fair", "3": "Good"}
+    collection = make_collection(scale=scale)
+    make_rankings(collection, {"good": {"q1": "ba"}})
+    rate(collection, {("q1", "a"): "0"})
+    assert "1.0000 if defined" in text_of(analyst(client, collection).get(URL))
+    page = text_of(client.get(f"{URL}queries/{collection.queries.get(key='q1').pk}/"))
+    assert "1.0000 if defined" in page
 
 
 def test_where_bounds_would_take_too_long_the_page_says_where_they_are(client, monkeypatch):

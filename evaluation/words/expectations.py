@@ -22,7 +22,10 @@ def standing(expected: Expected) -> SafeString:
 
 
 def highest(measure: str, means: Sequence[Mean], leader: str | None, final: bool) -> SafeString:
-    """The sentences of `standing` for these means, highest first. final: whether all of the pool is judged."""
+    """The sentences of `standing` for these means, highest first.
+
+    final: whether all documents above the cutoff are judged.
+    """
     known = [row for row in means if row.mean is not None]
     if not known:
         return format_html("Nothing relevant is found yet, so that no mean {} can be expected.", measure)

@@ -71,6 +71,13 @@ def span(low: float | None, high: float | None, why: str = "not known for this m
     return format_html("{} to {}", exact(low), exact(high))
 
 
+def bounds(value: float | None, low: float | None, high: float | None) -> str:
+    """The bounds as `span` has them. Those of a `value` that is undefined are not final, since it may stay so."""
+    if value is None and low is not None and low == high:
+        return format_html("{} if defined", exact(low))
+    return span(low, high)
+
+
 def resampled(low: float | None, high: float | None, why: str, same: str = "all resamples give the same") -> str:
     """The interval for chance as `span` has it. Where both ends are equal there is none, since nothing is final.
 
