@@ -17,6 +17,7 @@ from threading import Lock, Thread
 from typing import NamedTuple
 
 from django.conf import settings
+from django.contrib.staticfiles.storage import ManifestFilesMixin, staticfiles_storage
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
@@ -354,6 +355,16 @@ def free_space() -> Iterator[Problem]:
         yield Problem(message, "Make room there: imports need twice the size of what is sent.")
 
 
+def static_files() -> Iterator[Problem]:
+    """Whether the folder of static files has them: without its manifest, every page ends in an error."""
+    if isinstance(staticfiles_storage, ManifestFilesMixin) and not staticfiles_storage.hashed_files:
+        own = Path(settings.STATIC_ROOT).is_relative_to(settings.DATA_DIR)
+        yield Problem(
+            f"There are no static files in {settings.STATIC_ROOT}.",
+            PREPARE if own else "Correct IDEALIST_STATIC, or unset it: python3 run.py then collects them.",
+        )
+
+
 def secrets() -> Iterator[Problem]:
     """Whether other users of this machine cannot read secrets."""
     yield from open_to_others(settings.DATA_DIR)
@@ -430,6 +441,7 @@ CHECKS = [
     Check("migrations", migrations, in_readyz=True, blocks_pages=True),
     Check("writing", writing, in_readyz=True, blocks_pages=True),
     Check("storage", storage, in_readyz=True, blocks_pages=True, uses_database=False),
+    Check("static files", static_files, in_readyz=True, blocks_pages=True, uses_database=False),
     Check("disk", free_space, in_readyz=True, uses_database=False),
     Check("worker", worker, in_readyz=True, uses_database=services.TRIES_IN_DATABASE),
     Check("database limits", limits),

@@ -20,6 +20,7 @@ from uuid import uuid4
 import pytest
 from allauth.mfa.models import Authenticator
 from django.conf import settings as of_project
+from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core.cache import caches
 from django.db import OperationalError, connection, connections
 from django.db.migrations.recorder import MigrationRecorder
@@ -392,6 +393,18 @@ def test_a_file_of_another_account_is_named_with_both_accounts(monkeypatch, tmp_
     (problem,) = check()
     assert problem.wrong.startswith(f"{file} belongs to {owner}. ") and "65533" in problem.wrong
     assert f"chown 65533: {file}" in problem.cure
+
+
+@pytest.mark.parametrize(("named", "cure"), [(False, "manage prepare"), (True, "Correct IDEALIST_STATIC")])
+def test_a_folder_without_static_files(settings, tmp_path, named, cure):
+    settings.DATA_DIR = tmp_path
+    settings.STATIC_ROOT = (tmp_path.parent if named else tmp_path) / "static"
+    backend = {"BACKEND": "config.storage.Storage", "OPTIONS": {"location": settings.STATIC_ROOT}}
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": backend}
+    (problem,) = checks.static_files()
+    assert str(settings.STATIC_ROOT) in problem.wrong and cure in problem.cure
+    staticfiles_storage.hashed_files["site.css"] = "site.0.css"
+    assert not list(checks.static_files())
 
 
 @postgresql_only

@@ -1,14 +1,15 @@
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.tokens import default_token_generator
+from django.core.exceptions import ValidationError
 from django.core.management import CommandError
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from ratings.models import Role
-from ratings.people import members
-from ratings.people.forms import LONGEST_NAME
+from ratings.people import members, names
+from ratings.people.forms import SignUpForm
 
 from ._collection_command import CollectionCommand, Refused
 from .invite import usual_site
@@ -25,14 +26,7 @@ class Command(CollectionCommand):
 
     def handle(self, *, slug: str, username: str, role: str, site: str | None, **options) -> None:
         collection = self.collection(slug)
-        if len(username) > LONGEST_NAME:
-            raise Refused(
-                f"The name has {len(username)} characters, more than {LONGEST_NAME}. Nothing was written."
-            )
-        user, new = get_user_model().objects.get_or_create(username=username)
-        if new:
-            user.set_unusable_password()
-            user.save()
+        user = get_user_model().objects.filter(username=names.stored(username)).first() or new_account(username)
         try:
             members.give_role(collection, user, role)
         except members.LastAdmin as error:
@@ -45,6 +39,18 @@ class Command(CollectionCommand):
             self.stdout.write(f"{username} sets a password here, once and within an hour: {link}")
             self.stdout.write("Another call of this command prints a new link.")
         self.stdout.write(f"{username} is {role} of {collection.slug}.")
+
+
+def new_account(name: str):
+    """A new account without a password. Raises Refused for a name that the page of an invitation refuses."""
+    field = SignUpForm.base_fields["username"]
+    try:
+        name = field.clean(name)
+    except ValidationError as error:
+        raise Refused(f"{name!r} cannot be the name of an account. {' '.join(error.messages)}") from error
+    if names.is_taken(name):
+        raise Refused(f"An account has a name that looks like {name!r}. Write it as that account does.")
+    return get_user_model().objects.create_user(name)
 
 
 def link_to_set_a_password(user) -> str:
