@@ -62,6 +62,8 @@ class DocumentsImport(Import):
             report.warnings.append(
                 f"{counted(count, 'document has', 'documents have')} neither a title nor a body: {keys}."
             )
+        if not self.checking:
+            self.warn_of_shown()
         return report
 
     def _rows(self, source: Source, file: int, format: Format) -> Iterator[tuple]:

@@ -31,8 +31,6 @@ from ..formats.refusal import Option, Refusal
 from ..formats.rows import RunLine, Stretch
 from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, System
-from ..presentation.blindness import revealing
-from ..presentation.versions import latest_of
 from .documents import Strangers, ids_of, known_ids, tell_of_bare_documents
 from .publishing import PIECE, Landing, land
 from .report import EXAMPLES, Report, counted
@@ -130,7 +128,7 @@ class RunImport(ImportForQueries):
                 self._warn_of_joined()
             self._warn_of_missing()
         if not report.refused and not self.checking:
-            self._warn_of_shown()
+            self.warn_of_shown()
         return report
 
     # Read
@@ -318,14 +316,6 @@ class RunImport(ImportForQueries):
                     f"{name}: the new rankings join {counted(earlier, 'ranking')} of an earlier import. If this is"
                     " another system, undo this import and give the system another name."
                 )
-
-    def _warn_of_shown(self) -> None:
-        """Warn if the presentation shows what the rankings reveal now. When it was saved, it showed nothing."""
-        if found := revealing(self.collection, latest_of(self.collection)):
-            self.report.warnings.append(
-                f"raters see {found.path}, and in most rankings of {found.system} it is the document's"
-                f" {found.fact}. Remove it from the presentation."
-            )
 
     def _warn_of_missing(self) -> None:
         """Warn of queries without a ranking, once for all systems that lack the same queries."""

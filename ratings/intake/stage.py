@@ -15,6 +15,8 @@ from ..formats.registry import BY_NAME, Format, of_other_kinds, recognised
 from ..formats.rows import Stretch, size_of
 from ..formats.source import Source
 from ..models import Collection, Job
+from ..presentation.blindness import revealing
+from ..presentation.versions import latest_of
 from .report import Report, counted
 
 # Called every few thousand rows with the name of the step, the share that is done (None: unknown), and the rows.
@@ -88,6 +90,14 @@ class Import:
         if source.comments:
             lines = counted(source.comments, *COMMENTS)
             report.facts.append(f"{source.name}: {lines} skipped.")
+
+    def warn_of_shown(self) -> None:
+        """Warn if the presentation shows raters ranks, scores or systems now. When it was saved, it did not."""
+        if found := revealing(self.collection, latest_of(self.collection)):
+            self.report.warnings.append(
+                f"raters see {found.path}, and in most rankings of {found.system} it is the document's"
+                f" {found.fact}. Remove it from the presentation."
+            )
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ratings import queue
 from ratings.formats.source import Source
-from ratings.intake import import_run
+from ratings.intake import import_documents, import_run
 from ratings.models import Document, Presentation, RatingEvent
 from ratings.presentation import blindness, versions
 from ratings.presentation.html import html_of, render_document
@@ -343,6 +343,15 @@ def test_an_import_of_a_run_warns_if_a_member_that_is_shown_tells_now(shop, path
     warnings = [warning for warning in report.warnings if path in warning]
     assert (not report.refused, bool(warnings)) == (True, bool(what))
     assert all(f"rankings of new it is the document's {what}" in warning for warning in warnings)
+
+
+@pytest.mark.parametrize(("prices", "told"), [("1234", True), ("4921", False)])
+def test_an_import_of_documents_warns_if_a_member_that_is_shown_tells_now(shop, prices, told):
+    versions.publish(shop, of_paths("title", "price"), base=0)
+    lines = [json.dumps({"id": key, "price": int(price)}) for key, price in zip("abcd", prices, strict=True)]
+    report = import_documents(shop, [Source("new.jsonl", io.BytesIO("\n".join(lines).encode()))])
+    warned = any("rankings of ours it is the document's rank" in warning for warning in report.warnings)
+    assert (report.counts["changed"], warned) == (4, told)
 
 
 def test_a_member_that_tells_nothing_is_shown(shop):
