@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from ratings import queue
 from ratings.guidelines import versions
-from ratings.models import Anchor, Rating, RatingEvent, Session
+from ratings.models import Anchor, Collection, Membership, Rating, RatingEvent, Session
 from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import grade, make_rater
 
@@ -362,7 +362,29 @@ def test_a_page_whose_browser_belongs_to_somebody_else_now_is_sealed(page, visit
     page.context.clear_cookies()
     visit.sign_in_by_keyboard(page.context.new_page(), "boris")
     press(page, "1")
-    expect(page.locator("#sealed")).to_contain_text("This browser is signed in as boris now")
+    sealed = page.locator("#sealed")
+    expect(sealed).to_contain_text("This browser is signed in as boris now")
+    kept = "document.getElementById('state').textContent"
+    before = page.evaluate(kept)
+    for key in ("Escape", "Escape", "Escape", "1"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(300)
+    expect(sealed).to_be_visible()
+    expect(page.locator("article.doc")).to_be_hidden()
+    assert page.evaluate(kept) == before
+    assert not Rating.objects.exists()
+
+
+def test_who_comes_back_to_a_page_of_another_account_finds_it_sealed(page, visit, collection, expected):
+    expected += ["401", "403"]
+    make_rater(collection, "boris")
+    begin(page)
+    page.context.clear_cookies()
+    visit.sign_in_by_keyboard(page.context.new_page(), "boris")
+    # A browser without windows sends none of itself.
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(page.locator("#sealed")).to_be_visible()
+    page.keyboard.press("1")
     page.wait_for_timeout(300)
     assert not Rating.objects.exists()
 
@@ -409,6 +431,24 @@ def test_a_conflict_is_decided_by_the_rater(page, collection, expected):
         expect(dialog).to_be_hidden()
         all_saved(page)
         assert Rating.objects.get(pair__token=token).grade == grade(collection, value)
+
+
+@pytest.mark.parametrize(("comment", "asks"), [("", False), ("mine", True)])
+def test_two_equal_ratings_are_no_conflict_to_decide(page, collection, expected, comment, asks):
+    expected.append("409")
+    begin(page)
+    rated_elsewhere(collection, shown(page).split("/")[-3], "3")
+    if comment:
+        page.keyboard.press("c")
+        page.keyboard.type(comment)
+        page.keyboard.press("Escape")
+    press(page, "3")
+    if asks:
+        expect(page.locator("#conflict")).to_be_visible()
+        return
+    all_saved(page)
+    expect(page.locator("#conflict")).to_be_hidden()
+    assert RatingEvent.objects.count() == 1
 
 
 def rated_elsewhere(collection, token: str, value: str = "0") -> None:
@@ -602,6 +642,17 @@ def test_nothing_left_looks_again_by_itself(page, collection):
     expect(page.locator("article.doc")).to_be_visible()
 
 
+def test_a_comment_has_the_length_that_a_browser_counts(collection):
+    client = Client()
+    client.force_login(collection.raters.get().user)
+    page = client.post("/collections/hills/rate/next/", follow=True)
+    save = f"/collections/hills/rate/{page.context['token']}/save/"
+    sent = {"grade": "1", "base_revision": "0", "comment": "line\r\n" * 999 + "12345"}  # 5,000 by LF
+    assert client.post(save, sent).status_code == 302
+    assert len(Rating.objects.get().comment) == 5_000
+    assert client.post(save, {**sent, "comment": sent["comment"] + "6"}).status_code == 400
+
+
 def test_plain_forms_of_an_open_page_still_work(collection):
     """The endpoints that the script uses answer a form without it with pages."""
     client = Client()
@@ -627,6 +678,125 @@ def test_a_comment_comes_back_with_a_document_that_was_put_off(page, collection)
     ready(page)
     comes_back(page, task)
     expect(page.locator("#comment-text")).to_have_value("half read")
+
+
+def test_an_undo_leaves_what_was_written_about_the_document_on_the_screen(page):
+    begin(page)
+    first = press(page, "3")
+    second = shown(page)
+    page.keyboard.press("c")
+    page.keyboard.type("half written")
+    page.keyboard.press("Escape")
+    page.keyboard.press("u")
+    comes_back(page, first)
+    expect(page.locator("#comment-text")).to_have_value("")
+    press(page, "1")
+    comes_back(page, second)
+    expect(page.locator("#comment-text")).to_have_value("half written")
+    press(page, "2")
+    all_saved(page)
+    assert Rating.objects.get(comment="half written").grade.value == 2
+    page.keyboard.press("u")
+    comes_back(page, second)
+    expect(page.locator("#comment-text")).to_have_value("half written")
+
+
+def test_a_digit_beside_the_open_comment_grades_nothing(page):
+    begin(page)
+    before = shown(page)
+    page.keyboard.press("c")
+    page.keyboard.type("of ")
+    page.locator("#comment").get_by_role("button", name="Done").focus()
+    page.keyboard.press("2")
+    page.wait_for_timeout(300)
+    assert shown(page) == before
+    assert not Rating.objects.exists()
+
+
+def test_an_open_desk_loads_a_changed_scale_before_the_next_document(page, collection):
+    page.clock.install()
+    begin(page)
+    press(page, "1")
+    all_saved(page)
+    collection.grades.filter(value=2).update(label="Helpful")
+    Collection.objects.filter(pk=collection.pk).update(scale_version=2)
+    page.clock.fast_forward(5 * 60_000)  # it asks the server for documents
+    expect(page.locator("#notice")).to_have_text("The scale has changed.")
+    expect(page.locator("button.grade", has_text="Good")).to_be_visible()
+    wait_for_the_bounce(page)
+    page.keyboard.press("1")
+    expect(page.locator("button.grade", has_text="Helpful")).to_be_visible()
+    ready(page)
+    press(page, "2")
+    all_saved(page)
+    assert list(RatingEvent.objects.order_by("pk").values_list("scale_version", flat=True)) == [1, 1, 2]
+
+
+def test_a_grade_that_is_no_longer_on_the_scale_is_judged_again_with_the_new_one(page, collection, expected):
+    expected.append("400")
+    begin(page)
+    collection.grades.filter(value=2).delete()
+    Collection.objects.filter(pk=collection.pk).update(scale_version=2)
+    before = press(page, "2")
+    expect(page.locator("#conflict")).to_contain_text("The scale has no grade 2.")
+    decide(page, "1")
+    expect(page.locator("button.grade", has_text="Good")).to_have_count(0)
+    ready(page)
+    assert shown(page) == before
+
+
+def test_who_was_taken_off_the_collection_is_told(page, collection, expected):
+    expected.append("404")
+    page.clock.install()
+    begin(page)
+    press_till_the_end(page, "1")
+    all_saved(page)
+    Membership.objects.all().delete()
+    page.clock.fast_forward(25_000)
+    expect(page.locator("#nothing")).to_contain_text(
+        "You do not rate in a collection of this name. Its admins can say why."
+    )
+
+
+def test_what_was_done_after_that_is_thrown_away_at_once(page, collection, expected):
+    expected.append("Failed to load resource")
+    begin(page)
+    refuse(page)
+    for _ in range(3):
+        press(page, "1")
+    Membership.objects.all().delete()
+    page.unroute_all()
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("#conflict")).to_contain_text("You do not rate in a collection of this name.")
+    page.wait_for_timeout(1_000)  # all three are refused
+    page.locator("#conflict-2").click()
+    all_saved(page)
+    expect(page.locator("#conflict")).to_be_hidden()
+    expect(page.locator("#nothing")).to_contain_text(
+        "You do not rate in a collection of this name. Its admins can say why."
+    )
+    assert not Rating.objects.exists()
+
+
+def test_a_question_waits_until_nobody_is_writing(page, collection, expected):
+    expected.append("409")
+    begin(page)
+    rated_elsewhere(collection, shown(page).split("/")[-3])
+    held = []
+    page.route("**/save/", lambda route: held.append(route))  # of append it would not know the arguments
+    press(page, "3")
+    page.keyboard.press("c")
+    page.keyboard.type("in 2")
+    with page.expect_response("**/save/"):
+        held[0].continue_()
+    page.keyboard.type("024 ", delay=200)
+    expect(page.locator("#conflict")).to_be_hidden()
+    expect(page.locator("#comment-text")).to_have_value("in 2024 ")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#conflict")).to_be_visible()
+    decide(page, "1")
+    expect(page.locator("#comment-text")).to_have_value("in 2024 ")
+    assert Rating.objects.get().grade == grade(collection, "0")
 
 
 def test_an_open_desk_hears_of_new_guidelines_and_says_which_it_had(page, collection):

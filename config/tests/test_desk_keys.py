@@ -292,6 +292,33 @@ def test_the_key_of_a_grade_is_its_own_number(page, collection, presses, value):
     assert Rating.objects.get().grade == grade(collection, value)
 
 
+@pytest.mark.parametrize(
+    ("key", "code", "shift", "value"),
+    [
+        ("é", "Digit2", False, "2"),  # French
+        ('"', "Digit3", False, "3"),
+        ("۲", "Digit2", False, "2"),  # Persian
+        ("٣", "Digit3", False, "3"),  # Arabic
+        ("@", "Digit2", True, None),  # of the person who wants no digit
+        ("é", "Semicolon", False, None),
+    ],
+)
+def test_other_keyboards_grade_by_the_place_of_the_key(page, key, code, shift, value):
+    begin(page)
+    pressed = {"key": key, "code": code, "shiftKey": shift, "bubbles": True}
+    page.evaluate("pressed => document.dispatchEvent(new KeyboardEvent('keydown', pressed))", pressed)
+    page.wait_for_timeout(200)
+    all_saved(page)
+    assert [str(int(rating.grade.value)) for rating in Rating.objects.all()] == ([value] if value else [])
+
+
+def test_letters_of_acts_are_found_on_a_cyrillic_keyboard(page):
+    begin(page)
+    pressed = {"key": "ч", "code": "KeyX", "bubbles": True}
+    page.evaluate("pressed => document.dispatchEvent(new KeyboardEvent('keydown', pressed))", pressed)
+    expect(page.locator("#cannot")).to_be_visible()
+
+
 def test_with_several_negative_grades_a_minus_waits_for_its_digit(page, collection):
     Grade.objects.create(collection=collection, value="-2", label="Dangerous")
     begin(page)
@@ -316,14 +343,3 @@ def test_a_grade_between_whole_ones_has_a_letter_and_takes_nobodys_digit(page, c
     press(page, "a")
     all_saved(page)
     assert sorted(Rating.objects.values_list("grade__value", flat=True)) == [Decimal("0.5"), 1]
-
-
-def test_who_has_rated_is_told_once_that_grades_have_other_keys(page, collection):
-    begin(page)
-    press(page, "1")
-    all_saved(page)
-    page.evaluate("localStorage.clear()")
-    begin(page)
-    expect(page.locator("#notice")).to_contain_text("The key of a grade is its own number now")
-    begin(page)
-    expect(page.locator("#notice")).to_be_hidden()

@@ -156,6 +156,51 @@ def test_a_press_that_comes_too_soon_is_not_counted_and_told(page):
     assert Rating.objects.count() == 1
 
 
+def test_a_key_grades_no_document_that_is_out_of_sight(page):
+    page.evaluate(
+        "document.querySelectorAll('.row .text').forEach((text) => { text.style.minHeight = '1500px'; })"
+    )
+    press(page, "j")
+    press(page, "j")
+    page.evaluate("scrollTo(0, 0)")
+    press(page, "3")
+    expect(page.locator("#notice")).to_contain_text("out of sight")
+    expect(page.locator(".row").nth(1)).to_be_in_viewport()
+    assert done(page) == []
+    press(page, "3")
+    assert done(page) == [1]
+
+
+def test_a_comment_that_is_written_after_the_grade_is_saved(page):
+    press(page, "3")
+    press(page, "k")
+    press(page, "c")
+    page.keyboard.type("late")
+    press(page, "Control+Enter")
+    all_saved(page)
+    eventually(lambda: Rating.objects.get().comment == "late")
+    assert (done(page), Rating.objects.get().grade.value) == ([0], 3)
+    press(page, "u")
+    all_saved(page)
+    eventually(lambda: Rating.objects.get().comment == "")
+    assert done(page) == [0]
+
+
+def test_leaving_with_a_comment_that_no_rating_has_warns(page):
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    press(page, "c")
+    page.keyboard.type("half written")
+    page.evaluate("location.reload()")
+    eventually(lambda: asked or page.wait_for_timeout(50))
+    assert asked == ["beforeunload"]
+    press(page, "Control+Enter")
+    press(page, "3")
+    all_saved(page)
+    page.reload()
+    assert asked == ["beforeunload"]
+
+
 def conflict(page: Page, collection, visit, choice: str) -> str:
     """Rate the first document 0 elsewhere and 3 here, and decide; its token."""
     rater = collection.raters.get()

@@ -77,7 +77,8 @@ def test_a_script_is_made_again_although_its_own_file_is_older(tmp_path):
 
 def test_scripts_are_served_without_comments():
     script = '// Why.\n/** What.\n *  More. */\nconst a = "http://x"; // goes\n  /* in */ b(a);\n'
-    assert minified(script) == 'const a = "http://x";\n/* in */ b(a);\n'
+    assert minified(script) == 'const a = "http://x";\n/* in */ b(a);'
+    assert minified("f(\n  a,\n  b,\n);\ng() // {\nh = {};\n") == "f(a,b,);g() // {\nh = {};"
     maybe_text = "const a = '; // text';\nf(`{ // ${b}`);\n"
     assert minified(maybe_text) == maybe_text
 

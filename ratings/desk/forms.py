@@ -14,16 +14,24 @@ LONGEST_COMMENT = 5_000
 scale_of = Prepared(lambda: Grade.objects.filter(collection=Blank("collection", Grade, "collection")))
 
 
+class CommentField(forms.CharField):
+    """A comment whose lines end with LF, as the desk's script sends them. A browser counts them so, too."""
+
+    def to_python(self, value) -> str:
+        return super().to_python(value).replace("\r\n", "\n")
+
+
 class RatingForm(forms.Form):
     """One rating: a grade by its value, or a reason."""
 
     grade = forms.DecimalField(required=False)
     reason = forms.ChoiceField(choices=[("", ""), *Reason.choices], required=False)
-    comment = forms.CharField(max_length=LONGEST_COMMENT, required=False)
+    comment = CommentField(max_length=LONGEST_COMMENT, required=False)
     base_revision = forms.IntegerField(min_value=0)
     client_key = forms.UUIDField(required=False)
     seconds = forms.FloatField(required=False, min_value=0)
     shown = forms.ChoiceField(choices=[("", ""), *Shown.choices], required=False)
+    scale = forms.IntegerField(required=False, min_value=1)  # the version whose buttons were shown
     guidelines = forms.IntegerField(required=False, min_value=0)  # the version shown with the document
     presentation = forms.IntegerField(required=False, min_value=0)  # the version in which it was shown
     opened = forms.BooleanField(required=False)

@@ -81,21 +81,22 @@ def record(
     kind: str,
     now: datetime,
     *,
+    scale: int | None = None,
     guidelines: int | None = None,
     presentation: int | None = None,
     **fields,
 ) -> RatingEvent:
     """Write the event of an act by a rater who came from `lock`.
 
-    `guidelines` and `presentation` are the versions that the rater saw; None: the latest. Because of the lock, the
-    ids of a rater's events ascend in the order of their commits, which `evaluation.record.versions` needs.
+    `scale`, `guidelines` and `presentation` are the versions that the rater saw; None: the latest. Because of the
+    lock, the ids of a rater's events ascend as their commits do, which `evaluation.record.versions` needs.
     """
     event = RatingEvent(
         rater=rater,
         pair=pair,
         kind=kind,
         actor_id=rater.user_id,
-        scale_version=rater.collection.scale_version,
+        scale_version=_version_seen(scale, rater.collection.scale_version),
         guidelines_version=_version_seen(guidelines, rater.guidelines_now),
         presentation_version=_version_seen(presentation, rater.presentation_now),
         created_at=now,

@@ -20,7 +20,7 @@ from .tasks import PAIR, WARM_UP, Task, answer_of
 
 Kind = RatingEvent.Kind
 # Fields of a submission that an event has, too.
-SENT = ("seconds", "shown", "client_key", "guidelines", "presentation", "opened")
+SENT = ("seconds", "shown", "client_key", "scale", "guidelines", "presentation", "opened")
 COUNTED, SURPLUS, RETIRED = "counted", "surplus", "retired"
 
 
@@ -38,7 +38,8 @@ class Submission:
     client_key: UUID | None = None  # idempotency key: the same key again is the same save
     seconds: float | None = None
     shown: str = Shown.ALONE
-    guidelines: int | None = None  # the version that the rater saw; None: the latest
+    scale: int | None = None  # the version that the rater saw; None: the latest
+    guidelines: int | None = None  # likewise for the guidelines
     presentation: int | None = None  # likewise for the presentation
     opened: bool = False  # whether they opened a link of the document
 

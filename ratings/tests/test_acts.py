@@ -54,7 +54,7 @@ def save(client, token, **sent):
 def test_a_claim_answers_tasks_field_by_field(client, collection):
     pairs = [make_pair(collection, "q1", document) for document in "abc"]
     answer = claimed(client, outlook="1")
-    assert set(answer) == {"tasks", "order", "outlook", "guidelines"}
+    assert set(answer) == {"tasks", "order", "outlook", "guidelines", "scale"}
     assert set(answer["outlook"]) == {"done", "total", "left", "words"}
     assert [set(task) for task in answer["tasks"]] == [TASK] * len(answer["tasks"])
     task = next(t for t in answer["tasks"] if t["token"] == str(pairs[0].token))
@@ -113,8 +113,26 @@ def test_a_save_that_makes_no_sense_is_explained(client, collection):
     token = claimed(client)["order"][0]
     refused = save(client, token, grade="7")
     assert refused.status_code == 400
-    assert refused.json() == {"error": "The scale has no grade 7. Choose one of the buttons."}
+    assert refused.json() == {"error": "The scale has no grade 7. Choose one of the buttons.", "scale": 1}
     assert not Rating.objects.exists()
+
+
+@pytest.mark.parametrize(("sent", "kept"), [({"scale": "2"}, 2), ({"scale": "9"}, 3), ({}, 3)])
+def test_an_event_has_the_version_of_the_scale_that_the_page_showed(client, collection, sent, kept):
+    make_pair(collection)
+    type(collection).objects.update(scale_version=3)
+    answer = claimed(client)
+    assert answer["scale"] == 3
+    save(client, answer["order"][0], **sent)
+    assert RatingEvent.objects.get().scale_version == kept
+
+
+def test_who_rates_there_no_longer_is_told_from_who_lacks_one_document(client, collection, alice):
+    make_pair(collection)
+    token = claimed(client)["order"][0]
+    assert save(client, uuid4()).json()["closed"] is False
+    alice.user.memberships.all().delete()
+    assert (save(client, token).status_code, save(client, token).json()["closed"]) == (404, True)
 
 
 def test_a_conflict_answers_what_is_stored(client, collection, alice):
@@ -123,7 +141,7 @@ def test_a_conflict_answers_what_is_stored(client, collection, alice):
     queue.save(alice, pair, queue.Submission(grade=grade(collection, "0")))
     refused = save(client, token)
     assert refused.status_code == 409
-    assert refused.json()["current"] == {"grade": "0", "reason": ""}
+    assert refused.json()["current"] == {"grade": "0", "reason": "", "comment": ""}
     assert refused.json()["revision"] == 1
     assert Rating.objects.get().grade == grade(collection, "0")
 

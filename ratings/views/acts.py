@@ -17,7 +17,7 @@ from ..desk.content import FATES, Showing, outlook_json, rating_json, saved_json
 from ..desk.forms import ClaimForm, RatingForm, comment_of
 from ..desk.preferences import in_list
 from ..models import Rater
-from ..people.access import account_key, of_rater, wants_json
+from ..people.access import RatesElsewhere, account_key, of_rater, wants_json
 from .rate import answer_page, desk, task_or_404
 
 
@@ -36,7 +36,8 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
             return act(request, **kwargs)
         except Http404 as missing:
             if wants_json(request):
-                return JsonResponse({"error": str(missing)}, status=404)
+                closed = isinstance(missing, RatesElsewhere)  # nothing more can be saved, and none of what is left
+                return JsonResponse({"error": str(missing), "closed": closed}, status=404)
             raise
 
     return view
@@ -63,6 +64,7 @@ def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
             "order": [str(task.token) for task in tasks],
             "outlook": outlook_json(queue.outlook(rater)) if counted else None,
             "guidelines": rater.guidelines_now or 0,
+            "scale": rater.collection.scale_version,
         }
     )
 
@@ -72,7 +74,8 @@ def save_rating(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse
     task = task_or_404(rater, token)
     form = RatingForm(request.POST, collection=rater.collection)
     if not form.is_valid():
-        return refusal(form) if wants_json(request) else desk(request, rater, task, form=form, status=400)
+        more = {"scale": rater.collection.scale_version}
+        return refusal(form, **more) if wants_json(request) else desk(request, rater, task, form=form, status=400)
     try:
         saved = queue.save(rater, task, form.submission)
     except queue.Conflict as conflict:
@@ -121,15 +124,18 @@ def next_page(request: HttpRequest, rater: Rater) -> HttpResponse:
     return redirect("rate", rater.collection.slug)
 
 
-def refusal(form) -> JsonResponse:
-    return JsonResponse({"error": " ".join(e for errors in form.errors.values() for e in errors)}, status=400)
+def refusal(form, **more) -> JsonResponse:
+    error = " ".join(e for errors in form.errors.values() for e in errors)
+    return JsonResponse({"error": error, **more}, status=400)
 
 
 def conflict_answer(request, rater, task, form, current) -> HttpResponse:
     if not wants_json(request):
         return desk(request, rater, task, form=form, conflict=current or "withdrawn", status=409)
-    stored = {"current": rating_json(current), "revision": current.revision if current else 0}
-    return JsonResponse({"error": "This rating was changed in another window.", **stored}, status=409)
+    own = current and {**rating_json(current), "comment": current.comment}
+    stored = {"current": own, "revision": current.revision if current else 0}
+    error = "You rated this document in another window as well. Which rating stands?"
+    return JsonResponse({"error": error, **stored}, status=409)
 
 
 def sent_key(request: HttpRequest, name: str) -> UUID | None:

@@ -189,6 +189,7 @@ def desk_context(request: HttpRequest, rater: Rater, task: Task, showing: Showin
             "signIn": reverse("sign_in"),
             "mine": reverse("my_ratings", args=[collection.slug]),
             "read": reverse("read_guidelines", args=[collection.slug]),
+            "scale": collection.scale_version,
             "guidelines": version,
             "unread": version if unread else 0,
             "break": collection.break_after,

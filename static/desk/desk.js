@@ -5,12 +5,13 @@ import { worked } from "./breaks.js";
 import { Clock } from "./clock.js";
 import { Decision, SignIn } from "./dialogs.js";
 import { Drawer } from "./drawer.js";
-import { areNew, listen } from "./keys.js";
+import { listen } from "./keys.js";
 import { leave } from "./leave.js";
 import { jump, unfold } from "./marks.js";
 import { Outbox } from "./outbox.js";
 import { comment, doc, form, gradeButtons, mark, paint, prepare, prepareOne, show, showAnswer, showNothing, showOwn } from "./page.js";
 import { Past } from "./past.js";
+import { plain } from "./said.js";
 import { announce, note, watch } from "./state.js";
 import { Store } from "./store.js";
 import { Tasks } from "./tasks.js";
@@ -38,11 +39,14 @@ const past = new Past(outbox, data);
 let busy = false;
 let undoing = Promise.resolve();
 let shownAt = 0;
-let view = "none"; // "task", "wait" for an answer, "answer" to read, "none"
-let waiting = null; // the key of the act whose answer the view "wait" shows
+// "task", "wait" for an answer, "answer" to read, "none"
+let view = "none";
+// the key of the act whose answer the view "wait" shows
+let waiting = null;
 let looking = 0;
 let missing = null; // the key of an undo whose document this page does not have
 let warmUp = data.place; // the number of the present warm-up
+let scaleChanged = false; // then the next document comes with a new page
 
 // Showing
 
@@ -75,9 +79,20 @@ function ahead() {
 }
 
 function showNext() {
+  if (scaleChanged) {
+    scaleChanged = false; // without an answer of the server the work goes on with the old one
+    leave(outbox, wire, () => location.assign(data.base));
+  }
   const task = tasks.advance();
   if (task) showTask(task);
   else rest();
+}
+
+/** Show a task before all others. What was written about the present one stays with it. */
+function showBefore(task) {
+  if (view === "task" && tasks.current && tasks.current !== task) tasks.current.draft = comment.value;
+  tasks.back(task);
+  showTask(task);
 }
 
 /** There is no task: say why as soon as the server has answered, and claim again until there is one. */
@@ -89,9 +104,10 @@ async function rest() {
   await outbox.drain(); // the server counts what is left only of what it has
   const answered = await tasks.fetchAnew();
   if (view !== "none") return;
-  if (tasks.length > 0) return showNext();
+  if (tasks.length > 0 && !tasks.closed) return showNext();
   past.show();
-  if (!answered) showNothing("You have rated all that was loaded.", "More comes as soon as the server can be reached. Nothing is lost.");
+  if (tasks.closed) showNothing(tasks.closed);
+  else if (!answered) showNothing("You have rated all that was loaded.", "More comes as soon as the server can be reached. Nothing is lost.");
   else showNothing(...past.outlook.words);
   looking = setTimeout(() => { if (view === "none") rest(); }, answered ? LOOK_AGAIN : TRY_AGAIN);
 }
@@ -114,12 +130,13 @@ function act(kind, fields, button) {
   if (!ready()) return;
   const task = tasks.current;
   const seconds = clock.seconds;
-  const sent = kind === "save" ? { ...fields, comment: comment.value, base_revision: task.base_revision, seconds: seconds.toFixed(2), guidelines: data.guidelines, presentation: task.presentation, ...(task.opened && { opened: "1" }) } : { comment: comment.value };
+  const sent = kind === "save" ? { ...fields, comment: comment.value, base_revision: task.base_revision, seconds: seconds.toFixed(2), scale: data.scale, guidelines: data.guidelines, presentation: task.presentation, ...(task.opened && { opened: "1" }) } : { comment: comment.value };
   const done = { key: uuid(), kind, base: data.base, token: task.token, fields: sent };
   past.written = outbox.add(done);
   closeSheets();
   tasks.did(seconds);
   whenIdle(() => worked(data.break, () => clock.restart()), { timeout: 100 });
+  task.draft = undefined;
   if (kind === "skip") task.comment = comment.value; // the server does not send the text of a known task again
   const after = { ...task, comment: comment.value };
   if (task.warm_up || data.back) {
@@ -163,14 +180,13 @@ function undo() {
 }
 
 async function undoLast() {
-  if (view === "wait") return;
+  if (view === "wait") return note("One moment …");
   busy = true;
   try {
     const last = await past.undo();
     const task = last && (last.task ?? tasks.known(last.token));
     if (task) {
-      tasks.back(task);
-      showTask(task);
+      showBefore(task);
     } else if (last?.here) {
       tasks.fetch();
     } else if (last) {
@@ -180,7 +196,7 @@ async function undoLast() {
   } finally {
     busy = false;
   }
-  past.show();
+  return past.show();
 }
 
 /** The server confirmed an undo; its answer has the revision for the next save. */
@@ -189,8 +205,7 @@ function undone(done, { task }) {
   const { token, own, base_revision } = task;
   const known = tasks.known(token);
   if (!known && done.key === missing) {
-    tasks.back(task);
-    showTask(task);
+    showBefore(task);
   } else if (known && outbox.acts.every((kept) => kept.token !== token)) {
     // The undo restored a rating of another window.
     if (own && !known.own) past.count(1);
@@ -238,7 +253,8 @@ listen({
     if (open) sheets.cannot.querySelectorAll("button")[place]?.click();
     return open;
   },
-  grade: (place) => { if (gradeButtons[place]) save(gradeButtons[place]); },
+  // A key beside an open sheet is meant for the sheet.
+  grade: (place) => { if (gradeButtons[place] && !document.querySelector(".sheet:popover-open")) save(gradeButtons[place]); },
   cannot: () => { if (view === "task") sheets.cannot.togglePopover(); },
   comment: () => { if (view === "task") sheets.comment.showPopover(); },
   keep: () => sheets.comment.hidePopover(),
@@ -252,7 +268,6 @@ listen({
   mine: () => leave(outbox, wire, () => location.assign(data.mine)),
   help: () => at("help").showModal(),
 }, data);
-if (areNew(data.account, data.keys) && data.outlook.done) note("The key of a grade is its own number now: 3 gives 3. Change keys under Settings.");
 at("show-keys").hidden = false;
 at("show-keys").addEventListener("click", () => at("help").showModal());
 doc.addEventListener("click", (event) => {
@@ -273,17 +288,21 @@ const decision = new Decision(outbox, {
     const task = tasks.known(token);
     const waited = waiting === key;
     if (waited) waiting = null;
+    if (again && refused.scale > data.scale) {
+      await gone;
+      return location.assign(data.base); // these buttons lack grades of the scale
+    }
     if (again && task) {
-      tasks.back(task);
-      showTask(task);
+      showBefore(task);
     } else if (waited && !data.back) {
       showNext();
     }
     past.show();
     await gone;
-    if (data.back && !again) location.assign(data.back);
+    return data.back && !again && location.assign(data.back);
   },
 });
+outbox.addEventListener("refused", ({ detail }) => { if (detail.act.refused?.closed) rest(); });
 watch(outbox, () => (outbox.state().needs ? decision.ask() : signIn.ask()));
 
 outbox.addEventListener("confirmed", ({ detail: { act: done, answer } }) => {
@@ -300,9 +319,13 @@ tasks.addEventListener("outlook", ({ detail }) => {
 });
 
 tasks.addEventListener("guidelines", ({ detail }) => drawer.latest(detail));
+tasks.addEventListener("scale", ({ detail }) => {
+  if (!(detail > data.scale)) return;
+  scaleChanged = true;
+  note("The scale has changed.");
+});
 
 addEventListener("beforeunload", (event) => {
-  const plain = (text) => text.replaceAll("\r\n", "\n").trim(); // as the server stores it
   const written = view === "task" && plain(comment.value) !== plain(tasks.current.comment);
   if (outbox.worries || written) event.preventDefault();
 });

@@ -1,10 +1,23 @@
 // The dialogs that need a decision: sign in again, and which of two ratings to keep.
 
-import { said } from "./said.js";
+import { isText } from "./keys.js";
+import { plain, said } from "./said.js";
 
 const BOUNCE = 500; // ms during which a key counts as meant for the document below
 
+/** Whether a rating that was refused is the stored one, with the same comment. */
+function isStored({ current }, { grade = null, reason = "", comment }) {
+  return current?.grade === grade && current.reason === reason && current.comment === plain(comment);
+}
+
 const at = (id) => document.getElementById(id);
+
+/** Whether somebody is writing. Then `later` is called once they leave the field: a dialog would take what they type. */
+function isWriting(later) {
+  const field = document.activeElement;
+  if (isText(field)) field.addEventListener("blur", () => setTimeout(later), { once: true });
+  return isText(field);
+}
 
 /** The dialog to sign in again. The page stays as it is, and the outbox goes on afterwards. */
 export class SignIn {
@@ -22,12 +35,13 @@ export class SignIn {
     });
     at("sign-in-close").addEventListener("click", () => this.#dialog.close());
     outbox.addEventListener("signed-out", () => this.ask());
-    // Back from the tab in which the person signed in.
-    addEventListener("focus", () => { if (this.#dialog.open) this.#look(); });
+    // Back from another tab: the person may have signed in there, or somebody else, who must not rate in their name.
+    addEventListener("focus", () => this.#look());
+    at("sealed").addEventListener("close", () => at("sealed").showModal()); // Escape closes any dialog
   }
 
   async ask() {
-    if (this.#dialog.open) return;
+    if (this.#dialog.open || isWriting(() => this.ask())) return;
     const { waiting } = this.#outbox.state();
     at("sign-in-kept").textContent = waiting ? `What you did is kept here: ${waiting} to be sent.` : "";
     at("sign-in-wrong").hidden = true;
@@ -68,8 +82,9 @@ export class SignIn {
   /** Another account is signed in: close the page and its stored acts to them. */
   #seal(name) {
     this.#dialog.close();
+    for (const part of document.querySelectorAll("#main > :not(dialog)")) part.hidden = true;
     at("sealed-name").textContent = name;
-    at("sealed").showModal();
+    if (!at("sealed").open) at("sealed").showModal();
   }
 }
 
@@ -97,13 +112,17 @@ export class Decision {
   }
 
   ask() {
-    if (this.#dialog.open) return;
+    if (this.#dialog.open || isWriting(() => this.ask())) return;
     this.#act = this.#outbox.acts.find((act) => act.refused);
     if (!this.#act) return;
     const { refused, fields, token } = this.#act;
     const two = refused.status === 409;
+    if (two && isStored(refused, fields)) {
+      this.#decide(false, false);
+      return;
+    }
     at("conflict-title").textContent = this.#desk.titleOf(token);
-    at("conflict-why").textContent = two ? "You rated this document in another window as well. Which rating stands?" : refused.error;
+    at("conflict-why").textContent = refused.error;
     const stored = refused.current ? said(refused.current) : ["no rating"];
     at("conflict-1-said").replaceChildren(...(two ? ["Keep what is stored: ", ...stored] : ["Judge it again"]));
     at("conflict-2-said").replaceChildren(...(two ? ["Take this one: ", ...said(fields)] : ["Throw it away"]));
@@ -113,16 +132,22 @@ export class Decision {
     at("conflict-why").focus();
   }
 
-  async #choose(place) {
+  #choose(place) {
     if (performance.now() - this.#since < BOUNCE || at(`conflict-${place}`).hidden) return;
-    const act = this.#act;
-    const insists = act.refused.status === 409 && place === 2;
+    const two = this.#act.refused.status === 409;
     this.#dialog.close();
+    this.#decide(two && place === 2, !two && place === 1);
+  }
+
+  async #decide(insists, again) {
+    const act = this.#act;
     const done = insists ? this.#outbox.insist(act) : this.#outbox.drop(act);
     // Before the await: the next key may be an undo, which must find the decision.
     if (insists) this.#desk.insisted(act);
-    else this.#desk.dropped(act, act.refused.status !== 409 && place === 1, done);
+    else this.#desk.dropped(act, again, done);
     await done;
+    // Nobody need decide about each of the acts in a collection that is closed to them.
+    for (const other of this.#outbox.acts.filter((kept) => kept.refused?.closed)) await this.#outbox.drop(other);
     this.ask();
   }
 }

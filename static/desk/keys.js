@@ -12,6 +12,9 @@ const OTHERS = {
 const ALSO = { Backspace: "undo", ArrowDown: "down", ArrowUp: "up" }; // arrows scroll the page where the act is missing
 const TEXT = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]";
 
+/** Whether keys are text in this element. */
+export const isText = (element) => Boolean(element?.closest?.(TEXT));
+
 /** The usual keys, act → key; "grade1" is the first button. `grades`: their keys; null: keys of the left hand. */
 export function usual(scale) {
   const left = scale === null;
@@ -19,43 +22,27 @@ export function usual(scale) {
   return { ...Object.fromEntries(grades), ...OTHERS, ...(left ? { full: "q" } : {}) };
 }
 
-const name = (account) => `idealist-keys-${account}`;
+/** The name in localStorage. */
+export const storedAs = (account) => `idealist-keys-${account}`;
 
 /** The settings of the account: {off, keys}, keys by act. `grades`: the usual keys of the grades. */
 export function chosen(account, grades) {
   let kept = null;
   try {
-    kept = JSON.parse(localStorage.getItem(name(account)));
+    kept = JSON.parse(localStorage.getItem(storedAs(account)));
   } catch {
     // Without storage, or with an invalid value in it, the usual keys apply.
   }
   return { off: Boolean(kept?.off), keys: { ...usual(grades), ...kept?.keys } };
 }
 
-/** Store the settings: of the keys those that differ from the usual ones, as another collection has another scale.
- *  False: the browser has no storage. */
-export function choose(account, { off, keys }, grades) {
-  const without = usual(grades);
-  const changed = Object.fromEntries(Object.entries(keys).filter(([act, key]) => without[act] !== key));
-  try {
-    localStorage.setItem(name(account), JSON.stringify({ off, keys: changed }));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Whether grades have other keys than their places, which raters of earlier versions know; true once in a browser. */
-export function areNew(account, grades) {
-  if (grades.every((key, i) => key === DIGITS[i])) return false;
-  try {
-    const told = `idealist-keys-told-${account}`;
-    if (localStorage.getItem(told)) return false;
-    localStorage.setItem(told, "1");
-    return true;
-  } catch {
-    return false;
-  }
+/** The Latin letter or the digit at the place of the key, so that raters need not leave a Cyrillic, Arabic or French
+ *  keyboard; the key itself where there is none. */
+function latin({ key, code, shiftKey }) {
+  const [, letter, digit] = code.match(/^Key([A-Z])$|^Digit(\d)$/) ?? [];
+  if (key > "~") return letter?.toLowerCase() ?? digit ?? key;
+  // On a French keyboard digits need the shift key: without it, their keys write & " ' ( and others.
+  return shiftKey || key === "-" ? key : digit ?? key;
 }
 
 /** Show the keys on the buttons. */
@@ -74,7 +61,7 @@ export function listen(acts, { account, keys: grades }) {
   let choice = chosen(account, grades);
   let minus = 0; // the timer of a minus that waits
   label(choice);
-  addEventListener("storage", (event) => { if (event.key === name(account)) label(choice = chosen(account, grades)); });
+  addEventListener("storage", (event) => { if (event.key === storedAs(account)) label(choice = chosen(account, grades)); });
 
   function actOf(key) {
     const own = Object.keys(choice.keys).find((act) => choice.keys[act] === key.toLowerCase()) ?? ALSO[key];
@@ -83,7 +70,7 @@ export function listen(acts, { account, keys: grades }) {
   }
 
   document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest?.(TEXT);
+    const typing = isText(event.target);
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && typing) {
       event.preventDefault();
       acts.keep();
@@ -94,8 +81,9 @@ export function listen(acts, { account, keys: grades }) {
     // defaultPrevented: the key has just closed a dialog.
     if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey || typing) return;
     if (document.querySelector("dialog[open]")) return;
-    const digit = DIGITS.indexOf(event.key);
-    if (digit >= 0 && event.key && acts.digit(digit)) return event.preventDefault();
+    const key = actOf(event.key) ? event.key : latin(event);
+    const digit = DIGITS.indexOf(key);
+    if (digit >= 0 && key && acts.digit(digit)) return event.preventDefault();
     if (choice.off) return;
     const waited = minus;
     clearTimeout(minus);
@@ -105,7 +93,7 @@ export function listen(acts, { account, keys: grades }) {
       minus = setTimeout(() => { minus = 0; actOf("-")?.(); }, SECOND);
       return;
     }
-    const act = (waited && actOf(`-${event.key}`)) || actOf(event.key);
+    const act = (waited && actOf(`-${key}`)) || actOf(key);
     if (!act) return;
     event.preventDefault();
     act();

@@ -4,7 +4,7 @@ import { worked } from "./breaks.js";
 import { Clock } from "./clock.js";
 import { Decision, SignIn } from "./dialogs.js";
 import { Drawer } from "./drawer.js";
-import { areNew, listen } from "./keys.js";
+import { listen } from "./keys.js";
 import { leave } from "./leave.js";
 import { fold, jump, markIn, termsOf, unfold } from "./marks.js";
 import { Outbox } from "./outbox.js";
@@ -14,6 +14,7 @@ import { Store } from "./store.js";
 import { uuid, Wire } from "./wire.js";
 import { opens, zoom } from "./zoom.js";
 
+const SLIVER = 48; // px of a document at the edge of the window that do not count as seen
 const BOUNCE = 150; // ms after a document got the focus during which a press counts as meant for the one before
 
 const at = (id) => document.getElementById(id);
@@ -29,6 +30,7 @@ class Row {
     this.form = item.querySelector("form.rating");
     this.title = this.doc.querySelector("h2");
     this.comment = this.form.elements.comment;
+    this.stored = this.comment.value;
     if (task.document.title) markIn(this.title, terms);
     markIn(this.doc.querySelector(".text"), terms);
     fold(this.doc, task.document.long);
@@ -36,6 +38,11 @@ class Row {
 
   get open() {
     return !this.own && !this.gone;
+  }
+
+  /** Whether a comment was written that no act has. */
+  get written() {
+    return this.comment.value.trim() !== this.stored.trim();
   }
 
   show() {
@@ -66,6 +73,15 @@ let undoing = Promise.resolve();
 
 const focused = () => rows.find((row) => row.item.contains(document.activeElement)) ?? rows.find((row) => row.open);
 
+/** The row that a key is for; none, with a note, where it is out of sight: nobody grades what they do not see. */
+function inSight() {
+  const row = focused();
+  const { top, bottom } = row?.item.getBoundingClientRect() ?? {};
+  if (!row || (bottom > SLIVER && top < innerHeight - SLIVER)) return row;
+  goTo(row);
+  return note("The document of this key was out of sight. It is shown now, and the key was not counted.");
+}
+
 /** Focus a row and scroll to it. */
 function goTo(row) {
   if (!row) return;
@@ -87,17 +103,23 @@ function show() {
 
 // Acting
 
-function act(row, kind, fields) {
-  if (performance.now() - movedAt < BOUNCE) return note("That came too soon for a new document and was not counted.");
+/** Store an act in the outbox, and show it. */
+function keep(row, kind, fields) {
   const seconds = clock.seconds.toFixed(2);
-  const sent = kind === "save" ? { ...fields, comment: row.comment.value, base_revision: row.revision, seconds, shown: "list", guidelines: data.guidelines, presentation: row.task.presentation, ...(row.opened && { opened: "1" }) } : { comment: row.comment.value };
+  const sent = kind === "save" ? { ...fields, comment: row.comment.value, base_revision: row.revision, seconds, shown: "list", scale: data.scale, guidelines: data.guidelines, presentation: row.task.presentation, ...(row.opened && { opened: "1" }) } : { comment: row.comment.value };
   const done = { key: uuid(), kind, base: data.base, token: row.task.token, fields: sent };
   past.written = outbox.add(done);
-  past.add(done, row.own, { before: { own: row.own, gone: row.gone } });
+  past.add(done, row.own, { before: { own: row.own, gone: row.gone, stored: row.stored } });
+  row.stored = row.comment.value;
   const { grade = null, reason = "" } = fields;
   Object.assign(row, kind === "save" ? { own: { grade, reason }, gone: false } : { gone: true });
-  clock.restart();
   show();
+}
+
+function act(row, kind, fields) {
+  if (performance.now() - movedAt < BOUNCE) return note("That came too soon for a new document and was not counted.");
+  keep(row, kind, fields);
+  clock.restart();
   const place = rows.indexOf(row);
   const next = [...rows.slice(place + 1), ...rows.slice(0, place)].find((other) => other.open);
   if (next) {
@@ -121,7 +143,13 @@ function undo() {
   });
 }
 
+/** Save a comment that was written after the grade. */
+function amend(row) {
+  if (row.own && row.written) keep(row, "save", row.own.grade === null ? { reason: row.own.reason } : { grade: row.own.grade });
+}
+
 for (const row of rows) {
+  row.comment.addEventListener("change", () => amend(row));
   row.form.addEventListener("submit", (event) => {
     event.preventDefault();
     const { submitter } = event;
@@ -157,7 +185,7 @@ listen({
     open?.[place]?.click();
     return Boolean(open);
   },
-  grade: (place) => focused()?.form.querySelectorAll("button.grade")[place]?.click(),
+  grade: (place) => inSight()?.form.querySelectorAll("button.grade")[place]?.click(),
   cannot() {
     const row = focused();
     if (!row) return;
@@ -172,7 +200,7 @@ listen({
     row.comment.focus();
   },
   keep: () => focused()?.doc.focus(),
-  later: () => { const button = focused()?.form.querySelector(".later"); if (button && !button.hidden) button.click(); },
+  later: () => { const button = inSight()?.form.querySelector(".later"); if (button && !button.hidden) button.click(); },
   undo,
   full: () => { const row = focused(); if (row) unfold(row.doc); },
   next: () => { const row = focused(); if (row) jump(row.doc, 1); },
@@ -184,7 +212,6 @@ listen({
   mine: () => leave(outbox, wire, () => location.assign(data.mine)),
   help: () => at("help").showModal(),
 }, data);
-if (areNew(data.account, data.keys) && data.outlook.done) note("The key of a grade is its own number now: 3 gives 3. Change keys under Settings.");
 at("show-keys").hidden = false;
 at("show-keys").addEventListener("click", () => at("help").showModal());
 
@@ -194,7 +221,7 @@ const signIn = new SignIn(wire, outbox);
 const decision = new Decision(outbox, {
   titleOf: (token) => rowOf(token)?.title.textContent || "A document",
   insisted: ({ key }) => past.insisted(key),
-  dropped({ key, seq, token, refused }, again) {
+  async dropped({ key, seq, token, refused }, again, gone) {
     const dropped = past.find(key);
     past.drop(dropped);
     if (dropped?.fresh && !refused.current) past.count(-1);
@@ -205,6 +232,8 @@ const decision = new Decision(outbox, {
     }
     show();
     if (again) goTo(row);
+    await gone;
+    if (again && refused.scale > data.scale) location.reload(); // these buttons lack grades of the scale
   },
 });
 watch(outbox, () => (outbox.state().needs ? decision.ask() : signIn.ask()));
@@ -221,7 +250,7 @@ outbox.addEventListener("confirmed", ({ detail: { act: done, answer } }) => {
   }
   if (answer.said) note(answer.said);
 });
-addEventListener("beforeunload", (event) => { if (outbox.worries) event.preventDefault(); });
+addEventListener("beforeunload", (event) => { if (outbox.worries || rows.some((row) => row.written)) event.preventDefault(); });
 addEventListener("pageshow", (event) => { if (event.persisted) outbox.retry(); });
 
 // Start. Acts that an earlier page left in the outbox count as done.

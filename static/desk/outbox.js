@@ -14,7 +14,8 @@ export class Outbox extends EventTarget {
   #adding = 0; // acts that are being stored
   #tries = 0;
   #nextTry = null; // ms, by the clock of Date
-  #problem = ""; // "", or what does not answer: "offline", "server" or "browser"
+  // "", or what does not answer: "offline", "server" or "browser"
+  #problem = "";
   #told = ""; // the error message of the server
   #signedOut = false;
   #tabs;

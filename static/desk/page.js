@@ -72,8 +72,9 @@ export function paint(task, base) {
   at("later").formAction = `${base}${token}/skip/`;
   form.elements.client_key.value = uuid();
   form.elements.presentation.value = task.presentation;
-  if (comment.value !== task.comment) comment.value = task.comment;
-  mark(task.comment);
+  const written = task.draft ?? task.comment;
+  if (comment.value !== written) comment.value = written;
+  mark(written);
   for (const button of gradeButtons) button.classList.remove("lit");
   showOwn(task);
   at("warm-up").hidden = !task.warm_up;

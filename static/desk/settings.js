@@ -1,6 +1,6 @@
 // The settings of keys, which localStorage keeps by account. All other settings are a form without a script.
 
-import { choose, chosen, usual } from "./keys.js";
+import { chosen, storedAs, usual } from "./keys.js";
 
 const at = (id) => document.getElementById(id);
 const { account, keys: grades } = JSON.parse(at("settings-data").textContent);
@@ -18,10 +18,23 @@ function show() {
   off.checked = choice.off;
 }
 
+/** Store the settings: of the keys those that differ from the usual ones, as another collection has another scale.
+ *  False: the browser has no storage. */
+function choose({ off, keys }) {
+  const without = usual(grades);
+  const changed = Object.fromEntries(Object.entries(keys).filter(([act, key]) => without[act] !== key));
+  try {
+    localStorage.setItem(storedAs(account), JSON.stringify({ off, keys: changed }));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function keep(next, words) {
   choice = next;
   show();
-  says.textContent = choose(account, choice, grades) ? words : "This browser keeps nothing: the usual keys will be back on the next page.";
+  says.textContent = choose(choice) ? words : "This browser keeps nothing: the usual keys will be back on the next page.";
 }
 
 /** The key of a press, if it is a single character that no other act has. */

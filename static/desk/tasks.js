@@ -8,7 +8,7 @@ const COUNT_ANEW = 60_000; // ms between two counts of what is left
 const RENEW = 5 * 60_000; // ms between two renewals of the leases
 
 /** The tasks that come next. Its events: "more", when tasks came; "outlook" {outlook}, now and then; "guidelines"
- *  {version}, the latest. */
+ *  {version} and "scale" {version}, the latest. */
 export class Tasks extends EventTarget {
   #wire;
   #outbox;
@@ -23,6 +23,7 @@ export class Tasks extends EventTarget {
   #pace = 12; // seconds for a document
 
   current;
+  closed = ""; // the answer to the last claim where the person rates here no longer
 
   constructor(wire, outbox, path) {
     super();
@@ -126,10 +127,12 @@ export class Tasks extends EventTarget {
     const outlook = Date.now() - this.#counted > COUNT_ANEW ? "1" : "";
     const { status, body } = await this.#wire.post(this.#path, { count, have, outlook });
     if (status === 401 && body) this.#outbox.leave();
+    this.closed = body?.closed ? body.error : "";
     if (status !== 200 || !body?.order) return false;
     this.#last = body.order.length < count;
     this.take(body.tasks, body.order, claim);
     this.dispatchEvent(new CustomEvent("guidelines", { detail: body.guidelines }));
+    this.dispatchEvent(new CustomEvent("scale", { detail: body.scale }));
     if (body.outlook) {
       this.#counted = Date.now();
       this.dispatchEvent(new CustomEvent("outlook", { detail: body.outlook }));
