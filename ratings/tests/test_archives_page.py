@@ -12,6 +12,7 @@ from django_tasks_db.management.commands import db_worker
 from ratings import archive
 from ratings.archive import checking
 from ratings.imports import jobs, uploads
+from ratings.imports.forms import SlugForm
 from ratings.intake.publishing import Landing, Superseded
 from ratings.management.commands.work import work
 from ratings.models import Collection, Job, Role
@@ -216,3 +217,8 @@ def test_the_name_that_is_given_is_checked_as_by_command():
     assert archive.wrong_slug("hills") == ""
     assert "cannot be part of an address" in archive.wrong_slug("")
     assert "cannot be part of an address" in archive.wrong_slug("x" * 81)
+
+
+@pytest.mark.parametrize(("slug", "valid"), [("hills-2", True), ("two words", False), ("", False)])
+def test_a_name_in_addresses_has_letters_digits_and_two_signs(slug, valid):
+    assert SlugForm({"slug": slug}).is_valid() is valid

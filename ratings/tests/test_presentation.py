@@ -14,6 +14,7 @@ from ratings.formats.source import Source
 from ratings.intake import import_documents, import_run
 from ratings.models import Document, Presentation, RatingEvent
 from ratings.presentation import blindness, versions
+from ratings.presentation.content import members_of
 from ratings.presentation.html import html_of, render_document
 from ratings.presentation.parts import (
     KINDS,
@@ -479,3 +480,12 @@ def test_the_paths_of_the_documents_are_listed_without_those_that_tell(admin, sh
 def test_the_comparison_with_rankings_reads_a_bounded_number_of_them(shop, django_assert_max_num_queries):
     with django_assert_max_num_queries(8):
         blindness.refuse_revealing(shop, of_paths("title", "price", "url"))
+
+
+def test_the_share_of_a_member_is_of_the_documents_that_have_it():
+    found = members_of([{"price": 1, "shop": {"city": "Bern"}}, {"price": 2}, {"price": ""}, {}])
+    assert [(each.path, each.share, each.example) for each in found] == [
+        ("price", 0.5, "1"),
+        ("shop", 0.25, "city: Bern"),
+        ("shop.city", 0.25, "Bern"),
+    ]

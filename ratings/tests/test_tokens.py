@@ -91,6 +91,14 @@ def test_a_form_that_is_wrong_comes_back_with_what_is_wrong(collection, wrong):
     assert page.context["form"].errors.keys() == wrong.keys()
 
 
+@pytest.mark.parametrize("days", ["1", "366"])
+def test_a_token_lasts_a_day_or_a_leap_year(collection, days):
+    client = signed_in(make_member(collection, "ana", Role.ANALYST))
+    assert client.post(reverse("make_token"), form(days=days)).status_code == 200
+    token = ApiToken.objects.get()
+    assert (token.expires_at - token.created_at).days == int(days)
+
+
 def test_a_revoked_token_works_no_more_and_the_list_says_so(collection):
     user = make_member(collection, "ana", Role.ANALYST)
     caller, client = make_caller(user, collection, "read"), signed_in(user)
