@@ -290,7 +290,10 @@ def remove_account(collection: Collection, user: AbstractBaseUser, pseudonym: st
     Receipt.objects.filter(collection=collection, user=user).delete()
     if is_needed(user):
         return
-    Invitation.objects.filter(accepted_by=user).update(name="")
+    for invitation in Invitation.objects.filter(accepted_by=user).exclude(name=""):
+        invited = AuditEvent.objects.filter(act=Act.INVITED, collection=invitation.collection_id)
+        invited.filter(about=invitation.name).forget_subject(pseudonym)
+        Invitation.objects.filter(pk=invitation.pk).update(name="")
     AuditEvent.objects.filter(account=user.pk).forget_actor(pseudonym)
     AuditEvent.objects.filter(act__in=ABOUT_PEOPLE, about=user.get_username()).forget_subject(pseudonym)
     user.delete()

@@ -272,6 +272,19 @@ def queue_one(rater: Rater):
     return queue.claim(rater)[0]
 
 
+def test_a_deleted_account_leaves_no_name_in_a_collection_that_the_person_had_left(world):
+    sea = make_collection("sea")
+    make_member(sea, "sam", Role.ADMIN)
+    (invitation, _), _ = members.invite(sea, [f"{REAL} <{MAIL}>", "Ann"], role=Role.ANALYST, days=7, by=world.dora)
+    members.remove(members.accept(invitation, world.rater.user))
+    pseudonym = privacy.erase(world.rater)
+    for known in (NAME, MAIL, "quirin", "adalbert"):
+        assert known not in everything()
+    assert set(sea.invitations.values_list("name", flat=True)) == {"", "Ann"}
+    invited = AuditEvent.objects.filter(collection=sea.pk, act=Act.INVITED)
+    assert set(invited.values_list("about", flat=True)) == {pseudonym, "Ann"}
+
+
 def test_the_erased_holds_nothing_and_gets_nothing_more(world):
     queue.claim(world.rater, 20)
     privacy.erase(world.rater)
