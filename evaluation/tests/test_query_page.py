@@ -283,10 +283,12 @@ def test_a_query_that_nobody_judged_shows_its_rankings_without_a_value(client):
 
 def test_a_query_that_waits_for_raters_need_not_be_pooled(client):
     collection = make_hills(grades={("q1", "a"): "3"})
-    make_pair(collection, "q2", "a", wanted=2)
     make_pair(collection, "q2", "b")
     make_pair(collection, "q1", "b")
     page = text_of(analyst(client, collection).get(address(collection, "q2")))
+    assert "1 rating is waiting for raters." in page
+    make_pair(collection, "q2", "a", wanted=2)
+    page = text_of(client.get(address(collection, "q2")))
     assert "3 ratings are waiting for raters." in page
     assert "manage pool" not in page
 
