@@ -337,10 +337,26 @@ def test_means_and_queries_stand_side_by_side(client):
     # bad on q1: 1.892789 / 4.630930 before, 1.892789 / (4.261860 + 1) after; nothing on q2.
     before, after = 1.8927892607 / 4.6309297536, 1.8927892607 / 5.2618595071
     assert f"text of q1 q1 {before:.4f} {after:.4f} −{before - after:.4f} 1" in page
+    changed = {row["system"]: row["difference"] for row in response.context["means"]}
+    assert changed["bad"] == pytest.approx((after - before) / 2)
     assert "Changes of bad by query" in page and "Higher on 0, lower on 1" in page
     bars = spec_of(response, "bars")["datasets"]["deltas"]
     assert [(row["query"], row["value"] >= 0) for row in bars] == [("q2", True), ("q1", False)]
     assert all(row["value"] == row["second"] - row["first"] and "/queries/" in row["url"] for row in bars)
+
+
+def test_a_mean_that_only_one_of_them_has_differs_by_no_number(client):
+    collection = make_hills(grades={("q1", "a"): "0"})
+    freeze(collection, "before")
+    decide(collection, "q1", "a", "3")
+    freeze(collection, "after")
+    client = analyst(client, collection)
+    latest = client.get(URL + "compare/").context
+    asked = {"first": latest["second"].short, "second": latest["first"].short}
+    for rows in (latest["means"], client.get(URL + "compare/", asked).context["means"]):
+        good = next(row for row in rows if row["system"] == "good")
+        assert {good["before"]["mean"], good["after"]["mean"]} == {None, 1.0}
+        assert good["difference"] is None
 
 
 def test_the_other_way_round_everything_is_the_other_way_round(client):
