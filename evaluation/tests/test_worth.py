@@ -83,3 +83,6 @@ def test_a_family_is_the_letters_that_a_model_begins_with():
     systems = [System("Qwen-rerank"), System("bm25")]
     assert circular(systems, "Qwen/Qwen3-8B") == ["Qwen-rerank"] and circular(systems, "llama3") == []
     assert circular([System("o1")], "o1") == []
+    # Two letters are in too many names.
+    assert circular([System("high-yield"), System("yi-rerank")], "01-ai/Yi-34B") == []
+    assert circular([System("phi-rerank")], "phi3:mini") == ["phi-rerank"]
