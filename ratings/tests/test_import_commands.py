@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -160,14 +161,15 @@ def test_standard_input_is_a_file(monkeypatch):
     assert Ranking.objects.count() == 2
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+    def write(self, text, style=None, ending=""):
+        return super().write(text + ending)
+
+
 def test_progress_is_one_line_and_only_on_a_terminal():
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-        def write(self, text, style=None, ending=""):
-            return super().write(text + ending)
-
     quiet, terminal = io.StringIO(), Terminal()
     for stderr in (quiet, terminal):
         progress = ProgressLine(stderr)
@@ -177,6 +179,23 @@ def test_progress_is_one_line_and_only_on_a_terminal():
     assert "\ra.run" in terminal.getvalue().replace("\x1b[K", "")
     assert "42% 1,234 rows" in terminal.getvalue()
     assert "\n" not in terminal.getvalue()
+
+
+def test_the_speed_is_that_of_the_step_alone(monkeypatch):
+    clock = SimpleNamespace(now=100.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr("ratings.management.progress.time", clock)
+    terminal = Terminal()
+    progress = ProgressLine(terminal)
+    steps = [(100, "a.run", 0), (104, "a.run", 5_000), (106, "b.run", 0), (107, "b.run", 800)]
+    for clock.now, name, rows in steps:
+        progress(name, None, rows)
+    lines = terminal.getvalue().split("\r\x1b[K")[1:]
+    assert lines == [
+        "a.run: 0 rows",
+        "a.run: 5,000 rows, 1,250 a second",
+        "b.run: 0 rows",
+        "b.run: 800 rows, 800 a second",
+    ]
 
 
 @pytest.mark.same_everywhere  # on a database of its own
