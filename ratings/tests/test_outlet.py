@@ -77,6 +77,13 @@ def test_ratings_hold_the_present_state_in_the_order_of_the_keys():
     )
 
 
+def test_ratings_of_two_queries_with_one_text_cannot_be_exported_by_it():
+    collection = make_collection()
+    collection.queries.update(text="same")
+    with pytest.raises(ValueError, match="by their text, and q1, q2 have the same: 'same'"):
+        list(rows.ratings(collection, BY_NAME["quepid-book"]))
+
+
 def test_an_undone_grade_is_not_exported_and_gives_its_seconds_back():
     collection = make_collection()
     alice = make_rater(collection, "alice")
