@@ -4,8 +4,9 @@ import pytest
 from django.core.management import call_command
 
 from ratings import queue
+from ratings.audit import Act
 from ratings.management.commands._collection_command import Refused
-from ratings.models import Assignment, Pair
+from ratings.models import Assignment, AuditEvent, Pair
 from ratings.pool.anchors import set_anchor
 
 from .cast import grade, make_collection, make_pair
@@ -30,13 +31,22 @@ def test_a_pair_or_a_query_is_retired_and_brought_back(collection, capsys):
     call_command("retire", "hills", "q1", "a")
     assert retired() == [("q1", "a")]
     call_command("retire", "hills", "q1")
+    call_command("retire", "hills", "q1")
     assert retired() == [("q1", "a"), ("q1", "b")]
     call_command("retire", "hills", "q1", "b", "--back")
     assert retired() == [("q1", "a")]
     call_command("retire", "hills", "q1", "b", "--back")
     said = capsys.readouterr().out.splitlines()
-    assert said == ["1 pair retired.", "1 pair retired.", "1 pair brought back.", "0 pairs brought back."]
+    assert said == [
+        "1 pair retired.",
+        "1 pair retired.",
+        "0 pairs retired.",
+        "1 pair brought back.",
+        "0 pairs brought back.",
+    ]
     assert Assignment.objects.count() == 4
+    noted = AuditEvent.objects.order_by("pk").values_list("act", "detail__pairs")
+    assert list(noted) == [(Act.RETIRED, 1), (Act.RETIRED, 1), (Act.BROUGHT_BACK, 1)]  # what changed something
 
 
 def test_a_warm_up_is_not_brought_back(collection):
