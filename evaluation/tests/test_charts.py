@@ -5,6 +5,7 @@ import pytest
 
 from evaluation import charts
 from evaluation.charts import pictures
+from evaluation.charts.over_time import over_time
 
 
 def checked(spec: dict) -> dict:
@@ -95,6 +96,24 @@ def test_a_curve_has_a_band_where_an_interval_is_known_and_of_many_systems_only_
 
     assert banded(2) == [("s0", 1), ("s0", 10), ("s1", 1), ("s1", 10)]
     assert banded(5) == [("s0", 1), ("s0", 10)]
+
+
+def test_means_over_time_have_an_interval_where_one_is_known_and_a_line_at_each_change():
+    rows = [
+        mean_row("a", 0.2, None, None) | {"place": 1, "name": "before"},
+        mean_row("a", 0.3, 0.1, 0.7) | {"place": 2, "name": "after"},
+        mean_row("b", 0.6, 0.5, 0.83, leader=True) | {"place": 2, "name": "after"},
+    ]
+    marks = [{"place": 1.5, "what": "judgments"}]
+    spec = checked(over_time(rows, marks))
+    assert (spec["datasets"]["means"], spec["datasets"]["marks"]) == (rows, marks)
+    assert {row["system"]: row["place"] for row in spec["datasets"]["names"]} == {"a": 0.3, "b": 0.6}
+    line, _, interval, *_ = spec["layer"]
+    assert line["mark"]["type"] == interval["mark"]["type"] == "rule"
+    assert interval["transform"] == [{"filter": "isValid(datum.low)"}] and interval["mark"]["opacity"] < 0.5
+    x, y = interval["encoding"]["x"], interval["encoding"]["y"]
+    assert (x["scale"]["domain"], x["axis"]["values"]) == ([0.75, 2.25], [1, 2])
+    assert y["scale"]["domain"] == [0.0, 0.9]
 
 
 def test_the_running_sum_keeps_negative_sums_on_its_axis():
