@@ -11,7 +11,7 @@ from ratings import queue
 from ratings.guidelines import versions
 from ratings.models import Anchor, Collection, Membership, Rating, RatingEvent, Session
 from ratings.pool.anchors import set_anchor
-from ratings.tests.cast import grade, make_rater
+from ratings.tests.cast import grade, make_collection, make_pair, make_rater
 
 from .desk import (
     all_saved,
@@ -355,12 +355,17 @@ def test_another_account_neither_sees_nor_sends_what_was_kept(page, visit, colle
     assert Rating.objects.filter(rater__name="rater", grade__value=3).count() == len(kept) == 3
 
 
-def test_a_page_whose_browser_belongs_to_somebody_else_now_is_sealed(page, visit, collection, expected):
-    expected += ["401", "403"]
+def taken_over(page: Page, visit, collection) -> None:
+    """The rater's desk is open, and boris has signed in in another tab."""
     make_rater(collection, "boris")
     begin(page)
     page.context.clear_cookies()
     visit.sign_in_by_keyboard(page.context.new_page(), "boris")
+
+
+def test_a_page_whose_browser_belongs_to_somebody_else_now_is_sealed(page, visit, collection, expected):
+    expected += ["401", "403"]
+    taken_over(page, visit, collection)
     press(page, "1")
     sealed = page.locator("#sealed")
     expect(sealed).to_contain_text("This browser is signed in as boris now")
@@ -377,10 +382,7 @@ def test_a_page_whose_browser_belongs_to_somebody_else_now_is_sealed(page, visit
 
 def test_who_comes_back_to_a_page_of_another_account_finds_it_sealed(page, visit, collection, expected):
     expected += ["401", "403"]
-    make_rater(collection, "boris")
-    begin(page)
-    page.context.clear_cookies()
-    visit.sign_in_by_keyboard(page.context.new_page(), "boris")
+    taken_over(page, visit, collection)
     # A browser without windows sends none of itself.
     page.evaluate("dispatchEvent(new Event('focus'))")
     expect(page.locator("#sealed")).to_be_visible()
@@ -776,6 +778,43 @@ def test_what_was_done_after_that_is_thrown_away_at_once(page, collection, expec
         "You do not rate in a collection of this name. Its admins can say why."
     )
     assert not Rating.objects.exists()
+
+
+def test_what_is_closed_elsewhere_is_left_alone_here(page, collection, expected):
+    """Acts in another collection, which the person rates no longer, wait in the same outbox."""
+    expected.append("Failed to load resource")
+    make_pair(sea := make_collection("sea"))
+    make_rater(sea, "rater")
+    begin(page)
+    page.goto("/collections/sea/rate/")
+    page.locator("main .btn.main:visible").click()
+    ready(page)
+    refuse(page)
+    page.keyboard.press("1")
+    expect(page.locator("#state")).to_contain_text("1 kept on this device")
+    sea.memberships.all().delete()
+    page.unroute_all()
+    page.goto("/collections/hills/rate/")
+    expect(page.locator("#conflict")).to_contain_text("You do not rate in a collection of this name.")
+    expect(page.locator("#conflict-1")).to_be_hidden()
+    before = shown(page)
+    expect(page.locator(".work")).to_have_attribute("data-view", "task")
+    decide(page, "2")
+    all_saved(page)
+    assert shown(page) == before
+
+
+def test_a_comment_comes_back_with_a_document_that_is_judged_again(page, collection, expected):
+    expected.append("400")
+    begin(page)
+    collection.grades.filter(value=2).delete()
+    page.keyboard.press("c")
+    page.keyboard.type("why")
+    page.keyboard.press("Escape")
+    task = press(page, "2")
+    decide(page, "1")
+    comes_back(page, task)
+    expect(page.locator("#comment-text")).to_have_value("why")
 
 
 def test_a_question_waits_until_nobody_is_writing(page, collection, expected):

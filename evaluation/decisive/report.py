@@ -205,9 +205,7 @@ def expected_of_state(state: State, aim: Aim) -> Expected:
     """The expected means in this state. ValueError where expected values are not defined."""
     pool, judged = state.pool, state.judged
     plain = plain_means(state.record, state.judgments, aim.measure, aim.options)
-    estimated, outside = estimate_of(state, plain, aim.measure, aim.options), state.outside()
-    if judged.all() and any(outside.values()):
-        estimated = replace(estimated, covariance=None, without=NOT_IN_POOL)
+    estimated = estimate_of(state, plain, aim.measure, aim.options)
     machines, triage = state.predicted_with, state.triaged_by
     est = MODEL if estimated.covariance is None else DESIGN
     est += (MACHINE if machines else "") + (TRIAGE if triage else "")
@@ -222,7 +220,7 @@ def expected_of_state(state: State, aim: Aim) -> Expected:
             high=None if ends is None else _known(ends[1][place]),
             best=None if best is None else float(best[place]),
             plain=_known(plain[place]),
-            outside=outside[name],
+            outside=state.outside[name],
         )
         for place, name in enumerate(state.systems)
     ]
@@ -254,12 +252,14 @@ def expected_of_state(state: State, aim: Aim) -> Expected:
 def estimate_of(state: State, plain: np.ndarray, measure: Measure, options: Options) -> Estimate:
     """The estimate, corrected for the rounding of judgments to the levels of the model.
 
-    plain: float64[systems], the plain means, which are the estimate where all of the pool is judged.
+    plain: float64[systems], the plain means, which are the estimate where all of the pool is judged. They have no
+    interval then if documents above the cutoff are not in the pool: nobody knows what these would gain.
     """
     design = state.design() if state.rounds else None
     result = estimate(state.pool, state.level, design)
     if state.judged.all():
-        return replace(result, mean=plain)
+        exact = replace(result, mean=plain)
+        return replace(exact, covariance=None, without=NOT_IN_POOL) if any(state.outside.values()) else exact
     if result.covariance is None:
         result = replace(result, without=why_no_interval(state))
     rounded = _rounded(state, options)

@@ -162,6 +162,7 @@ class State:
     def design(self) -> Design:
         return design(self.rounds, self.judged, self.skipped, self.born, self.known)
 
+    @cached_property
     def outside(self) -> dict[str, int]:
         """By system, the number of documents above the cutoff that are not in the pool, and so have gain 0."""
         key = pair_key(self.pool.number[self.pool.query], self.pool.document)

@@ -54,8 +54,13 @@ class Expecting:
 
     @property
     def model(self) -> Expected | None:
-        """The expected values if they have no intervals."""
-        return self.expected if self.expected and self.expected.without else None
+        """The expected values if a model alone predicts missing judgments, so that they have no intervals."""
+        return self.expected if self.expected and self.expected.without and self.expected.predicted else None
+
+    @property
+    def without(self) -> str:
+        """The reason why there is no interval, or no expected value; "" where there is one."""
+        return self.expected.without if self.expected else self.why
 
 
 def wanted_in(request: HttpRequest) -> bool:

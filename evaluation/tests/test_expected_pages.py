@@ -24,7 +24,7 @@ from .test_overview import spec_of
 pytestmark = pytest.mark.django_db
 
 URL, ASKED = "/collections/world/", {"measure": "nDCG@5"}
-EXPECTED = f"{URL}expected/"
+EXPECTED, COMPARE = f"{URL}expected/", f"{URL}compare/"
 
 
 @pytest.fixture
@@ -144,8 +144,10 @@ def test_documents_outside_a_judged_pool_leave_the_means_open(client, judged):
     assert "not all documents above the cutoff are in it. The means are the plain ones." in page
     assert "One document above the cutoff is not in the pool" in page and "final" not in page
     overview = text_of(client.get(URL, ASKED))
-    assert "not all documents above the cutoff are in it. They are the plain means." in overview
-    assert "because it is final" not in overview
+    assert "The expected means are the plain ones, without an interval: all of the pool is judged, but" in overview
+    assert "because it is final" not in overview and "What a model expects" not in overview
+    compared = text_of(client.get(COMPARE, ASKED))
+    assert "No expected differences: all of the pool is judged, but not all documents" in compared
 
 
 def test_without_rounds_nothing_is_estimated_unless_it_is_asked_for(client, monkeypatch):

@@ -119,7 +119,7 @@ def standing(state: State) -> dict:
         "pairs": state.pool.pairs,
         "judged": int(state.judged.sum()),
         "eligible": int(state.askable.sum()),
-        "outside": sum(state.outside().values()),
+        "outside": sum(state.outside.values()),
         "from_the_top": state.from_the_top,
         "levels": len(state.pool.gains),
     }

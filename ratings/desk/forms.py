@@ -15,7 +15,7 @@ scale_of = Prepared(lambda: Grade.objects.filter(collection=Blank("collection", 
 
 
 class CommentField(forms.CharField):
-    """A comment whose lines end with LF, as the desk's script sends them. A browser counts them so, too."""
+    """A comment whose lines end with LF, as those of the desk's script. A browser counts its length so, too."""
 
     def to_python(self, value) -> str:
         return super().to_python(value).replace("\r\n", "\n")
@@ -43,9 +43,6 @@ class RatingForm(forms.Form):
     def clean_grade(self) -> Grade | None:
         value = self.cleaned_data["grade"]
         return None if value is None else on_scale(value, scale_of(collection=self.collection.pk))
-
-    def clean_comment(self) -> str:
-        return comment_of(self.cleaned_data["comment"])
 
     def clean_seconds(self) -> float | None:
         seconds = self.cleaned_data["seconds"]

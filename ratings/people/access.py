@@ -84,19 +84,19 @@ def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -
     return collection
 
 
-class RatesElsewhere(Http404):
+class NotARater(Http404):
     """The account does not rate in the collection, or does no longer."""
 
 
 def rater_in(request: HttpRequest, slug: str) -> Rater:
     """The rater of this account, annotated by `with_versions`. One query, since every save calls it.
 
-    Raises RatesElsewhere for everybody who does not rate there, and for superusers, who are admins.
+    Raises NotARater for everybody who does not rate there, and for superusers, who are admins.
     """
     user = request.user
     rater = None if user.is_superuser else _rater.first(slug=slug, user=user.pk)
     if rater is None:
-        raise RatesElsewhere("You do not rate in a collection of this name. Its admins can say why.")
+        raise NotARater("You do not rate in a collection of this name. Its admins can say why.")
     return rater
 
 

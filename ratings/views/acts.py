@@ -17,7 +17,7 @@ from ..desk.content import FATES, Showing, outlook_json, rating_json, saved_json
 from ..desk.forms import ClaimForm, RatingForm, comment_of
 from ..desk.preferences import in_list
 from ..models import Rater
-from ..people.access import RatesElsewhere, account_key, of_rater, wants_json
+from ..people.access import NotARater, account_key, of_rater, wants_json
 from .rate import answer_page, desk, task_or_404
 
 
@@ -36,7 +36,7 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
             return act(request, **kwargs)
         except Http404 as missing:
             if wants_json(request):
-                closed = isinstance(missing, RatesElsewhere)  # nothing more can be saved, and none of what is left
+                closed = isinstance(missing, NotARater)  # nothing more can be saved, and none of what is left
                 return JsonResponse({"error": str(missing), "closed": closed}, status=404)
             raise
 

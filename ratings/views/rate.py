@@ -100,7 +100,8 @@ def desk(
     """The page of one task; `held` are the tasks for its script. A refused form keeps what was sent."""
     # A changed rating leads back to "My ratings". A refused form keeps its destination.
     back = "back" in request.POST if form else task.rating is not None
-    comment = form.data.get("comment", "") if form else task.comment
+    # A form sends lines that end with CRLF. In a text field of a page they end with LF, as they are stored.
+    comment = form.data.get("comment", "").replace("\r\n", "\n") if form else task.comment
     showing = Showing.of(rater, [task, *(held or [])])
     context = desk_context(request, rater, task, showing)
     context |= {

@@ -11,7 +11,6 @@ import { jump, unfold } from "./marks.js";
 import { Outbox } from "./outbox.js";
 import { comment, doc, form, gradeButtons, mark, paint, prepare, prepareOne, show, showAnswer, showNothing, showOwn } from "./page.js";
 import { Past } from "./past.js";
-import { plain } from "./said.js";
 import { announce, note, watch } from "./state.js";
 import { Store } from "./store.js";
 import { Tasks } from "./tasks.js";
@@ -109,7 +108,7 @@ async function rest() {
   if (tasks.closed) showNothing(tasks.closed);
   else if (!answered) showNothing("You have rated all that was loaded.", "More comes as soon as the server can be reached. Nothing is lost.");
   else showNothing(...past.outlook.words);
-  looking = setTimeout(() => { if (view === "none") rest(); }, answered ? LOOK_AGAIN : TRY_AGAIN);
+  looking = setTimeout(() => { if (view === "none") rest(); }, answered || tasks.closed ? LOOK_AGAIN : TRY_AGAIN);
 }
 
 // Acting
@@ -280,7 +279,7 @@ const signIn = new SignIn(wire, outbox);
 const decision = new Decision(outbox, {
   titleOf: (token) => tasks.known(token)?.document.title || "A document",
   insisted: ({ key }) => past.insisted(key),
-  async dropped({ key, token, refused }, again, gone) {
+  async dropped({ key, token, refused, fields }, again, gone) {
     const dropped = past.find(key);
     if (dropped?.fresh && !refused.current) past.count(-1);
     past.drop(dropped);
@@ -288,21 +287,19 @@ const decision = new Decision(outbox, {
     const task = tasks.known(token);
     const waited = waiting === key;
     if (waited) waiting = null;
-    if (again && refused.scale > data.scale) {
-      await gone;
-      return location.assign(data.base); // these buttons lack grades of the scale
-    }
     if (again && task) {
+      task.draft = fields.comment;
       showBefore(task);
     } else if (waited && !data.back) {
       showNext();
     }
     past.show();
     await gone;
-    return data.back && !again && location.assign(data.back);
+    if (again && refused.scale > data.scale) location.assign(data.base); // these buttons are of the former scale
+    else if (data.back && !again) location.assign(data.back);
   },
 });
-outbox.addEventListener("refused", ({ detail }) => { if (detail.act.refused?.closed) rest(); });
+outbox.addEventListener("refused", ({ detail: { act: done } }) => { if (done.refused?.closed && done.base === data.base) rest(); });
 watch(outbox, () => (outbox.state().needs ? decision.ask() : signIn.ask()));
 
 outbox.addEventListener("confirmed", ({ detail: { act: done, answer } }) => {
@@ -320,13 +317,12 @@ tasks.addEventListener("outlook", ({ detail }) => {
 
 tasks.addEventListener("guidelines", ({ detail }) => drawer.latest(detail));
 tasks.addEventListener("scale", ({ detail }) => {
-  if (!(detail > data.scale)) return;
-  scaleChanged = true;
-  note("The scale has changed.");
+  scaleChanged = detail > data.scale;
+  if (scaleChanged) note("The scale has changed.");
 });
 
 addEventListener("beforeunload", (event) => {
-  const written = view === "task" && plain(comment.value) !== plain(tasks.current.comment);
+  const written = view === "task" && comment.value.trim() !== tasks.current.comment.trim();
   if (outbox.worries || written) event.preventDefault();
 });
 addEventListener("pageshow", (event) => { if (event.persisted) outbox.retry(); });

@@ -1,13 +1,13 @@
 // The dialogs that need a decision: sign in again, and which of two ratings to keep.
 
 import { isText } from "./keys.js";
-import { plain, said } from "./said.js";
+import { said } from "./said.js";
 
 const BOUNCE = 500; // ms during which a key counts as meant for the document below
 
 /** Whether a rating that was refused is the stored one, with the same comment. */
 function isStored({ current }, { grade = null, reason = "", comment }) {
-  return current?.grade === grade && current.reason === reason && current.comment === plain(comment);
+  return current?.grade === grade && current.reason === reason && current.comment === comment.trim();
 }
 
 const at = (id) => document.getElementById(id);
@@ -117,10 +117,7 @@ export class Decision {
     if (!this.#act) return;
     const { refused, fields, token } = this.#act;
     const two = refused.status === 409;
-    if (two && isStored(refused, fields)) {
-      this.#decide(false, false);
-      return;
-    }
+    if (two && isStored(refused, fields)) return this.#decide(false, false);
     at("conflict-title").textContent = this.#desk.titleOf(token);
     at("conflict-why").textContent = refused.error;
     const stored = refused.current ? said(refused.current) : ["no rating"];
@@ -129,7 +126,7 @@ export class Decision {
     at("conflict-1").hidden = refused.status === 404;
     this.#since = performance.now();
     this.#dialog.showModal();
-    at("conflict-why").focus();
+    return at("conflict-why").focus();
   }
 
   #choose(place) {
@@ -146,8 +143,9 @@ export class Decision {
     if (insists) this.#desk.insisted(act);
     else this.#desk.dropped(act, again, done);
     await done;
-    // Nobody need decide about each of the acts in a collection that is closed to them.
-    for (const other of this.#outbox.acts.filter((kept) => kept.refused?.closed)) await this.#outbox.drop(other);
+    // Nobody need decide about each act in a collection that is closed to them.
+    const alike = (kept) => act.refused.closed && kept.refused?.closed && kept.base === act.base;
+    for (const other of this.#outbox.acts.filter(alike)) await this.#outbox.drop(other);
     this.ask();
   }
 }

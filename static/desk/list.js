@@ -230,10 +230,11 @@ const decision = new Decision(outbox, {
       const before = refused.status === 409 ? { own: refused.current, gone: false } : (dropped?.before ?? { own: null, gone: false });
       Object.assign(row, before, refused.status === 404 ? { gone: true } : {}, { revision: refused.revision ?? row.revision });
     }
+    if (again && row) row.stored = row.task.comment;
     show();
     if (again) goTo(row);
     await gone;
-    if (again && refused.scale > data.scale) location.reload(); // these buttons lack grades of the scale
+    if (again && refused.scale > data.scale) location.reload(); // these buttons are of the former scale
   },
 });
 watch(outbox, () => (outbox.state().needs ? decision.ask() : signIn.ask()));

@@ -2,9 +2,6 @@
 
 const at = (id) => document.getElementById(id);
 
-/** A comment as the server stores it. */
-export const plain = (text) => text.replaceAll("\r\n", "\n").trim();
-
 /** The nodes of a grade or a reason: "[2] Good", "cannot judge, the query is unclear". */
 export function said({ grade, reason }) {
   const button = grade && document.querySelector(`button.grade[value="${CSS.escape(grade)}"]`);
