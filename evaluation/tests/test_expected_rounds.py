@@ -20,11 +20,12 @@ from evaluation.expected import (
 )
 from evaluation.expected.estimate import means
 from evaluation.expected.weights import weigh
+from ratings.tests.thorough import examples
 
 from .worlds import World, play
 
-DRAWS = 10_000
-OF_TWINS = 2_500  # enough for what is wrong by fifteen standard errors
+DRAWS = examples(5_000)
+OF_TWINS = 1_200  # enough for what is wrong by fifteen standard errors
 
 
 def die() -> np.random.Generator:
