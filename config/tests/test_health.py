@@ -132,7 +132,7 @@ def told(**headers) -> tuple[int, dict]:
 
 
 def migration_missing() -> None:
-    MigrationRecorder(connection).record_unapplied("ratings", "0006_again_and_triage")
+    MigrationRecorder(connection).record_unapplied("evaluation", "0001_frozen")
 
 
 def database_newer() -> None:
@@ -153,7 +153,7 @@ def key_lost() -> None:
 @pytest.mark.parametrize(
     ("fault", "check", "said", "status"),
     [
-        (migration_missing, "migrations", "lacks 1 migrations, such as ratings.0006_again_and_triage", 503),
+        (migration_missing, "migrations", "lacks 1 migrations, such as evaluation.0001_frozen", 503),
         (database_newer, "migrations", "newer version, which has ratings.9999_later", 503),
         (clock_behind, "clock", "s in the future", 200),
         (key_lost, "second factors", "cannot be read: 1. They were made with another SECRET_KEY", 200),
@@ -171,7 +171,7 @@ def test_a_fault_in_the_database(fault, check, said, status):
         assert desk.lost() == 0
     finally:
         MigrationRecorder(connection).record_unapplied("ratings", "9999_later")
-        MigrationRecorder(connection).record_applied("ratings", "0006_again_and_triage")
+        MigrationRecorder(connection).record_applied("evaluation", "0001_frozen")
 
 
 # Faults of one machine

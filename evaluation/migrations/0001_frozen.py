@@ -8,10 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     initial = True
 
-    dependencies = [
-        ("ratings", "0001_record"),
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-    ]
+    dependencies = [("ratings", "0001_record"), migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
 
     operations = [
         migrations.CreateModel(
@@ -21,14 +18,6 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("name", models.CharField(max_length=120)),
-                ("note", models.TextField(blank=True)),
-                ("hash", models.CharField(max_length=64)),
-                ("created_at", models.DateTimeField()),
-                ("settings", models.TextField()),
-                ("files", models.TextField()),
-                ("about", models.TextField()),
-                ("summary", models.TextField()),
                 (
                     "collection",
                     models.ForeignKey(
@@ -37,6 +26,10 @@ class Migration(migrations.Migration):
                         to="ratings.collection",
                     ),
                 ),
+                ("name", models.CharField(max_length=120)),
+                ("note", models.TextField(blank=True)),
+                ("hash", models.CharField(max_length=64)),
+                ("created_at", models.DateTimeField()),
                 (
                     "created_by",
                     models.ForeignKey(
@@ -46,9 +39,19 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
+                ("settings", models.TextField()),
+                ("files", models.TextField()),
+                ("about", models.TextField()),
+                ("summary", models.TextField()),
             ],
             options={
                 "ordering": ["created_at", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("collection", "hash"), name="one_frozen_evaluation_per_content"
+                    ),
+                    models.UniqueConstraint(fields=("collection", "name"), name="one_frozen_evaluation_per_name"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -59,14 +62,6 @@ class Migration(migrations.Migration):
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
                 (
-                    "name",
-                    models.CharField(
-                        help_text="The canonical file or the array that it is a part of.", max_length=250
-                    ),
-                ),
-                ("place", models.PositiveIntegerField(help_text="The number of this piece, from 0.")),
-                ("content", models.BinaryField()),
-                (
                     "frozen",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.PROTECT,
@@ -74,27 +69,20 @@ class Migration(migrations.Migration):
                         to="evaluation.frozenevaluation",
                     ),
                 ),
+                (
+                    "name",
+                    models.CharField(
+                        help_text="The canonical file or the array that it is a part of.", max_length=250
+                    ),
+                ),
+                ("place", models.PositiveIntegerField(help_text="The number of this piece, from 0.")),
+                ("content", models.BinaryField()),
             ],
             options={
                 "ordering": ["name", "place"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("frozen", "name", "place"), name="one_frozen_part_per_place")
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="frozenevaluation",
-            constraint=models.UniqueConstraint(
-                fields=("collection", "hash"), name="one_frozen_evaluation_per_content"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="frozenevaluation",
-            constraint=models.UniqueConstraint(
-                fields=("collection", "name"), name="one_frozen_evaluation_per_name"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="frozenpart",
-            constraint=models.UniqueConstraint(
-                fields=("frozen", "name", "place"), name="one_frozen_part_per_place"
-            ),
         ),
     ]

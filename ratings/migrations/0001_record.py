@@ -5,11 +5,25 @@ from decimal import Decimal
 
 import django.core.validators
 import django.db.models.deletion
+import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
 import ratings.models.fields
 import ratings.models.rating
+
+# PostgreSQL counts anew the rows of tables that grow while people rate, after some thousand changes. By default it
+# waits for a tenth of the table. Where there are a million ratings, it then takes a new rater, who has rated five
+# hundred pairs, for one without a rating, reads all that they did for each candidate, and a claim takes seconds in
+# place of a tenth of one.
+TABLES = ("ratings_assignment", "ratings_rating", "ratings_ratingevent")
+FRESH = "autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2000"
+
+
+def keep_statistics_fresh(apps, schema_editor) -> None:
+    if schema_editor.connection.vendor == "postgresql":
+        for table in TABLES:
+            schema_editor.execute(f"ALTER TABLE {table} SET ({FRESH})")
 
 
 class Migration(migrations.Migration):
@@ -18,6 +32,9 @@ class Migration(migrations.Migration):
     dependencies = [
         ("auth", "0012_alter_user_first_name_max_length"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+        # Not needed, but quicker before than after: each change of a table costs time for each known model.
+        ("mfa", "0003_authenticator_type_uniq"),
+        ("socialaccount", "0006_alter_socialaccount_extra_data"),
     ]
 
     operations = [
@@ -33,7 +50,7 @@ class Migration(migrations.Migration):
                         serialize=False,
                         to=settings.AUTH_USER_MODEL,
                     ),
-                ),
+                )
             ],
         ),
         migrations.CreateModel(
@@ -122,9 +139,9 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("query", "query by query, in random order"),
-                            ("depth", "what systems rank best first"),
+                            ("depth", "best ranked first"),
                             ("random", "at random"),
-                            ("decisive", "what tells which system is better"),
+                            ("decisive", "most informative first"),
                         ],
                         default="query",
                         help_text="In which order raters get documents. With the best first they can guess what ranks high.",
@@ -132,6 +149,7 @@ class Migration(migrations.Migration):
                         verbose_name="order of rating",
                     ),
                 ),
+                ("aim", models.JSONField(blank=True, default=dict, editable=False)),
                 (
                     "gold_share",
                     models.DecimalField(
@@ -170,14 +188,17 @@ class Migration(migrations.Migration):
                 ),
                 ("scale_version", models.PositiveIntegerField(default=1, editable=False)),
                 ("version", models.PositiveBigIntegerField(default=0, editable=False)),
+                ("decided", models.PositiveBigIntegerField(default=0, editable=False)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("put_away_at", models.DateTimeField(editable=False, null=True)),
-                ("aim", models.JSONField(blank=True, default=dict, editable=False)),
-                ("decided", models.PositiveBigIntegerField(default=0, editable=False)),
             ],
             options={
                 "ordering": ["name"],
                 "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("order__in", ["query", "depth", "random", "decisive"])),
+                        name="order_is_known",
+                    ),
                     models.CheckConstraint(
                         condition=models.Q(
                             ("gold_share__gte", 0),
@@ -186,10 +207,6 @@ class Migration(migrations.Migration):
                             ("repeat_share__lte", Decimal("0.5")),
                         ),
                         name="shares_are_from_0_to_a_half",
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(("order__in", ["query", "depth", "random", "decisive"])),
-                        name="order_is_known",
                     ),
                 ],
             },
@@ -201,13 +218,6 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("name", models.CharField(help_text="What it is for.", max_length=100)),
-                ("key_hash", models.CharField(editable=False, max_length=64, unique=True)),
-                ("scopes", models.JSONField(default=list)),
-                ("created_at", models.DateTimeField()),
-                ("expires_at", models.DateTimeField()),
-                ("revoked_at", models.DateTimeField(null=True)),
-                ("last_used_at", models.DateTimeField(null=True)),
                 (
                     "user",
                     models.ForeignKey(
@@ -225,10 +235,15 @@ class Migration(migrations.Migration):
                         to="ratings.collection",
                     ),
                 ),
+                ("name", models.CharField(help_text="What it is for.", max_length=100)),
+                ("key_hash", models.CharField(editable=False, max_length=64, unique=True)),
+                ("scopes", models.JSONField(default=list)),
+                ("created_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField()),
+                ("revoked_at", models.DateTimeField(null=True)),
+                ("last_used_at", models.DateTimeField(null=True)),
             ],
-            options={
-                "ordering": ["-created_at", "-pk"],
-            },
+            options={"ordering": ["-created_at", "-pk"]},
         ),
         migrations.CreateModel(
             name="Deletion",
@@ -236,24 +251,6 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
-                ),
-                ("slug", models.SlugField(help_text="What it had as its name in addresses.", max_length=80)),
-                ("deleted_at", models.DateTimeField()),
-                ("remove_at", models.DateTimeField()),
-                (
-                    "removing",
-                    models.BooleanField(
-                        default=False, help_text="A worker removes its rows: it cannot be restored."
-                    ),
-                ),
-                (
-                    "by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
                 ),
                 (
                     "collection",
@@ -263,10 +260,26 @@ class Migration(migrations.Migration):
                         to="ratings.collection",
                     ),
                 ),
+                ("slug", models.SlugField(help_text="What it had as its name in addresses.", max_length=80)),
+                (
+                    "by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("deleted_at", models.DateTimeField()),
+                ("remove_at", models.DateTimeField()),
+                (
+                    "removing",
+                    models.BooleanField(
+                        default=False, help_text="A worker removes its rows: it cannot be restored."
+                    ),
+                ),
             ],
-            options={
-                "ordering": ["-deleted_at", "-pk"],
-            },
+            options={"ordering": ["-deleted_at", "-pk"]},
         ),
         migrations.CreateModel(
             name="Grade",
@@ -275,15 +288,15 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("value", models.DecimalField(decimal_places=9, max_digits=15)),
-                ("label", models.CharField(blank=True, max_length=60)),
-                ("meaning", models.TextField(blank=True)),
                 (
                     "collection",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE, related_name="grades", to="ratings.collection"
                     ),
                 ),
+                ("value", models.DecimalField(decimal_places=9, max_digits=15)),
+                ("label", models.CharField(blank=True, max_length=60)),
+                ("meaning", models.TextField(blank=True)),
             ],
             options={
                 "ordering": ["value"],
@@ -303,9 +316,6 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("version", models.PositiveIntegerField()),
-                ("text", models.TextField(help_text="Markdown.")),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "collection",
                     models.ForeignKey(
@@ -314,6 +324,9 @@ class Migration(migrations.Migration):
                         to="ratings.collection",
                     ),
                 ),
+                ("version", models.PositiveIntegerField()),
+                ("text", models.TextField(help_text="Markdown.")),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
                 "verbose_name_plural": "guidelines",
@@ -331,6 +344,14 @@ class Migration(migrations.Migration):
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
                 (
+                    "collection",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="invitations",
+                        to="ratings.collection",
+                    ),
+                ),
+                (
                     "role",
                     models.CharField(
                         choices=[("rater", "rater"), ("analyst", "analyst"), ("admin", "admin")],
@@ -344,29 +365,8 @@ class Migration(migrations.Migration):
                         help_text="Whom it is for: a name or an address, for the list only.", max_length=150
                     ),
                 ),
-                ("key_hash", models.CharField(editable=False, max_length=64, unique=True)),
-                ("created_at", models.DateTimeField()),
-                ("expires_at", models.DateTimeField()),
-                ("accepted_at", models.DateTimeField(null=True)),
-                ("withdrawn_at", models.DateTimeField(null=True)),
                 ("mailed", models.BooleanField(default=False, editable=False)),
-                (
-                    "accepted_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "collection",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="invitations",
-                        to="ratings.collection",
-                    ),
-                ),
+                ("key_hash", models.CharField(editable=False, max_length=64, unique=True)),
                 (
                     "created_by",
                     models.ForeignKey(
@@ -376,6 +376,19 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
+                ("created_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField()),
+                (
+                    "accepted_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("accepted_at", models.DateTimeField(null=True)),
+                ("withdrawn_at", models.DateTimeField(null=True)),
             ],
             options={
                 "ordering": ["-created_at", "-pk"],
@@ -399,6 +412,24 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "collection",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="jobs",
+                        to="ratings.collection",
+                    ),
+                ),
+                (
+                    "by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
                 ),
                 (
                     "kind",
@@ -462,24 +493,6 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("started_at", models.DateTimeField(null=True)),
                 ("ended_at", models.DateTimeField(null=True)),
-                (
-                    "by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "collection",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="jobs",
-                        to="ratings.collection",
-                    ),
-                ),
             ],
             options={
                 "ordering": ["-pk"],
@@ -530,6 +543,15 @@ class Migration(migrations.Migration):
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
                 (
+                    "collection",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="documents",
+                        to="ratings.collection",
+                    ),
+                ),
+                (
                     "key",
                     models.CharField(
                         help_text="The id outside Idealist.",
@@ -546,15 +568,6 @@ class Migration(migrations.Migration):
                 ("url", models.TextField(blank=True)),
                 ("fields", models.JSONField(blank=True, default=dict)),
                 (
-                    "collection",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="documents",
-                        to="ratings.collection",
-                    ),
-                ),
-                (
                     "job",
                     models.ForeignKey(
                         db_constraint=False,
@@ -567,8 +580,339 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [models.UniqueConstraint(fields=("collection", "key"), name="one_document_per_key")]
+            },
+        ),
+        migrations.CreateModel(
+            name="Judge",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "collection",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="judges",
+                        to="ratings.collection",
+                    ),
+                ),
+                ("name", models.CharField(max_length=150)),
+                (
+                    "by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+            ],
+            options={
+                "ordering": ["name"],
                 "constraints": [
-                    models.UniqueConstraint(fields=("collection", "key"), name="one_document_per_key")
+                    models.UniqueConstraint(
+                        fields=("collection", "name"),
+                        name="one_judge_per_name",
+                        violation_error_message="The collection has a judge of this name already.",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="JudgeSample",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "judge",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="samples", to="ratings.judge"
+                    ),
+                ),
+                (
+                    "by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "drawn",
+                    models.BooleanField(
+                        default=True, help_text="False: the pairs that people had rated, which nobody drew."
+                    ),
+                ),
+                ("seed", models.BigIntegerField(null=True)),
+                ("options", models.JSONField(default=dict, help_text="How it was drawn.")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+            ],
+            options={
+                "ordering": ["-pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("drawn", False), ("seed__isnull", False), _connector="OR"),
+                        name="a_draw_has_its_seed",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="JudgeVersion",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "judge",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="versions",
+                        to="ratings.judge",
+                    ),
+                ),
+                ("number", models.PositiveIntegerField(help_text="From 1 for each judge.")),
+                (
+                    "by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("template", models.CharField(help_text="The name of the template of the prompt.", max_length=20)),
+                (
+                    "prompt",
+                    models.TextField(help_text="The whole text, with places for what differs between pairs."),
+                ),
+                ("parts", models.JSONField(default=dict)),
+                (
+                    "scale",
+                    models.JSONField(
+                        help_text="The values of the scale that it was told, as texts, lowest first."
+                    ),
+                ),
+                ("scale_version", models.PositiveIntegerField(default=1)),
+                ("guidelines_version", models.PositiveIntegerField(default=0, help_text="0: there were none.")),
+                ("presentation_version", models.PositiveIntegerField(default=0, help_text="0: there was none.")),
+                ("prompt_sha256", models.CharField(max_length=64)),
+                ("guidelines_sha256", models.CharField(max_length=64)),
+                ("presentation_sha256", models.CharField(max_length=64)),
+                (
+                    "endpoint",
+                    models.CharField(
+                        blank=True, help_text="Empty: the grades were made elsewhere.", max_length=500
+                    ),
+                ),
+                ("model", models.CharField(help_text="The model that is asked for.", max_length=200)),
+                (
+                    "sampling",
+                    models.JSONField(default=dict, help_text="Parameters that are sent with every call."),
+                ),
+                ("schema", models.JSONField(default=dict, help_text="The JSON schema of an answer.")),
+                (
+                    "structured",
+                    models.BooleanField(
+                        default=True, help_text="The schema is sent, for servers that hold to it."
+                    ),
+                ),
+                (
+                    "parser",
+                    models.PositiveSmallIntegerField(
+                        help_text="The version of the parser of answers. 0: unknown."
+                    ),
+                ),
+                ("seed", models.BigIntegerField(help_text="Sent with every call. Empty: unknown.", null=True)),
+                ("price_in", models.DecimalField(decimal_places=6, default=Decimal("0"), max_digits=14)),
+                ("price_out", models.DecimalField(decimal_places=6, default=Decimal("0"), max_digits=14)),
+                (
+                    "fingerprint",
+                    models.CharField(
+                        help_text="SHA-256 of all of this but number, moment and account.", max_length=64
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name_plural": "versions of judges",
+                "ordering": ["-number"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("judge", "number"), name="one_judge_version_per_number"),
+                    models.UniqueConstraint(fields=("judge", "fingerprint"), name="one_judge_version_per_content"),
+                    models.CheckConstraint(
+                        condition=models.Q(("number__gte", 1), ("price_in__gte", 0), ("price_out__gte", 0)),
+                        name="judge_version_counts",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="JudgeUse",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "judge",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="uses",
+                        to="ratings.judge",
+                    ),
+                ),
+                (
+                    "version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="uses", to="ratings.judgeversion"
+                    ),
+                ),
+                (
+                    "use",
+                    models.CharField(
+                        choices=[
+                            ("expected", "to predict missing judgments in expected values"),
+                            ("alone", "for columns of their own, machine only"),
+                            ("triage", "to draw first what people are likely to grade otherwise"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+            ],
+            options={
+                "ordering": ["judge", "use"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("judge", "use"), name="one_version_of_a_judge_per_use"),
+                    models.CheckConstraint(
+                        condition=models.Q(("use__in", ["expected", "alone", "triage"])), name="judge_use_is_known"
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="JudgeRun",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="runs", to="ratings.judgeversion"
+                    ),
+                ),
+                (
+                    "by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "choice",
+                    models.CharField(
+                        choices=[
+                            ("sample", "the judge's own sample"),
+                            ("pool", "the pool"),
+                            ("holes", "holes"),
+                            ("rated", "pairs that people rated"),
+                            ("random", "a random part of the pool"),
+                            ("again", "pairs that it graded, once more"),
+                            ("imported", "imported"),
+                            ("probes", "probes"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("options", models.JSONField(default=dict, help_text="Of the choice: depth, size, seed.")),
+                ("concurrency", models.PositiveSmallIntegerField(default=4, help_text="Calls at the same time.")),
+                (
+                    "per_minute",
+                    models.PositiveIntegerField(default=0, help_text="Calls a minute at most. 0: no limit."),
+                ),
+                ("most_calls", models.PositiveIntegerField(help_text="Calls at most, tries included.")),
+                (
+                    "most_cost",
+                    models.DecimalField(
+                        decimal_places=6, help_text="Cost at most. Empty: no limit.", max_digits=14, null=True
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "waiting"),
+                            ("running", "at work"),
+                            ("paused", "paused"),
+                            ("capped", "stopped at its cap"),
+                            ("done", "done"),
+                            ("cancelled", "cancelled"),
+                            ("failed", "failed"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("message", models.CharField(blank=True, max_length=300)),
+                ("pairs", models.PositiveIntegerField(default=0, help_text="Pairs to be graded.")),
+                ("graded", models.PositiveIntegerField(default=0)),
+                ("ungraded", models.PositiveIntegerField(default=0)),
+                ("calls", models.PositiveIntegerField(default=0)),
+                ("tokens_in", models.PositiveBigIntegerField(default=0)),
+                ("tokens_out", models.PositiveBigIntegerField(default=0)),
+                ("cost", models.DecimalField(decimal_places=6, default=Decimal("0"), max_digits=14)),
+                ("attempt", models.PositiveIntegerField(default=0)),
+                ("beat_at", models.DateTimeField(null=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("started_at", models.DateTimeField(null=True)),
+                ("ended_at", models.DateTimeField(null=True)),
+            ],
+            options={
+                "ordering": ["-pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "paused", "capped", "done", "cancelled", "failed"])
+                        ),
+                        name="judge_run_state_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "choice__in",
+                                ["sample", "pool", "holes", "rated", "random", "again", "imported", "probes"],
+                            )
+                        ),
+                        name="judge_run_choice_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("calls__lte", models.F("most_calls")), ("concurrency__gte", 1)),
+                        name="judge_run_within_its_cap",
+                    ),
                 ],
             },
         ),
@@ -578,19 +922,6 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
-                ),
-                (
-                    "role",
-                    models.CharField(
-                        choices=[("rater", "rater"), ("analyst", "analyst"), ("admin", "admin")], max_length=10
-                    ),
-                ),
-                (
-                    "by_group",
-                    models.BooleanField(
-                        default=False,
-                        help_text="Given by a group of the sign-in provider, and taken back with it.",
-                    ),
                 ),
                 (
                     "collection",
@@ -608,6 +939,19 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[("rater", "rater"), ("analyst", "analyst"), ("admin", "admin")], max_length=10
+                    ),
+                ),
+                (
+                    "by_group",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Given by a group of the sign-in provider, and taken back with it.",
+                    ),
+                ),
             ],
             options={
                 "constraints": [
@@ -619,7 +963,7 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(("role__in", ["rater", "analyst", "admin"])), name="role_is_known"
                     ),
-                ],
+                ]
             },
         ),
         migrations.CreateModel(
@@ -628,19 +972,6 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
-                ),
-                ("title", models.TextField()),
-                ("body", models.TextField()),
-                ("url", models.TextField()),
-                ("fields", models.JSONField()),
-                ("exchanged", models.BooleanField(default=False)),
-                (
-                    "document",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="other_texts",
-                        to="ratings.document",
-                    ),
                 ),
                 (
                     "job",
@@ -651,115 +982,21 @@ class Migration(migrations.Migration):
                         to="ratings.job",
                     ),
                 ),
-            ],
-            options={
-                "constraints": [models.UniqueConstraint(fields=("job", "document"), name="one_other_text")],
-            },
-        ),
-        migrations.CreateModel(
-            name="Pair",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
-                ),
-                ("token", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                (
-                    "wanted",
-                    models.PositiveSmallIntegerField(default=0, help_text="How many grades this pair should get."),
-                ),
-                ("depth", models.PositiveIntegerField(default=2147483647, editable=False)),
-                ("retired_at", models.DateTimeField(blank=True, editable=False, null=True)),
-                ("born", models.PositiveIntegerField(default=0, editable=False)),
-                ("known", models.PositiveIntegerField(editable=False, null=True)),
                 (
                     "document",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.RESTRICT, related_name="pairs", to="ratings.document"
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="other_texts",
+                        to="ratings.document",
                     ),
                 ),
+                ("title", models.TextField()),
+                ("body", models.TextField()),
+                ("url", models.TextField()),
+                ("fields", models.JSONField()),
+                ("exchanged", models.BooleanField(default=False)),
             ],
-        ),
-        migrations.CreateModel(
-            name="Anchor",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
-                ),
-                ("use", models.CharField(choices=[("warm_up", "warm-up"), ("gold", "gold")], max_length=7)),
-                (
-                    "explanation",
-                    models.TextField(blank=True, help_text="Why this grade: shown after the answer in a warm-up."),
-                ),
-                ("created_at", models.DateTimeField()),
-                (
-                    "grade",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.RESTRICT, related_name="anchors", to="ratings.grade"
-                    ),
-                ),
-                (
-                    "pair",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="anchor", to="ratings.pair"
-                    ),
-                ),
-            ],
-            options={
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("use__in", ["warm_up", "gold"])), name="use_of_anchor_is_known"
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            ("use", "gold"), models.Q(("explanation", ""), _negated=True), _connector="OR"
-                        ),
-                        name="a_warm_up_has_an_explanation",
-                    ),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name="Adjudication",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
-                ),
-                ("reason", models.TextField()),
-                ("created_at", models.DateTimeField()),
-                (
-                    "actor",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "grade",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.RESTRICT,
-                        related_name="adjudications",
-                        to="ratings.grade",
-                    ),
-                ),
-                (
-                    "pair",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="adjudication", to="ratings.pair"
-                    ),
-                ),
-            ],
-            options={
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("reason", ""), _negated=True), name="adjudication_has_a_reason"
-                    )
-                ],
-            },
+            options={"constraints": [models.UniqueConstraint(fields=("job", "document"), name="one_other_text")]},
         ),
         migrations.CreateModel(
             name="Picture",
@@ -767,6 +1004,15 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "collection",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="pictures",
+                        to="ratings.collection",
+                    ),
                 ),
                 ("digest", models.CharField(max_length=64)),
                 ("source", models.TextField(help_text="Of data: its beginning.")),
@@ -790,15 +1036,6 @@ class Migration(migrations.Migration):
                 ("large", models.CharField(blank=True, max_length=64)),
                 ("width", models.PositiveIntegerField(default=0, help_text="Of the small one, in pixels.")),
                 ("height", models.PositiveIntegerField(default=0)),
-                (
-                    "collection",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="pictures",
-                        to="ratings.collection",
-                    ),
-                ),
             ],
             options={
                 "indexes": [models.Index(fields=["collection", "state", "id"], name="picture_by_state")],
@@ -828,9 +1065,6 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("version", models.PositiveIntegerField()),
-                ("content", models.JSONField()),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "collection",
                     models.ForeignKey(
@@ -839,6 +1073,9 @@ class Migration(migrations.Migration):
                         to="ratings.collection",
                     ),
                 ),
+                ("version", models.PositiveIntegerField()),
+                ("content", models.JSONField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
                 "ordering": ["-version"],
@@ -855,6 +1092,14 @@ class Migration(migrations.Migration):
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
                 (
+                    "collection",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="queries",
+                        to="ratings.collection",
+                    ),
+                ),
+                (
                     "key",
                     models.CharField(
                         help_text="The id outside Idealist.",
@@ -869,16 +1114,8 @@ class Migration(migrations.Migration):
                 ("text", models.TextField()),
                 ("need", models.TextField(blank=True, verbose_name="information need")),
                 ("tags", models.JSONField(blank=True, default=list)),
-                ("weight", models.FloatField(default=1, validators=[django.core.validators.MinValueValidator(0)])),
                 ("fields", models.JSONField(blank=True, default=dict)),
-                (
-                    "collection",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="queries",
-                        to="ratings.collection",
-                    ),
-                ),
+                ("weight", models.FloatField(default=1, validators=[django.core.validators.MinValueValidator(0)])),
                 (
                     "job",
                     models.ForeignKey(
@@ -899,15 +1136,355 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        migrations.AddField(
-            model_name="pair",
-            name="query",
-            field=models.ForeignKey(
-                db_index=False,
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="pairs",
-                to="ratings.query",
-            ),
+        migrations.CreateModel(
+            name="Pair",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "query",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="pairs",
+                        to="ratings.query",
+                    ),
+                ),
+                (
+                    "document",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.RESTRICT, related_name="pairs", to="ratings.document"
+                    ),
+                ),
+                ("token", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "wanted",
+                    models.PositiveSmallIntegerField(default=0, help_text="How many grades this pair should get."),
+                ),
+                ("depth", models.PositiveIntegerField(default=2147483647, editable=False)),
+                ("born", models.PositiveIntegerField(default=0, editable=False)),
+                ("known", models.PositiveIntegerField(editable=False, null=True)),
+                ("retired_at", models.DateTimeField(blank=True, editable=False, null=True)),
+            ],
+            options={"constraints": [models.UniqueConstraint(fields=("query", "document"), name="one_pair")]},
+        ),
+        migrations.CreateModel(
+            name="Anchor",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "pair",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="anchor", to="ratings.pair"
+                    ),
+                ),
+                ("use", models.CharField(choices=[("warm_up", "warm-up"), ("gold", "gold")], max_length=7)),
+                (
+                    "grade",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.RESTRICT, related_name="anchors", to="ratings.grade"
+                    ),
+                ),
+                (
+                    "explanation",
+                    models.TextField(blank=True, help_text="Why this grade: shown after the answer in a warm-up."),
+                ),
+                ("created_at", models.DateTimeField()),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("use__in", ["warm_up", "gold"])), name="use_of_anchor_is_known"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("use", "gold"), models.Q(("explanation", ""), _negated=True), _connector="OR"
+                        ),
+                        name="a_warm_up_has_an_explanation",
+                    ),
+                ]
+            },
+        ),
+        migrations.CreateModel(
+            name="Adjudication",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "pair",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="adjudication", to="ratings.pair"
+                    ),
+                ),
+                (
+                    "grade",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.RESTRICT,
+                        related_name="adjudications",
+                        to="ratings.grade",
+                    ),
+                ),
+                ("reason", models.TextField()),
+                (
+                    "actor",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("created_at", models.DateTimeField()),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("reason", ""), _negated=True), name="adjudication_has_a_reason"
+                    )
+                ]
+            },
+        ),
+        migrations.CreateModel(
+            name="Probe",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("waiting", "waiting"), ("graded", "graded"), ("ungraded", "no grade")],
+                        default="waiting",
+                        max_length=8,
+                    ),
+                ),
+                (
+                    "value",
+                    models.DecimalField(
+                        decimal_places=9, help_text="On the collection's scale.", max_digits=15, null=True
+                    ),
+                ),
+                (
+                    "problem",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("not_json", "the answer is not the JSON that was asked for"),
+                            ("off_scale", "the grade is not on the scale"),
+                            ("refusal", "the model refused"),
+                            ("cut", "the answer was cut off"),
+                            ("empty", "the answer is empty"),
+                            ("no_answer", "the server's answer is none of its convention"),
+                            ("busy", "the server was too busy"),
+                            ("error", "the server reported an error"),
+                            ("timeout", "there was no answer in time"),
+                            ("network", "the connection failed"),
+                            ("unknown", "made elsewhere, without a reason"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "detail",
+                    models.CharField(blank=True, help_text="What the server or the parser said.", max_length=300),
+                ),
+                ("answer", models.TextField(blank=True, help_text="The raw answer, as the model gave it.")),
+                (
+                    "model",
+                    models.CharField(blank=True, help_text="The model that the answer names.", max_length=200),
+                ),
+                ("tokens_in", models.PositiveIntegerField(null=True)),
+                ("tokens_out", models.PositiveIntegerField(null=True)),
+                ("cost", models.DecimalField(decimal_places=6, max_digits=14, null=True)),
+                ("seconds", models.FloatField(help_text="Of the last try.", null=True)),
+                ("tries", models.PositiveSmallIntegerField(default=0)),
+                ("at", models.DateTimeField(help_text="When it was answered.", null=True)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="probes",
+                        to="ratings.judgerun",
+                    ),
+                ),
+                (
+                    "version",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="probes",
+                        to="ratings.judgeversion",
+                    ),
+                ),
+                (
+                    "query",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="ratings.query"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("stuffed", "stuffed with the query"),
+                            ("injection", "an instruction to give the best grade"),
+                            ("empty", "empty"),
+                            ("language", "in another language"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["pk"],
+                "indexes": [models.Index(fields=["run", "state", "id"], name="probe_by_run")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("version", "query", "kind"), name="a_probe_is_asked_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("problem", ""), ("state", "graded"), ("value__isnull", False)),
+                            models.Q(
+                                ("state", "ungraded"),
+                                ("value__isnull", True),
+                                models.Q(("problem", ""), _negated=True),
+                            ),
+                            models.Q(("problem", ""), ("state", "waiting"), ("value__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="a_probe_or_its_problem",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["stuffed", "injection", "empty", "language"])),
+                        name="probe_kind_is_known",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="MachineGrade",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("waiting", "waiting"), ("graded", "graded"), ("ungraded", "no grade")],
+                        default="waiting",
+                        max_length=8,
+                    ),
+                ),
+                (
+                    "value",
+                    models.DecimalField(
+                        decimal_places=9, help_text="On the collection's scale.", max_digits=15, null=True
+                    ),
+                ),
+                (
+                    "problem",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("not_json", "the answer is not the JSON that was asked for"),
+                            ("off_scale", "the grade is not on the scale"),
+                            ("refusal", "the model refused"),
+                            ("cut", "the answer was cut off"),
+                            ("empty", "the answer is empty"),
+                            ("no_answer", "the server's answer is none of its convention"),
+                            ("busy", "the server was too busy"),
+                            ("error", "the server reported an error"),
+                            ("timeout", "there was no answer in time"),
+                            ("network", "the connection failed"),
+                            ("unknown", "made elsewhere, without a reason"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "detail",
+                    models.CharField(blank=True, help_text="What the server or the parser said.", max_length=300),
+                ),
+                ("answer", models.TextField(blank=True, help_text="The raw answer, as the model gave it.")),
+                (
+                    "model",
+                    models.CharField(blank=True, help_text="The model that the answer names.", max_length=200),
+                ),
+                ("tokens_in", models.PositiveIntegerField(null=True)),
+                ("tokens_out", models.PositiveIntegerField(null=True)),
+                ("cost", models.DecimalField(decimal_places=6, max_digits=14, null=True)),
+                ("seconds", models.FloatField(help_text="Of the last try.", null=True)),
+                ("tries", models.PositiveSmallIntegerField(default=0)),
+                ("at", models.DateTimeField(help_text="When it was answered.", null=True)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="grades",
+                        to="ratings.judgerun",
+                    ),
+                ),
+                (
+                    "version",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="grades",
+                        to="ratings.judgeversion",
+                    ),
+                ),
+                (
+                    "query",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="ratings.query"
+                    ),
+                ),
+                (
+                    "document",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="ratings.document"
+                    ),
+                ),
+                (
+                    "repeat",
+                    models.PositiveSmallIntegerField(
+                        default=1, help_text="From 1: the same pair asked once more."
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["pk"],
+                "indexes": [models.Index(fields=["run", "state", "id"], name="machine_grade_by_run")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("version", "query", "document", "repeat"), name="a_judge_is_asked_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("problem", ""), ("state", "graded"), ("value__isnull", False)),
+                            models.Q(
+                                ("state", "ungraded"),
+                                ("value__isnull", True),
+                                models.Q(("problem", ""), _negated=True),
+                            ),
+                            models.Q(("problem", ""), ("state", "waiting"), ("value__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="a_machine_grade_or_its_problem",
+                    ),
+                    models.CheckConstraint(condition=models.Q(("repeat__gte", 1)), name="repeats_count_from_1"),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Rater",
@@ -916,13 +1493,27 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
+                (
+                    "collection",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="raters", to="ratings.collection"
+                    ),
+                ),
                 ("name", models.CharField(max_length=150)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="raters",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
                 (
                     "kind",
                     models.CharField(
-                        choices=[("person", "person"), ("imported", "imported"), ("machine", "machine")],
-                        default="person",
-                        max_length=10,
+                        choices=[("person", "person"), ("imported", "imported")], default="person", max_length=10
                     ),
                 ),
                 (
@@ -953,28 +1544,12 @@ class Migration(migrations.Migration):
                 ("guidelines_read", models.PositiveIntegerField(default=0, editable=False)),
                 ("warmed_up_at", models.DateTimeField(editable=False, null=True)),
                 (
-                    "collection",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="raters", to="ratings.collection"
-                    ),
-                ),
-                (
                     "queries",
                     models.ManyToManyField(
                         blank=True,
                         help_text="Rates only these queries. Empty: all.",
                         related_name="+",
                         to="ratings.query",
-                    ),
-                ),
-                (
-                    "user",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="raters",
-                        to=settings.AUTH_USER_MODEL,
                     ),
                 ),
             ],
@@ -988,7 +1563,7 @@ class Migration(migrations.Migration):
                     ),
                     models.UniqueConstraint(fields=("collection", "user"), name="one_rater_per_person"),
                     models.CheckConstraint(
-                        condition=models.Q(("kind__in", ["person", "imported", "machine"])), name="kind_is_known"
+                        condition=models.Q(("kind__in", ["person", "imported"])), name="kind_is_known"
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("weight__gte", 0)), name="rater_weight_is_not_negative"
@@ -1003,7 +1578,6 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("act", models.BigIntegerField(editable=False, null=True)),
                 (
                     "pair",
                     models.ForeignKey(
@@ -1019,10 +1593,9 @@ class Migration(migrations.Migration):
                         to="ratings.rater",
                     ),
                 ),
+                ("act", models.BigIntegerField(editable=False, null=True)),
             ],
-            options={
-                "constraints": [models.UniqueConstraint(fields=("rater", "pair"), name="one_lost_lease")],
-            },
+            options={"constraints": [models.UniqueConstraint(fields=("rater", "pair"), name="one_lost_lease")]},
         ),
         migrations.CreateModel(
             name="Assignment",
@@ -1030,6 +1603,23 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "pair",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="assignments", to="ratings.pair"
+                    ),
+                ),
+                (
+                    "rater",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.RESTRICT,
+                        related_name="assignments",
+                        to="ratings.rater",
+                    ),
                 ),
                 (
                     "state",
@@ -1047,22 +1637,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "depth",
-                    models.PositiveIntegerField(
-                        default=2147483647,
-                        help_text="The best place that a system of the pool gives the document.",
-                    ),
-                ),
-                (
-                    "lot",
-                    models.PositiveIntegerField(
-                        default=ratings.models.rating.drawn_lot,
-                        help_text="Drawn once: the order of pairs that are otherwise equal.",
-                    ),
-                ),
-                ("turn", models.IntegerField(default=0, editable=False)),
-                ("round", models.PositiveIntegerField(default=2147483647, editable=False)),
-                (
                     "collection",
                     models.ForeignKey(
                         db_constraint=False,
@@ -1070,12 +1644,6 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.DO_NOTHING,
                         related_name="+",
                         to="ratings.collection",
-                    ),
-                ),
-                (
-                    "pair",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="assignments", to="ratings.pair"
                     ),
                 ),
                 (
@@ -1089,25 +1657,31 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "rater",
-                    models.ForeignKey(
-                        blank=True,
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.RESTRICT,
-                        related_name="assignments",
-                        to="ratings.rater",
+                    "depth",
+                    models.PositiveIntegerField(
+                        default=2147483647,
+                        help_text="The best place that a system of the pool gives the document.",
                     ),
                 ),
+                (
+                    "lot",
+                    models.PositiveIntegerField(
+                        default=ratings.models.rating.drawn_lot,
+                        help_text="Drawn once: the order of pairs that are otherwise equal.",
+                    ),
+                ),
+                ("round", models.PositiveIntegerField(default=2147483647, editable=False)),
+                ("turn", models.IntegerField(default=0, editable=False)),
             ],
             options={
                 "indexes": [
                     models.Index(
                         condition=models.Q(
-                            ("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"
+                            models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
+                            ("round__isnull", False),
                         ),
-                        fields=["collection", "lot"],
-                        name="assignment_at_random",
+                        fields=["collection", "round", "lot"],
+                        name="assignment_by_lot",
                     ),
                     models.Index(
                         condition=models.Q(
@@ -1124,6 +1698,14 @@ class Migration(migrations.Migration):
                         name="assignment_by_depth",
                     ),
                     models.Index(
+                        condition=models.Q(
+                            models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
+                            ("round__isnull", False),
+                        ),
+                        fields=["collection", "round", "query", "lot"],
+                        name="assignment_by_round",
+                    ),
+                    models.Index(
                         condition=models.Q(("leased_until__isnull", False)),
                         fields=["collection", "leased_until"],
                         name="assignment_leased",
@@ -1134,12 +1716,9 @@ class Migration(migrations.Migration):
                         name="assignment_of_rater",
                     ),
                     models.Index(
-                        condition=models.Q(
-                            models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
-                            ("round__isnull", False),
-                        ),
-                        fields=["collection", "round", "query", "lot"],
-                        name="assignment_by_round",
+                        condition=models.Q(("extra", True)),
+                        fields=["collection", "state"],
+                        name="assignment_extra",
                     ),
                 ],
                 "constraints": [
@@ -1174,6 +1753,31 @@ class Migration(migrations.Migration):
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
                 (
+                    "pair",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="ratings",
+                        to="ratings.pair",
+                    ),
+                ),
+                (
+                    "rater",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.RESTRICT, related_name="ratings", to="ratings.rater"
+                    ),
+                ),
+                (
+                    "grade",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.RESTRICT,
+                        related_name="ratings",
+                        to="ratings.grade",
+                    ),
+                ),
+                (
                     "reason",
                     models.CharField(
                         blank=True,
@@ -1193,36 +1797,6 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField()),
                 ("changed_at", models.DateTimeField()),
                 (
-                    "document",
-                    models.ForeignKey(
-                        db_constraint=False,
-                        db_index=False,
-                        editable=False,
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="+",
-                        to="ratings.document",
-                    ),
-                ),
-                (
-                    "grade",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.RESTRICT,
-                        related_name="ratings",
-                        to="ratings.grade",
-                    ),
-                ),
-                (
-                    "pair",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="ratings",
-                        to="ratings.pair",
-                    ),
-                ),
-                (
                     "query",
                     models.ForeignKey(
                         db_constraint=False,
@@ -1234,9 +1808,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "rater",
+                    "document",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.RESTRICT, related_name="ratings", to="ratings.rater"
+                        db_constraint=False,
+                        db_index=False,
+                        editable=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="ratings.document",
                     ),
                 ),
             ],
@@ -1254,7 +1833,7 @@ class Migration(migrations.Migration):
                         ),
                         name="grade_or_reason",
                     ),
-                ],
+                ]
             },
         ),
         migrations.CreateModel(
@@ -1263,6 +1842,25 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "pair",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="events",
+                        to="ratings.pair",
+                    ),
+                ),
+                (
+                    "rater",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.RESTRICT,
+                        related_name="events",
+                        to="ratings.rater",
+                    ),
                 ),
                 (
                     "kind",
@@ -1297,8 +1895,36 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("comment", models.TextField(blank=True)),
+                (
+                    "undoes",
+                    models.OneToOneField(
+                        null=True,
+                        on_delete=django.db.models.deletion.RESTRICT,
+                        related_name="undone_by",
+                        to="ratings.ratingevent",
+                    ),
+                ),
+                (
+                    "actor",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
                 ("scale_version", models.PositiveIntegerField()),
                 ("guidelines_version", models.PositiveIntegerField(default=0)),
+                (
+                    "presentation_version",
+                    models.PositiveIntegerField(default=0, help_text="How the document was shown."),
+                ),
+                (
+                    "opened",
+                    models.BooleanField(
+                        default=False, help_text="Whether the rater opened a link of the document."
+                    ),
+                ),
                 ("seconds", models.FloatField(help_text="Time spent on the pair.", null=True)),
                 (
                     "shown",
@@ -1315,26 +1941,6 @@ class Migration(migrations.Migration):
                         help_text="Made by the client: a retry has the same key and is the same act.", null=True
                     ),
                 ),
-                ("created_at", models.DateTimeField()),
-                (
-                    "opened",
-                    models.BooleanField(
-                        default=False, help_text="Whether the rater opened a link of the document."
-                    ),
-                ),
-                (
-                    "presentation_version",
-                    models.PositiveIntegerField(default=0, help_text="How the document was shown."),
-                ),
-                (
-                    "actor",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
                 (
                     "job",
                     models.ForeignKey(
@@ -1347,34 +1953,7 @@ class Migration(migrations.Migration):
                         to="ratings.job",
                     ),
                 ),
-                (
-                    "pair",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="events",
-                        to="ratings.pair",
-                    ),
-                ),
-                (
-                    "rater",
-                    models.ForeignKey(
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.RESTRICT,
-                        related_name="events",
-                        to="ratings.rater",
-                    ),
-                ),
-                (
-                    "undoes",
-                    models.OneToOneField(
-                        null=True,
-                        on_delete=django.db.models.deletion.RESTRICT,
-                        related_name="undone_by",
-                        to="ratings.ratingevent",
-                    ),
-                ),
+                ("created_at", models.DateTimeField()),
             ],
             options={
                 "ordering": ["pk"],
@@ -1415,22 +1994,22 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("kind", models.CharField(choices=[("warm_up", "warm-up"), ("repeat", "repeat")], max_length=7)),
-                ("token", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ("created_at", models.DateTimeField()),
-                ("turn", models.IntegerField(editable=False, null=True)),
-                (
-                    "pair",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="checks", to="ratings.pair"
-                    ),
-                ),
                 (
                     "rater",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.RESTRICT, related_name="checks", to="ratings.rater"
                     ),
                 ),
+                (
+                    "pair",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="checks", to="ratings.pair"
+                    ),
+                ),
+                ("kind", models.CharField(choices=[("warm_up", "warm-up"), ("repeat", "repeat")], max_length=7)),
+                ("token", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("created_at", models.DateTimeField()),
+                ("turn", models.IntegerField(editable=False, null=True)),
                 (
                     "event",
                     models.OneToOneField(
@@ -1447,7 +2026,7 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(("kind__in", ["warm_up", "repeat"])), name="kind_of_check_is_known"
                     ),
-                ],
+                ]
             },
         ),
         migrations.CreateModel(
@@ -1457,27 +2036,27 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("key", models.CharField(max_length=200)),
-                ("digest", models.CharField(help_text="SHA-256 of what was sent, and where to.", max_length=64)),
-                ("answer", models.JSONField(default=dict)),
-                ("created_at", models.DateTimeField(db_index=True)),
-                (
-                    "collection",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="ratings.collection"
-                    ),
-                ),
                 (
                     "user",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
                     ),
                 ),
+                (
+                    "collection",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="ratings.collection"
+                    ),
+                ),
+                ("key", models.CharField(max_length=200)),
+                ("digest", models.CharField(help_text="SHA-256 of what was sent, and where to.", max_length=64)),
+                ("answer", models.JSONField(default=dict)),
+                ("created_at", models.DateTimeField(db_index=True)),
             ],
             options={
                 "constraints": [
                     models.UniqueConstraint(fields=("user", "collection", "key"), name="one_receipt_per_key")
-                ],
+                ]
             },
         ),
         migrations.CreateModel(
@@ -1486,6 +2065,15 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "collection",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="rounds",
+                        to="ratings.collection",
+                    ),
                 ),
                 ("number", models.PositiveIntegerField(help_text="From 1 in each collection.")),
                 ("method", models.CharField(help_text="The version of the method.", max_length=20)),
@@ -1501,15 +2089,6 @@ class Migration(migrations.Migration):
                     models.PositiveBigIntegerField(help_text="The version of the collection that was read."),
                 ),
                 ("created_at", models.DateTimeField()),
-                (
-                    "collection",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="rounds",
-                        to="ratings.collection",
-                    ),
-                ),
             ],
             options={
                 "ordering": ["number"],
@@ -1530,6 +2109,21 @@ class Migration(migrations.Migration):
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
                 (
+                    "round",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="drawn",
+                        to="ratings.round",
+                    ),
+                ),
+                (
+                    "pair",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.RESTRICT, related_name="drawn", to="ratings.pair"
+                    ),
+                ),
+                (
                     "place",
                     models.PositiveIntegerField(help_text="In the round, from 1: greedy ones first, then by key."),
                 ),
@@ -1545,21 +2139,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("chances", models.JSONField()),
-                (
-                    "pair",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.RESTRICT, related_name="drawn", to="ratings.pair"
-                    ),
-                ),
-                (
-                    "round",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="drawn",
-                        to="ratings.round",
-                    ),
-                ),
             ],
             options={
                 "verbose_name_plural": "drawn pairs",
@@ -1595,6 +2174,52 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="SampledPair",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "sample",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="pairs",
+                        to="ratings.judgesample",
+                    ),
+                ),
+                (
+                    "query",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="ratings.query"
+                    ),
+                ),
+                (
+                    "document",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="ratings.document"
+                    ),
+                ),
+                ("stratum", models.CharField(blank=True, max_length=100)),
+                ("probability", models.FloatField(help_text="Empty: it was not drawn.", null=True)),
+            ],
+            options={
+                "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("sample", "query", "document"), name="a_pair_is_sampled_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("probability__isnull", True),
+                            models.Q(("probability__gt", 0), ("probability__lte", 1)),
+                            _connector="OR",
+                        ),
+                        name="a_chance_is_above_0_and_at_most_1",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="Session",
             fields=[
                 (
@@ -1603,8 +2228,6 @@ class Migration(migrations.Migration):
                 ),
                 ("session_data", models.TextField(verbose_name="session data")),
                 ("expire_date", models.DateTimeField(db_index=True, verbose_name="expire date")),
-                ("signed_in_at", models.DateTimeField(null=True)),
-                ("browser", models.CharField(default="", max_length=60)),
                 (
                     "user",
                     models.ForeignKey(
@@ -1614,9 +2237,25 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
+                ("signed_in_at", models.DateTimeField(null=True)),
+                ("browser", models.CharField(default="", max_length=60)),
+                ("provider_person", models.CharField(default="", max_length=64)),
+                ("provider_session", models.CharField(default="", max_length=64)),
             ],
             options={
                 "ordering": ["-signed_in_at", "session_key"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("provider_person", ""), _negated=True),
+                        fields=["provider_person"],
+                        name="session_by_person",
+                    ),
+                    models.Index(
+                        condition=models.Q(("provider_session", ""), _negated=True),
+                        fields=["provider_session"],
+                        name="session_by_session",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -1626,24 +2265,6 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("rater", models.CharField(max_length=150)),
-                ("token", models.UUIDField(default=uuid.uuid4)),
-                ("value", models.DecimalField(decimal_places=9, max_digits=15, null=True)),
-                ("reason", models.CharField(max_length=10)),
-                ("comment", models.TextField()),
-                ("seconds", models.FloatField(null=True)),
-                ("rated_at", models.DateTimeField(null=True)),
-                ("revision", models.PositiveIntegerField(null=True)),
-                (
-                    "document",
-                    models.ForeignKey(
-                        db_constraint=False,
-                        db_index=False,
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="+",
-                        to="ratings.document",
-                    ),
-                ),
                 (
                     "job",
                     models.ForeignKey(
@@ -1652,6 +2273,7 @@ class Migration(migrations.Migration):
                         to="ratings.job",
                     ),
                 ),
+                ("rater", models.CharField(max_length=150)),
                 (
                     "query",
                     models.ForeignKey(
@@ -1663,6 +2285,22 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "document",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="ratings.document",
+                    ),
+                ),
+                ("token", models.UUIDField(default=uuid.uuid4)),
+                ("value", models.DecimalField(decimal_places=9, max_digits=15, null=True)),
+                ("reason", models.CharField(max_length=10)),
+                ("comment", models.TextField()),
+                ("seconds", models.FloatField(null=True)),
+                ("rated_at", models.DateTimeField(null=True)),
+                (
                     "rating",
                     models.ForeignKey(
                         db_constraint=False,
@@ -1673,6 +2311,7 @@ class Migration(migrations.Migration):
                         to="ratings.rating",
                     ),
                 ),
+                ("revision", models.PositiveIntegerField(null=True)),
             ],
         ),
         migrations.CreateModel(
@@ -1682,9 +2321,6 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("name", models.CharField(max_length=200)),
-                ("description", models.TextField(blank=True)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "collection",
                     models.ForeignKey(
@@ -1693,6 +2329,9 @@ class Migration(migrations.Migration):
                         to="ratings.collection",
                     ),
                 ),
+                ("name", models.CharField(max_length=200)),
+                ("description", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "job",
                     models.ForeignKey(
@@ -1720,6 +2359,21 @@ class Migration(migrations.Migration):
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
                 (
+                    "system",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="rankings",
+                        to="ratings.system",
+                    ),
+                ),
+                (
+                    "query",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="rankings", to="ratings.query"
+                    ),
+                ),
+                (
                     "documents",
                     ratings.models.fields.PackedArrayField("<u4", help_text="Document ids, best first."),
                 ),
@@ -1740,28 +2394,10 @@ class Migration(migrations.Migration):
                         to="ratings.job",
                     ),
                 ),
-                (
-                    "query",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="rankings", to="ratings.query"
-                    ),
-                ),
-                (
-                    "system",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="rankings",
-                        to="ratings.system",
-                    ),
-                ),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("system", "query"), name="one_ranking_per_query")],
+                "constraints": [models.UniqueConstraint(fields=("system", "query"), name="one_ranking_per_query")]
             },
         ),
-        migrations.AddConstraint(
-            model_name="pair",
-            constraint=models.UniqueConstraint(fields=("query", "document"), name="one_pair"),
-        ),
+        migrations.RunPython(keep_statistics_fresh, migrations.RunPython.noop),
     ]
