@@ -21,11 +21,16 @@ hypothesis_settings.register_profile("thorough", deadline=None, max_examples=100
 
 ROOT = Path(__file__).resolve().parent
 DATABASE = {"db", "transactional_db", "live_server"}
-# Tests of `evaluation` that show what was computed from arrays, beside those of pages and commands.
-SHOWN = {"asked", "bundle", "overview", "panel", "pictures", "report"}
-SHOWN |= {"decisive", "expected_numbers", "frozen_expected", "machine_only", "machines_expected"}
-SHOWN |= {"real_collections", "worked_files"}
 EDGES = ("_page", "_pages", "_command", "_commands", "_browser")
+# Files of tests that only call what other files test on both databases: beside those of pages and commands, in
+# `evaluation` those that show what was computed from arrays, and in `ratings` those of accounts, texts and the API.
+CALLING = {"asked", "bundle", "overview", "panel", "pictures", "report"}
+CALLING |= {"decisive", "expected_numbers", "frozen_expected", "machine_only", "machines_expected"}
+CALLING |= {"api", "cache", "export_qrels", "real_collections", "scores", "step_by_step", "worked_files"}
+CALLING |= {"acts", "api_bring", "api_reading", "archive_judges", "archive_pieces", "cost", "failures"}
+CALLING |= {"guidelines", "hostile_pictures", "import_formats", "limits", "mail", "presentation", "progress"}
+CALLING |= {"provider_sign_out", "rate", "rate_list", "sessions", "throttle", "tokens", "uploads", "visits"}
+CALLING |= {"api_access", "metrics", "server"}
 
 
 def pytest_addoption(parser) -> None:
@@ -51,18 +56,19 @@ def looks(item) -> bool:
 def depends_on_engine(item) -> bool:
     """Whether PostgreSQL could answer otherwise than SQLite.
 
-    What `ratings` writes, locks, sorts or refuses could; in `evaluation`, the one door that reads its tables,
-    frozen evaluations and the API. Pages, commands and browsers only use those. They run on SQLite, but for
-    tests that write where numbers are shown (`writes`), those that need transactions of their own, and the first
-    test of each file. Every page for every kind of visitor runs on both: see config/tests/test_access.py.
+    What `ratings` writes, locks, sorts or refuses could; in `evaluation`, the one door that reads its tables, and
+    frozen evaluations. Pages, commands, browsers and the files in CALLING only use those. They run on SQLite, but
+    for tests with a statement that no other test on PostgreSQL runs (`both_databases`), those that need
+    transactions of their own, and the first test of each file. Every page for every kind of visitor runs on both:
+    see config/tests/test_access.py.
     """
     if item.get_closest_marker("same_everywhere") or item.get_closest_marker("browser"):
         return False
     name = item.path.stem.removeprefix("test_")
     mark = item.get_closest_marker("django_db")
-    edge = name.endswith(EDGES) or (item.path.parent == ROOT / "evaluation" / "tests" and name in SHOWN)
     alone = mark is not None and mark.kwargs.get("transaction")
-    return not edge or bool(alone or item.get_closest_marker("writes"))
+    calling = name.endswith(EDGES) or name in CALLING
+    return not calling or bool(alone or item.get_closest_marker("both_databases"))
 
 
 def on_database(item) -> bool:

@@ -210,6 +210,7 @@ def test_a_rater_is_told_of_nothing_but_what_the_desk_shows():
     assert b"canary" not in everything
 
 
+@pytest.mark.both_databases
 def test_removing_a_member_kills_their_token_at_once():
     world = World()
     caller, member = world.callers["analyst"], world.collection.memberships.get(user__username="analyst")

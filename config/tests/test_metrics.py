@@ -70,6 +70,7 @@ def test_requests_are_counted_by_view_and_never_by_address():
     assert "secret-key" not in text and 'view="other"' in text
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_what_raters_do_is_counted_once(django_capture_on_commit_callbacks):
     collection = make_collection()

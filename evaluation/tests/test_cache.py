@@ -167,6 +167,7 @@ def test_what_changes_everything_is_computed_anew(collection):
     assert ("third", "RR") in after.index
 
 
+@pytest.mark.both_databases
 def test_an_act_that_changes_no_judgment_changes_no_number(collection):
     before = everything(collection)
     rater, pair = rater_of(collection, "somebody"), Pair.objects.filter(query__collection=collection).first()
@@ -189,6 +190,7 @@ def pair_of(collection, query: str, document: str = "c") -> Pair:
     return Pair.objects.get(query__key=query, query__collection=collection, document__key=document)
 
 
+@pytest.mark.both_databases
 def test_the_queries_that_changed_between_two_versions_are_those_of_acts_and_decisions(collection):
     elsewhere = make_collection("elsewhere", queries=["q1"])
     grades, versions, pairs = list(collection.grades.all()), [record.version(collection)], []
@@ -259,6 +261,7 @@ def test_an_edited_copy_of_a_query_does_not_turn_its_version_back(collection):
     assert everything(collection) == brought_up_to_date
 
 
+@pytest.mark.both_databases
 def test_a_rater_who_came_later_is_looked_up_once(collection):
     everything(collection)
     rater = rater_of(collection, "late")

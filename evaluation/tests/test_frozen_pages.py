@@ -71,7 +71,7 @@ def test_what_the_overview_shows_is_frozen_with_its_options(client):
     assert "Frozen as “The first”" in text_of(response)
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_the_same_again_leads_to_the_one_that_is_there(client):
     analyst(client, make_hills())
     for name in ("first", "second"):
@@ -88,7 +88,7 @@ def test_the_same_again_leads_to_the_one_that_is_there(client):
         ({"name": "taken"}, "has this name"),
     ],
 )
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_a_name_that_will_not_do_is_told_and_the_form_kept(client, form, says):
     collection = make_hills()
     freeze(collection, "taken")
@@ -104,7 +104,7 @@ def test_where_there_are_no_numbers_nothing_can_be_frozen(client):
     assert "no numbers yet" in text_of(response)
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_options_without_a_meaning_freeze_nothing(client):
     response = analyst(client, make_hills()).post(URL + "new/?gain=cubic", {"name": "x"})
     assert response.status_code == 400 and not FrozenEvaluation.objects.exists()

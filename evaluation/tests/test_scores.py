@@ -249,6 +249,7 @@ def test_bounds_are_those_of_all_systems_whichever_are_asked_for():
     assert alone.summary.loc[("hybrid", "nDCG@3"), "lowest"] == both.summary.loc[("hybrid", "nDCG@3"), "lowest"]
 
 
+@pytest.mark.both_databases
 def test_a_pair_that_is_only_adjudicated_is_open_where_adjudications_do_not_count():
     collection = worked_collection()
     query, document = collection.queries.get(key="q1"), collection.documents.get(key="d")
@@ -417,6 +418,7 @@ def test_every_worked_case_gives_its_numbers_through_the_database(shared):
     assert checked > 200
 
 
+@pytest.mark.both_databases
 def test_every_worked_bound_is_exact_through_the_database(shared):
     cases = json.loads((shared / "conformance" / "cases.json").read_text())["cases"]
     cases = [case for case in cases if case["kind"] == "bounds"]

@@ -47,6 +47,7 @@ def test_each_step_leads_to_the_next_and_the_last_is_the_whole_page(client, page
     assert "being computed" not in text_of(last) and b'http-equiv="refresh"' not in last.content
 
 
+@pytest.mark.both_databases
 def test_the_whole_page_comes_at_once_when_it_was_drawn_before_even_after_a_rating(client):
     collection, url = make_hills(), "/collections/hills/"
     analyst(client, collection)

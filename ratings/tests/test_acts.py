@@ -172,6 +172,7 @@ def test_a_retired_document_is_kept_and_told(client, collection):
     assert "no longer needed" in save(client, token).json()["said"]
 
 
+@pytest.mark.both_databases
 def test_skip_and_undo_answer_their_key(client, collection):
     for document in "ab":
         make_pair(collection, "q1", document)
@@ -200,6 +201,7 @@ def test_undo_by_key_takes_back_the_act_that_was_meant(client, collection):
     assert Rating.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_a_warm_up_tells_the_known_grade_after_the_answer_and_not_before(client, collection):
     pair = make_pair(collection)
     anchor(pair, collection)
@@ -239,6 +241,7 @@ def test_a_warm_up_has_a_number_that_it_keeps_when_it_is_answered(collection, al
     assert (page.context["place"], page.context["warm_ups"]) == (2, 2)
 
 
+@pytest.mark.both_databases
 def test_a_warm_up_of_a_rater_who_gets_no_more_has_no_number(collection, alice):
     anchor(make_pair(collection), collection)
     browser = Client()
@@ -313,6 +316,7 @@ def test_the_session_tells_who_is_signed_in_and_a_token_for_forms(client, alice)
     assert (nobody["account"], nobody["name"]) == (None, "")
 
 
+@pytest.mark.both_databases
 def test_an_act_asks_the_database_a_fixed_number_of_times(client, collection, django_assert_num_queries):
     for query in ("q1", "q2"):
         for document in "abcd":
@@ -330,6 +334,7 @@ def test_an_act_asks_the_database_a_fixed_number_of_times(client, collection, dj
         claimed(client, outlook="1")
 
 
+@pytest.mark.both_databases
 def test_a_claim_counts_what_is_left_when_it_is_asked_to_or_there_is_less_than_wanted(client, collection):
     for document in "abcd":
         make_pair(collection, "q1", document)

@@ -133,6 +133,7 @@ def test_scores_that_contradict_the_places_want_a_word(caller, collection):
     assert collection.systems.get().rankings.get().scores.tolist() == [2.0, 1.0]
 
 
+@pytest.mark.both_databases
 def test_ratings_are_those_of_the_import(caller, collection):
     """The same rows by file and by call give the same record."""
     batch = [one_rating(), one_rating(document="b", grade=-1, comment="no"), one_rating(rater="eva", grade=0)]

@@ -70,6 +70,7 @@ LISTS = {
 }
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("path", LISTS)
 def test_pages_give_all_rows_once(reader, path):
     whole = all_pages(reader, path, 100, **LISTS[path])
@@ -104,6 +105,7 @@ def test_a_list_takes_as_many_queries_whatever_its_length(reader, path, django_a
             reader.get(f"{HILLS}/{path}", limit=limit, **LISTS[path])
 
 
+@pytest.mark.both_databases
 def test_one_row_can_be_asked_for(reader):
     assert [each["key"] for each in items(reader.get(f"{HILLS}/queries", key="q3"))] == ["q3"]
     assert [each["key"] for each in items(reader.get(f"{HILLS}/documents", key="c"))] == ["c"]
@@ -154,6 +156,7 @@ def said(task: dict, **changes) -> dict:
     return {"token": task["token"], "key": str(uuid4()), "grade": 1} | changes
 
 
+@pytest.mark.both_databases
 def test_what_is_given_is_rated_and_a_retry_changes_nothing(rater, collection):
     tasks = rater.post(f"{HILLS}/tasks", {"count": 3}).json()["tasks"]
     assert len(tasks) == 3

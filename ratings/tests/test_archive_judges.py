@@ -162,6 +162,7 @@ def test_a_copy_has_no_judges(tmp_path):
     assert judges_of(out.getvalue()) == {}
 
 
+@pytest.mark.both_databases
 def test_what_was_made_and_asked_here_comes_back_and_goes_on(tmp_path, settings):
     settings.PULL_HOSTS = ["127.0.0.1/32"]
     pair, _ = make_rated_pair()
@@ -256,6 +257,7 @@ def test_an_archive_with_some_of_the_files_of_judges_is_refused(tmp_path):
         restored(tmp_path, packed(some))
 
 
+@pytest.mark.both_databases
 def test_the_command_and_the_page_take_judges_along_where_they_are_asked_to(tmp_path):
     assert restored(tmp_path, packed(ALL), "hills") == []
     path, plain, out = tmp_path / "b.zip", tmp_path / "c.zip", io.StringIO()

@@ -123,6 +123,7 @@ def _fails(self, report):
     raise RuntimeError
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_a_slug_that_somebody_takes_meanwhile_is_refused_and_nothing_stays(monkeypatch, tmp_path):
     def taken() -> None:

@@ -138,7 +138,7 @@ def put_away(client: Client) -> None:
     assert client.post(PAGE + "put-away/").url == PAGE
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_put_away_raters_get_nothing_and_are_told_and_go_on_when_it_is_taken_out(client, collection):
     first, second = make_pair(collection, "q1", "a"), make_pair(collection, "q1", "b")
     rater = make_rater(collection)
@@ -281,7 +281,7 @@ def maker(admin):
     return get_user_model().objects.get(pk=admin.pk)
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_a_copy_has_the_set_up_and_nothing_of_people(admin):
     whole = make_whole("sea")
     whole.guidelines.create(version=2, text="Again.")
@@ -369,7 +369,7 @@ def test_a_source_that_is_deleted_meanwhile_ends_the_copy(maker, collection):
     assert not Collection.objects.exists()
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_a_copy_is_cancelled_before_and_while_it_is_written(maker, collection, monkeypatch):
     before, during = (jobs.copy(collection, slug, slug, maker) for slug in ("before", "during"))
     signed_in(maker).post(f"/copies/{before.pk}/cancel/")
@@ -445,7 +445,7 @@ def test_blanks_in_a_name_that_nobody_can_see_need_not_be_typed(client):
 
 
 @pytest.mark.parametrize("download", ["kept", "unneeded"])
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_it_is_gone_for_everybody_at_once_and_listed_for_its_admins(client, collection, download):
     analyst, rater = make_member(collection, "analyst", Role.ANALYST), make_rater(collection)
     other = make_member(collection, "other", Role.ADMIN)

@@ -102,6 +102,7 @@ def test_where_no_act_was_timed_nobody_knows_the_hours(world):
     assert "So far – not known: no grade was timed" in page
 
 
+@pytest.mark.both_databases
 def test_imported_ratings_count_with_their_time_or_not_at_all(world):
     imported(world, "old", 36, "a", "b")
     imported(world, "qrels", None, "a", "b", "c")

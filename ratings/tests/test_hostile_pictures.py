@@ -75,6 +75,7 @@ def shop(db) -> Collection:
     return shop
 
 
+@pytest.mark.same_everywhere
 def test_a_turn_takes_them_from_documents_and_a_zip(shop, files, tmp_path):
     small = {name: content for name, content in files.items() if 0 < len(content) < 100_000}
     path, sources = tmp_path / "pictures.zip", set()

@@ -186,6 +186,7 @@ def test_a_text_that_several_queries_have_is_refused(collection, file):
     assert "several queries of the collection have a text that it names (text of q1). Name them by key." in err
 
 
+@pytest.mark.both_databases
 def test_queries_without_a_key_are_those_with_their_text_or_get_one_made_of_it(collection, file):
     path = file(BOOK)
     for new in ("1 new", "0 new"):
@@ -239,6 +240,7 @@ def parts_of(collection, key: str = "a") -> tuple:
     return collection.documents.values_list("title", "body", "url", "fields").get(key=key)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("name", "text", "parts"),
     [

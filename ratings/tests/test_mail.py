@@ -114,6 +114,7 @@ def worked() -> None:
         mail.send_reset.call(*row.args_kwargs["args"], **row.args_kwargs["kwargs"])
 
 
+@pytest.mark.both_databases
 def test_a_forgotten_password_is_set_by_the_link_once(server, mailoutbox):
     make_user("anna", email="anna@example.org")
     assert asked("Anna@example.org").status_code == 302

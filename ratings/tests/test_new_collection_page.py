@@ -179,7 +179,7 @@ def test_what_is_wrong_is_said_and_what_was_typed_stays(client, wrong, said):
     assert Collection.objects.count() == 1
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_a_name_that_somebody_takes_at_the_same_moment_is_said(client, monkeypatch):
     """Between the check of the form and the row."""
     monkeypatch.setattr(Collection, "full_clean", lambda self: None)
@@ -190,7 +190,7 @@ def test_a_name_that_somebody_takes_at_the_same_moment_is_said(client, monkeypat
     assert Collection.objects.count() == 1
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_a_collection_whose_scale_fails_is_not_made():
     twice = [scales.step("1"), scales.step("1.0")]
     with pytest.raises(IntegrityError):

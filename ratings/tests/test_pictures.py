@@ -362,6 +362,7 @@ def test_a_picture_whose_file_is_gone_is_a_404(shop, anna):
     assert anna.get(row.address("small")).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_a_job_fetches_and_a_second_wish_waits_for_it(shop, monkeypatch):
     monkeypatch.setattr("ratings.pictures.sources.from_web", lambda source, allowed: picture_of())
     with_documents(shop, a="https://cdn.example.org/1.png")
@@ -372,6 +373,7 @@ def test_a_job_fetches_and_a_second_wish_waits_for_it(shop, monkeypatch):
     assert (first.state, shop.pictures.get().state) == ("published", "ready")
 
 
+@pytest.mark.both_databases
 def test_after_an_import_of_documents_their_pictures_are_fetched_and_after_a_check_they_are_not(shop):
     file = uploads.keep(SimpleUploadedFile("new.jsonl", b'{"id": "n", "image": "https://cdn.example.org/1.png"}'))
     job = jobs.check(shop, "documents", [file], {}, None)
@@ -395,6 +397,7 @@ def test_a_job_whose_time_is_over_goes_on_in_another_turn(shop, monkeypatch):
     assert (job.state, turns, shop.pictures.filter(state="ready").count()) == ("published", 3, 40)
 
 
+@pytest.mark.both_databases
 def test_broken_files_of_a_zip_are_looked_at_once_however_many_turns_it_takes(shop, monkeypatch):
     monkeypatch.setattr("ratings.pictures.fetching.SLICE", -1)
     names = [f"{n}.png" for n in range(4)]
@@ -429,6 +432,7 @@ def test_pictures_of_documents_outside_the_pool_are_left_where_they_are(shop, mo
     assert fetched(shop).keys() == {"https://cdn.example.org/a.png", "https://cdn.example.org/c.png"}
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("show", ["", "next", "random", "much", "little"])
 def test_every_document_that_the_preview_shows_has_its_pictures(admin, shop, monkeypatch, show):
     monkeypatch.setattr("ratings.presentation.content.SAMPLE", 2)
@@ -463,6 +467,7 @@ def test_the_page_tells_what_is_missing_and_why(admin, shop, django_assert_max_n
     assert "Idealist has no file of this name." in page
 
 
+@pytest.mark.both_databases
 def test_an_admin_sends_a_zip_and_tries_again(admin, shop, tmp_path):
     with_documents(shop, a="one.png", b="two.png")
     fetched(shop)
@@ -491,6 +496,7 @@ def test_what_is_no_zip_is_refused(admin, shop):
     assert job.state == "failed" and "x.zip is not a complete ZIP" in job.message
 
 
+@pytest.mark.both_databases
 def test_a_document_shows_its_pictures_or_says_that_they_are_missing(admin, shop):
     with_documents(shop, a=["https://cdn.example.org/1.png", "two.png"])
     fetched(shop)

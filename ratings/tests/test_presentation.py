@@ -330,6 +330,7 @@ def test_a_member_that_equals_the_rank_the_score_or_the_system_is_refused(shop, 
     assert not Presentation.objects.exists()
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("path", "scores", "what"),
     [("place", (9, 8, 7), "rank"), ("points", (4, 3, 2), "score"), ("price", (9, 8, 7), "")],
@@ -359,6 +360,7 @@ def test_a_member_that_tells_nothing_is_shown(shop):
     assert versions.publish(shop, of_paths("title", "price"), base=0).version == 1
 
 
+@pytest.mark.both_databases
 def test_a_change_is_a_new_version_and_a_race_is_told(shop):
     first = versions.publish(shop, of_paths("title"), base=0)
     with pytest.raises(versions.Unchanged):
@@ -373,6 +375,7 @@ def test_a_change_is_a_new_version_and_a_race_is_told(shop):
 # The desk
 
 
+@pytest.mark.both_databases
 def test_a_rater_sees_the_parts_and_the_event_tells_the_version(shop, client):
     versions.publish(shop, Presented((Part("title", "title"), Part("number", "price", unit="€"))), base=0)
     client.force_login(make_rater(shop).user)
@@ -427,6 +430,7 @@ def test_an_admin_saves_parts_in_the_order_of_their_places(admin, shop):
     assert "Raters see version 1" in admin.get(reverse("presentation", args=["hills"])).content.decode()
 
 
+@pytest.mark.both_databases
 def test_a_preview_saves_nothing_and_shows_another_document_on_demand(admin, shop):
     last = shop.documents.order_by("pk").last()
     answer = posted(admin, [TITLE, PRICE], show="next", document=str(last.pk - 1))
@@ -470,6 +474,7 @@ def test_a_save_on_an_older_version_keeps_the_parts_and_can_be_repeated(admin, s
     assert posted(admin, [PRICE], save="1", base="1").status_code == 302
 
 
+@pytest.mark.both_databases
 def test_the_paths_of_the_documents_are_listed_without_those_that_tell(admin, shop):
     Document.objects.update(fields={"price": {"amount": 3, "rank": 1}, "score": 7, "search.rank": 1, "Rank.": 1})
     paths = [member.path for member in admin.get(reverse("presentation", args=["hills"])).context["members"]]

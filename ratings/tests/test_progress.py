@@ -384,6 +384,7 @@ def test_leases_that_ran_out_are_listed_the_oldest_first_and_released(world):
     assert Assignment.objects.filter(state="open").count() == 8
 
 
+@pytest.mark.both_databases
 def test_a_lease_that_runs_is_released_only_with_its_rater(world):
     [task] = queue.claim(world.anna)
     lease = Assignment.objects.get(rater=world.anna)
@@ -413,6 +414,7 @@ def test_leases_of_another_collection_are_left_alone(world):
     assert len(queue.held(rater)) == 1
 
 
+@pytest.mark.both_databases
 def test_a_pair_is_given_to_the_rater_who_is_chosen_and_comes_next(world):
     skip(world.anna, world.pairs["b"])
     sent = {"pair": world.pairs["b"].token, "rater": world.boris.pk}
@@ -436,6 +438,7 @@ def test_only_pairs_and_active_raters_of_the_collection_are_given(world):
     assert not Assignment.objects.filter(state="leased").exists()
 
 
+@pytest.mark.both_databases
 def test_pairs_that_two_raters_pass_are_listed_until_they_are_graded(world):
     clara = make_rater(world.collection, "clara")
     for rater in (world.anna, world.boris):
@@ -494,6 +497,7 @@ def test_who_cannot_rate_does_not_make_a_pair_reachable(world, how):
     assert world.stuck().unreachable == [world.pairs["a"]]
 
 
+@pytest.mark.both_databases
 def test_a_set_of_queries_makes_the_others_unreachable(world):
     other = make_pair(world.collection, "q2", "a")
     world.anna.queries.add(world.collection.queries.get(key="q1"))
@@ -513,6 +517,7 @@ def test_a_rating_outside_ones_queries_uses_nobody_up(world):
     assert world.stuck().unreachable == []
 
 
+@pytest.mark.both_databases
 def test_without_a_rater_everything_waits_for_nobody(world):
     world.collection.raters.update(active=False)
     assert (world.stuck().unreachable_count, world.stuck().raters) == (4, 0)
@@ -528,6 +533,7 @@ def test_broken_documents_are_those_that_raters_report(world):
     assert [document.key for document, _ in world.stuck().broken] == ["b"]
 
 
+@pytest.mark.both_databases
 def test_lists_name_the_first_and_count_all(world, monkeypatch):
     monkeypatch.setattr("ratings.progress.stuck.LISTED", 1)
     for document in "ab":

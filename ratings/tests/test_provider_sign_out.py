@@ -73,6 +73,7 @@ def test_a_token_of_a_person_ends_all_sessions_that_came_from_the_provider_and_n
     assert event.account is None and event.address == "127.0.0.1"
 
 
+@pytest.mark.both_databases
 def test_a_token_of_a_session_ends_that_one_in_every_browser(provider):
     one, two, unnamed = signed_in(provider), signed_in(provider, session="s-2"), signed_in(provider, session=None)
     assert sent(provider.logout_token(sub=None, sid="s-1")).status_code == 200
@@ -82,6 +83,7 @@ def test_a_token_of_a_session_ends_that_one_in_every_browser(provider):
     assert [who(client) for client in (two, unnamed)] == ["anna", ""]
 
 
+@pytest.mark.both_databases
 def test_a_session_that_waits_for_a_second_factor_ends_too(provider):
     client = signed_in(provider)
     row = Session.objects.get(pk=client.session.session_key)

@@ -223,6 +223,7 @@ def test_a_grade_changed_from_my_ratings_returns_there(client, collection, alice
     assert [task.pair for task in queue.held(alice)] == [waiting]
 
 
+@pytest.mark.both_databases
 def test_my_ratings_come_twenty_a_page_the_latest_first(client, collection, alice, django_assert_num_queries):
     for place in range(22):
         collection.documents.create(key=f"d{place}", title=f"Document {place}.")

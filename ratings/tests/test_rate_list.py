@@ -73,6 +73,7 @@ def test_a_list_has_documents_of_one_query_only_and_in_the_order_of_the_queue(cl
     assert re.findall(r'data-token="(.*?)"', page.content.decode()) == first
 
 
+@pytest.mark.both_databases
 def test_choosing_the_list_brings_the_rest_of_the_query(client):
     client.post(address("claim"))
     choose(client, shown="list")
@@ -114,6 +115,7 @@ def test_a_warm_up_comes_alone_although_a_list_was_chosen(client, alice, collect
     assert client.post(address("claim"), follow=True).context["rows"]
 
 
+@pytest.mark.both_databases
 def test_a_list_asks_the_database_as_often_for_many_documents_as_for_few(client, django_assert_num_queries):
     choose(client, shown="list")
     client.post(address("claim"))

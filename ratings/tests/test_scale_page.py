@@ -79,7 +79,7 @@ def told(response) -> str:
 # What is there
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_the_page_says_what_rests_on_each_grade(world):
     shown = text(world.get())
     assert "A scale of 5 grades" in shown
@@ -141,7 +141,7 @@ def test_a_form_that_was_not_touched_changes_nothing(world):
 # What it does
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_a_changed_scale_is_a_new_version_and_numbers_are_computed_anew(world):
     before = world.now().version
     sent = world.form(
@@ -159,7 +159,7 @@ def test_a_changed_scale_is_a_new_version_and_numbers_are_computed_anew(world):
     assert RatingEvent.objects.last().scale_version == 2
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_what_is_relevant_makes_old_numbers_old_and_no_new_version_of_the_scale(world):
     before = world.now().version
     world.post("save_scale", world.form(relevant="2"))
@@ -211,7 +211,7 @@ def test_what_cannot_be_is_refused_and_what_was_typed_stays(world, act, sent, sa
     assert world.now().scale_version == 1 and len(world.scale()) == 5
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_of_two_who_change_it_the_second_is_told(world):
     sent = world.form(of_2={"label": "Fine"})
     world.post("save_scale", world.form(of_2={"label": "First"}))
@@ -220,7 +220,7 @@ def test_of_two_who_change_it_the_second_is_told(world):
     assert "2 First" in world.scale() and world.now().scale_version == 2
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_a_grade_that_is_given_before_it_is_removed_stays(world):
     """Between the check of the form and the act."""
     zero = grade(world.collection, "0")

@@ -75,6 +75,7 @@ def test_who_has_nothing_to_show_signs_in_anew_before_ending_sessions():
     assert client.post(reverse("end_other_sessions")).status_code == 403
 
 
+@pytest.mark.both_databases
 def test_people_see_where_they_are_signed_in_and_end_one_of_them():
     make_user("anna")
     here, elsewhere = browser("anna"), browser("anna", "curl/8")
@@ -106,6 +107,7 @@ def test_nobody_ends_a_session_of_somebody_else():
     assert is_signed_in(anna)
 
 
+@pytest.mark.both_databases
 def test_who_signs_out_has_no_session_and_those_that_are_over_are_forgotten():
     user = make_user("anna")
     browser("anna").post(reverse("sign_out"))
@@ -215,6 +217,7 @@ def in_the_admin(user) -> None:
     assert client.post(f"/admin/auth/user/{user.pk}/password/", sent).status_code == 302
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("change", [on_the_page, by_command, in_the_admin])
 def test_a_change_of_password_ends_sessions_and_tokens_however_it_comes(anna, change):
     boris = make_member(anna.memberships.get().collection, "boris", Role.ANALYST)
@@ -239,6 +242,7 @@ def test_who_changed_the_password_stays_signed_in_in_one_session(anna):
     assert session.browser == "Firefox on Linux"
 
 
+@pytest.mark.both_databases
 def test_a_better_hash_of_the_same_password_ends_nothing(anna, settings):
     make_caller(anna, anna.memberships.get().collection, "read")
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher", *settings.PASSWORD_HASHERS]
@@ -252,6 +256,7 @@ def test_a_better_hash_of_the_same_password_ends_nothing(anna, settings):
 # Admins
 
 
+@pytest.mark.both_databases
 def test_an_admin_signs_a_member_out_everywhere():
     collection = make_collection()
     rater, dora = make_rater(collection, "anna"), make_member(collection, "dora", Role.ADMIN)

@@ -118,7 +118,7 @@ def test_the_pool_has_its_cost(client, new):
     assert states(new)["pool"] == "11 ratings wanted, about 11 minutes."
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 def test_documents_without_a_text_are_told(client, new):
     new.documents.create(key="a")
     page = shown(client).content.decode()
@@ -189,7 +189,7 @@ def everything(slug: str, *, but: str = "") -> Collection:
     return collection
 
 
-@pytest.mark.writes
+@pytest.mark.both_databases
 @pytest.mark.parametrize("lacks", stages.NAMES)
 def test_a_stage_is_done_if_there_is_anything_of_it_and_no_other_collection_counts(lacks):
     hills, sea = everything("hills", but=lacks), everything("sea")

@@ -237,6 +237,7 @@ def race_of_tries() -> int:
     return sum(isinstance(got, throttle.Try) for got in race(requests, lambda r: throttle.begin(r, "anna")))
 
 
+@pytest.mark.both_databases
 def test_the_admin_has_no_door_of_its_own(clock):
     """Django's admin has a page to sign in, which would count no tries."""
     dora = make_member(make_collection(), "dora", "admin")

@@ -197,6 +197,7 @@ def test_no_error_repeats_the_key_that_was_sent(collection, caplog):
     assert not [record for record in caplog.records if key in TextFormatter().format(record)]
 
 
+@pytest.mark.both_databases
 def test_last_use_is_written_once_a_minute(collection):
     token, _ = tokens.make(
         make_member(collection, "ana", Role.ANALYST), collection, name="x", scopes=["read"], days=1
