@@ -27,6 +27,7 @@ from .routes import router
 from .shapes import Number, OfPage, Page, Sent, text
 
 MOST = 100  # ratings in one batch
+KEY_USED = "This key came with another rating before. Give each rating a key of its own."
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Uuid = Annotated[UUID, Field(strict=False)]
@@ -86,7 +87,7 @@ class TasksOut(Schema):
 
 class OwnIn(Sent):
     token: Uuid
-    key: Uuid = Field(description="Made by you for this rating: sent again, it is the same rating.")
+    key: Uuid = Field(description="Made by you for this rating alone: sent again, it is the same rating.")
     grade: Number | None = None
     reason: Literal[tuple(Reason.values)] | None = Field(None, description="Why it cannot be judged.")
     comment: text(5_000) = ""
@@ -115,7 +116,9 @@ class AnswerOut(Schema):
 class SavedOut(Schema):
     token: UUID
     key: UUID
-    saved: bool = Field(description="false: it was changed elsewhere; `current` is what is stored.")
+    saved: bool = Field(
+        description="false: `said` says why, and `current` is what is stored if it was changed elsewhere."
+    )
     revision: int
     said: str
     warm_up: AnswerOut | None = None
@@ -176,7 +179,7 @@ def save_my_ratings(request: HttpRequest, slug: str, sent: OwnBatch):
     """
     rater = rater_in(request, slug)
     checked = [checked_rating(rater, place, row) for place, row in enumerate(sent.ratings)]
-    errors = [error for _, _, problems in checked for error in problems]
+    errors = [error for _, _, problems in checked for error in problems] + repeated_keys(sent.ratings)
     if errors:
         raise Problem(422, "Nothing was saved: there is something to correct.", kind="refused", errors=errors)
     saved = [
@@ -209,15 +212,29 @@ def checked_rating(
     data = row.model_dump(exclude={"token", "key", "seconds"}, exclude_none=True)
     data |= {"client_key": row.key} | ({} if seconds is None else {"seconds": seconds})
     form = RatingForm(data, collection=rater.collection)
+    if queue.is_used(rater, task, row.key):
+        return task, None, [key_used(place)]
     if form.is_valid():
         return task, form.submission, []
     return task, None, [at | {"detail": error} for errors in form.errors.values() for error in errors]
+
+
+def repeated_keys(rows: list[OwnIn]) -> list[dict]:
+    """An error for each row with the key of an earlier row for another token."""
+    first: dict[UUID, UUID] = {}
+    return [key_used(place) for place, row in enumerate(rows) if first.setdefault(row.key, row.token) != row.token]
+
+
+def key_used(place: int) -> dict:
+    return {"pointer": f"/ratings/{place}/key", "index": place, "detail": KEY_USED}
 
 
 def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, submission: queue.Submission) -> dict:
     about = {"token": row.token, "key": row.key}
     try:
         return about | {"saved": True} | saved_json(queue.save(rater, task, submission))
+    except queue.KeyUsed:  # by another call, after this one was checked
+        return about | {"saved": False, "revision": task.rating.revision if task.rating else 0, "said": KEY_USED}
     except queue.Conflict as conflict:
         stored = conflict.current
         answer = {"revision": stored.revision if stored else 0, "said": "It was changed elsewhere meanwhile."}

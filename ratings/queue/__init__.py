@@ -23,6 +23,7 @@ For admins: `want`, `retire`, `unretire`, `release`, `give`; for imports of rati
 `record_staged` and `take_back_import`; for rounds `store_round`, `waiting_in_rounds` and `raters_at_work`.
 """
 
+from .acts import KeyUsed
 from .claiming import MOST_HELD, claim, stop
 from .giving import give
 from .importing import ImportedRating, differing, record_staged, stage, take_back_import
@@ -30,7 +31,7 @@ from .leases import LEASE, release
 from .order import comes_by_query
 from .outlook import COUNTED, Outlook, outlook
 from .rounds import NewDrawn, NewRound, raters_at_work, store_round, waiting_in_rounds
-from .saving import Conflict, Saved, Submission, save, skip
+from .saving import Conflict, Saved, Submission, is_used, save, skip
 from .tasks import Task, answers_of, held, task
 from .undoing import RATING_KINDS, UNDO_DEPTH, last_acts, undo
 from .wanting import pairs_for, retire, unretire, want
@@ -43,6 +44,7 @@ __all__ = [
     "UNDO_DEPTH",
     "Conflict",
     "ImportedRating",
+    "KeyUsed",
     "NewDrawn",
     "NewRound",
     "Outlook",
@@ -55,6 +57,7 @@ __all__ = [
     "differing",
     "give",
     "held",
+    "is_used",
     "last_acts",
     "outlook",
     "pairs_for",

@@ -1,6 +1,6 @@
 """How every act of a rater begins, with a lock on the rater's row, and ends, with the event that records it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -20,6 +20,13 @@ Result = TypeVar("Result")
 
 class Overtaken(Exception):
     """Another transaction changed a row between this act's read and its write."""
+
+
+class KeyUsed(Exception):
+    """Another act of the rater has this client key, so this one cannot be told from a retry of that act."""
+
+    def __init__(self) -> None:
+        super().__init__("This was not saved: its key came with another act before. Send it again with a new key.")
 
 
 def transacted(work: Callable[Params, Result]) -> Callable[Params, Result]:
@@ -115,9 +122,14 @@ _insert = PreparedInsert(RatingEvent)
 
 def event_of_key(rater: Rater, client_key: UUID | None) -> RatingEvent | None:
     """The rater's event with this client key, or None. With an event, the request is a retry, or a page that was
-    sent again from the browser's history.
+    sent again from the browser's history, or, by `is_other`, another act that must be refused.
     """
     return _event_of_key.first(rater=rater.pk, client_key=client_key) if client_key else None
+
+
+def is_other(event: RatingEvent, pair: Pair, kinds: Collection[str]) -> bool:
+    """Whether the event cannot be that of an act on the pair which makes events of these kinds."""
+    return event.pair_id != pair.pk or event.kind not in kinds
 
 
 _event_of_key = Prepared(

@@ -13,14 +13,16 @@ from django.utils import timezone
 from ..database.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
 from ..happenings import happened
 from ..models import Anchor, Assignment, Check, Grade, Pair, Rater, Rating, RatingEvent, Shown
-from .acts import Overtaken, event_of_key, lock, locking, record, transacted
+from .acts import KeyUsed, Overtaken, event_of_key, is_other, lock, locking, record, transacted
 from .leases import State, assignment_of, give_back, take
 from .mixing import LATER_TURN, take_gold, to_warm_up
-from .tasks import PAIR, WARM_UP, Task, answer_of
+from .tasks import PAIR, REPEAT, WARM_UP, Task, answer_of
 
 Kind = RatingEvent.Kind
 # Fields of a submission that an event has, too.
 SENT = ("seconds", "shown", "client_key", "scale", "guidelines", "presentation", "opened")
+# The kinds of the events that the answer to a task of each kind can make.
+ANSWERS = {PAIR: (Kind.GRADE, Kind.CANNOT), WARM_UP: (Kind.WARM_UP,), REPEAT: (Kind.REPEAT,)}
 COUNTED, SURPLUS, RETIRED = "counted", "surplus", "retired"
 
 
@@ -35,7 +37,7 @@ class Submission:
     reason: str = ""
     comment: str = ""
     base_revision: int = 0  # the revision of the rating that the rater saw; 0: there was none
-    client_key: UUID | None = None  # idempotency key: the same key again is the same save
+    client_key: UUID | None = None  # idempotency key: the same key again is the same save, or refused
     seconds: float | None = None
     shown: str = Shown.ALONE
     scale: int | None = None  # the version that the rater saw; None: the latest
@@ -80,9 +82,9 @@ class Saved:
 def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | None = None) -> Saved:
     """Save a rating of the pair, or the answer to a check.
 
-    Raises Conflict if `base_revision` is not the stored revision, and ValueError for a grade or pair of another
-    collection. A rating that comes after the lease was lost or the pair was retired is kept. Four queries for a
-    grade of a pair that the rater holds.
+    Raises Conflict if `base_revision` is not the stored revision, KeyUsed for the client key of another act, and
+    ValueError for a grade or pair of another collection. A rating that comes after the lease was lost or the pair
+    was retired is kept. Four queries for a grade of a pair that the rater holds.
     """
     now = now or timezone.now()
     pair = task if isinstance(task, Pair) else task.pair
@@ -95,7 +97,8 @@ def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | N
     if state.event_id:
         # A reason fills no assignment, so it was not surplus the first time either.
         counted = state.assignment or sent.grade is None
-        return _retried(state.event_id, sent, state.rating, _fate(state.retired, counted))
+        event = RatingEvent.objects.get(pk=state.event_id)
+        return _retried(event, pair, PAIR, sent, state.rating, _fate(state.retired, counted))
     _refuse_conflict(state.rating, sent)
     me = state.rater
     rating = write(me, pair, state.rating, sent, now)
@@ -118,13 +121,15 @@ def skip(
 ) -> None:
     """Put the pair off: it is given back, and this rater gets it again after all others, with their comment.
 
-    A warm-up comes again after the other warm-ups.
+    A warm-up comes again after the other warm-ups. Raises KeyUsed for the client key of another act.
     """
     now = now or timezone.now()
     me = lock(rater)
-    if event_of_key(me, client_key):
-        return
     pair, kind = (task, PAIR) if isinstance(task, Pair) else (task.pair, task.kind)
+    if earlier := event_of_key(me, client_key):
+        if is_other(earlier, pair, [Kind.SKIP]):
+            raise KeyUsed
+        return
     if kind == WARM_UP:
         last = me.checks.filter(turn__gte=LATER_TURN, kind=WARM_UP).aggregate(last=Max("turn"))["last"]
         later = LATER_TURN if last is None else last + 1
@@ -135,6 +140,12 @@ def skip(
     else:
         me.checks.filter(token=task.token, event__isnull=True).update(turn=None)
     record(me, pair, Kind.SKIP, now, comment=comment, client_key=client_key)
+
+
+def is_used(rater: Rater, task: Task, client_key: UUID) -> bool:
+    """Whether an answer to the task with this client key would raise KeyUsed."""
+    earlier = event_of_key(rater, client_key)
+    return earlier is not None and is_other(earlier, task.pair, ANSWERS[task.kind])
 
 
 def write(me: Rater, pair: Pair, current: Rating | None, sent: Submission, now: datetime) -> Rating:
@@ -222,14 +233,21 @@ def _refuse_conflict(current: Rating | None, sent: Submission) -> None:
 
 
 def _retried(
-    event_id: int, sent: Submission, current: Rating | None, fate: str, answer: Anchor | None = None
+    event: RatingEvent,
+    pair: Pair,
+    kind: str,
+    sent: Submission,
+    current: Rating | None,
+    fate: str,
+    answer: Anchor | None = None,
 ) -> Saved:
-    """The result of the first attempt.
+    """The result of the first attempt at a task of this kind.
 
-    Raises Conflict if the event of the key has other content. Then the request is no retry: the rater came back to
-    the form by the back button and changed it.
+    Raises KeyUsed if the event of the key is another act, and Conflict if it has other content. Then the request
+    is no retry: the rater came back to the form by the back button and changed it.
     """
-    event = RatingEvent.objects.get(pk=event_id)
+    if is_other(event, pair, ANSWERS[kind]):
+        raise KeyUsed
     if {name: getattr(event, name) for name in sent.content} != sent.content:
         happened("conflict")
         raise Conflict(current)
@@ -248,7 +266,7 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
     earlier, current = event_of_key(me, sent.client_key), answer_of(check)
     fate = _fate(not is_warm_up and check.pair.retired_at, True)
     if earlier:
-        return _retried(earlier.pk, sent, current, fate, answer)
+        return _retried(earlier, check.pair, check.kind, sent, current, fate, answer)
     _refuse_conflict(current, sent)
     event = record(me, check.pair, Kind.WARM_UP if is_warm_up else Kind.REPEAT, now, **sent.event_fields)
     _answered(check=check.pk, event=event.pk)

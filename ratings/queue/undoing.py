@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from ..models import Assignment, Check, Grade, Pair, Rater, Rating, RatingEvent
-from .acts import event_of_key, lock, record, transacted
+from .acts import KeyUsed, event_of_key, lock, record, transacted
 from .claiming import MOST_HELD
 from .leases import LEASE, State, assignment_of, give_back, take, turn_before_all
 from .mixing import take_gold
@@ -30,11 +30,13 @@ def undo(
 
     `act` is the client key of one of the rater's last UNDO_DEPTH acts; None: the last one. Warm-ups cannot be
     taken back. The rater can rate the pair even if it cannot be leased to them again, because others have it or it
-    is retired.
+    is retired. Raises KeyUsed for the `client_key` of another act.
     """
     now = now or timezone.now()
     me = lock(rater)
     earlier = event_of_key(me, client_key)
+    if earlier and (earlier.kind != Kind.UNDO or act not in (None, earlier.undoes.client_key)):
+        raise KeyUsed
     event = earlier.undoes if earlier else _act_to_undo(me, act)
     if event is None:
         return None

@@ -146,6 +146,19 @@ def test_a_conflict_answers_what_is_stored(client, collection, alice):
     assert Rating.objects.get().grade == grade(collection, "0")
 
 
+def test_a_key_of_another_act_is_refused_with_the_reason(client, collection):
+    for document in "ab":
+        make_pair(collection, "q1", document)
+    (first, second), key = claimed(client)["order"], uuid4()
+    save(client, first, client_key=key)
+    skipped = client.post(address("skip_pair", second), {"client_key": key})
+    undone = client.post(address("undo_rating"), {"client_key": key})
+    for refused in (save(client, second, client_key=key), skipped, undone):
+        assert refused.status_code == 400
+        assert "was not saved" in refused.json()["error"]
+    assert str(Rating.objects.get().pair.token) == first
+
+
 def test_a_document_that_was_never_given_is_not_there(client, collection):
     pair = make_pair(collection)
     refused = save(client, pair.token)

@@ -184,6 +184,25 @@ def test_a_rating_that_was_changed_elsewhere_is_not_overwritten_unseen(rater, co
     assert (seen["saved"], seen["revision"]) == (True, 2)
 
 
+def test_a_key_of_another_rating_is_refused_with_its_place(rater):
+    first, second, third = rater.post(f"{HILLS}/tasks", {"count": 3}).json()["tasks"]
+    key = str(uuid4())
+    for batch, place in ([said(first, key=key), said(second, key=key)], 1), ([said(second, key=key)], 0):
+        answer = rater.post(f"{HILLS}/my-ratings", {"ratings": [*batch, said(third)]})
+        (error,) = answer.json()["errors"]
+        assert (answer.status_code, error["pointer"]) == (422, f"/ratings/{place}/key")
+        assert not Rating.objects.filter(rater__name="carla", pair__token=second["token"]).exists()
+        rater.post(f"{HILLS}/my-ratings", {"ratings": [said(first, key=key)]})
+
+
+def test_a_key_that_was_used_while_a_batch_was_checked_saves_nothing(rater, monkeypatch):
+    first, second = rater.post(f"{HILLS}/tasks", {"count": 2}).json()["tasks"]
+    used = rater.post(f"{HILLS}/my-ratings", {"ratings": [said(first)]}).json()["results"][0]["key"]
+    monkeypatch.setattr(queue, "is_used", lambda *_: False)
+    (row,) = rater.post(f"{HILLS}/my-ratings", {"ratings": [said(second, key=used)]}).json()["results"]
+    assert (row["saved"], "another" in row["said"]) == (False, True)
+
+
 def test_one_wrong_rating_leaves_all_unsaved(rater, collection):
     tasks = rater.post(f"{HILLS}/tasks", {"count": 2}).json()["tasks"]
     strange = make_pair(collection, "q3", "a")

@@ -93,6 +93,36 @@ def test_another_grade_under_a_used_client_key_is_a_conflict_not_a_retry(collect
         queue.save(alice, pair, queue.Submission(grade=grade(collection, "3"), client_key=key), now=NOW)
 
 
+def test_a_client_key_of_another_act_is_refused_and_nothing_is_lost_unseen(collection):
+    alice, two = make_rater(collection), grade(collection, "2")
+    first, second = make_pair(collection, "q1", "a"), make_pair(collection, "q1", "b")
+    saved, put_off, undone = uuid4(), uuid4(), uuid4()
+    queue.save(alice, first, queue.Submission(grade=two, client_key=saved), now=NOW)
+    queue.skip(alice, second, client_key=put_off, now=NOW)
+    queue.undo(alice, act=put_off, client_key=undone, now=NOW)
+    acts = RatingEvent.objects.count()
+    again = [
+        *(
+            lambda key=key: queue.save(alice, second, queue.Submission(grade=two, client_key=key), now=NOW)
+            for key in (saved, put_off, undone)
+        ),
+        lambda: queue.save(alice, second, queue.Submission(reason="unclear", client_key=saved), now=NOW),
+        lambda: queue.skip(alice, first, client_key=saved, now=NOW),
+        lambda: queue.skip(alice, first, client_key=put_off, now=NOW),
+        lambda: queue.undo(alice, client_key=saved, now=NOW),
+        lambda: queue.undo(alice, act=saved, client_key=undone, now=NOW),
+    ]
+    for act in again:
+        with pytest.raises(queue.KeyUsed):
+            act()
+    assert (RatingEvent.objects.count(), Rating.objects.get().pair) == (acts, first)
+    # The same acts again are no other acts.
+    queue.save(alice, first, queue.Submission(grade=two, client_key=saved), now=NOW)
+    queue.skip(alice, second, client_key=put_off, now=NOW)
+    assert queue.undo(alice, act=put_off, client_key=undone, now=NOW).pair == second
+    assert RatingEvent.objects.count() == acts
+
+
 def test_an_old_form_cannot_overwrite_a_newer_grade(collection):
     pair, alice = make_pair(collection), make_rater(collection)
     queue.save(alice, pair, queue.Submission(grade=grade(collection, "2")), now=NOW)

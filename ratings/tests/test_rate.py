@@ -172,6 +172,24 @@ def test_a_form_sent_again_with_another_comment_is_no_retry(client, collection):
     assert response.context["comment"] == "a second thought"
 
 
+def test_a_page_that_was_sent_already_gives_the_rating_back_to_send_again(client, collection):
+    """The browser goes back to a page from which the document was put off."""
+    pair, key = make_pair(collection), "0" * 32
+    client.post(address("claim"))
+    client.post(address("skip_pair", pair.token), {"client_key": key})
+    sent = {"grade": "3", "comment": "kept", "base_revision": "0", "client_key": key}
+    response = client.post(address("save_rating", pair.token), sent)
+    assert (response.status_code, response.context["comment"]) == (409, "kept")
+    assert "was sent before" in response.content.decode()
+    again = {**sent, "client_key": response.context["client_key"]}
+    client.post(address("save_rating", pair.token), again)
+    assert Rating.objects.get().grade == grade(collection, "3")
+    for act in (address("skip_pair", pair.token), address("undo_rating")):
+        page = client.post(act, {"client_key": again["client_key"]}, follow=True)
+        assert "was sent before" in page.content.decode()
+    assert Rating.objects.exists()
+
+
 def test_an_ended_session_is_told_and_leads_to_the_desk(client, collection):
     pair = make_pair(collection)
     client.post(address("claim"))

@@ -20,6 +20,9 @@ from ..models import Rater
 from ..people.access import NotARater, account_key, of_rater, wants_json
 from .rate import answer_page, desk, task_or_404
 
+# Of a form in the browser's history, whose key is that of the act that it was sent for.
+SENT_BEFORE = "That page was sent before, with another answer, so nothing was saved. What you choose here counts."
+
 
 def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """A decorator of the views that act for the account's rater. Refusals are JSON if JSON is accepted."""
@@ -39,6 +42,11 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
                 closed = isinstance(missing, NotARater)  # nothing more can be saved, and none of what is left
                 return JsonResponse({"error": str(missing), "closed": closed}, status=404)
             raise
+        except queue.KeyUsed as used:
+            if wants_json(request):
+                return JsonResponse({"error": str(used)}, status=400)
+            messages.warning(request, SENT_BEFORE)
+            return redirect("rate", kwargs["slug"])
 
     return view
 
@@ -80,6 +88,11 @@ def save_rating(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse
         saved = queue.save(rater, task, form.submission)
     except queue.Conflict as conflict:
         return conflict_answer(request, rater, task, form, conflict.current)
+    except queue.KeyUsed:
+        if wants_json(request):
+            raise
+        form.add_error(None, SENT_BEFORE)
+        return desk(request, rater, task, form=form, status=409)
     if wants_json(request):
         return JsonResponse({"key": text_of(form.submission.client_key), **saved_json(saved)})
     if saved.answer:
