@@ -268,6 +268,16 @@ def test_no_systems_yet(client):
     assert "import_run hills" in text_of(analyst(client, collection).get(address(collection)))
 
 
+def test_without_systems_the_files_are_without_rows(client):
+    collection = make_collection()
+    visitor = analyst(client, collection)
+    lines = visitor.get(address(collection) + "scores.csv").content.decode().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("query,")
+    assert visitor.get(address(collection) + "scores.json").json()["results"] == []
+    response = visitor.get(address(collection) + "scores.csv", {"system": "none"})
+    assert response.status_code == 400
+
+
 def test_a_query_that_nobody_judged_shows_its_rankings_without_a_value(client):
     collection = make_hills(grades={("q1", "a"): "3"})
     page = text_of(analyst(client, collection).get(address(collection, "q2")))

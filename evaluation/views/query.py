@@ -247,8 +247,10 @@ def opened(
     documents = lists.titles(pks)
     keys = {pk: document.key for pk, document in documents.items()}
     evaluation = evaluated(collection, asked, summed(asked), bounds=bounded_in(collection, asked))
-    values, measure = evaluation.per_query[str(evaluation.measures[0])].loc[found.key], parts.measure_of(asked)
-    chosen = chosen_in(request, best_first(values))
+    measure = parts.measure_of(asked)
+    # Without systems the frame has no columns.
+    best = best_first(evaluation.per_query[str(asked.measure)].loc[found.key]) if explanations else []
+    chosen = chosen_in(request, best)
     differences = parts.differences(explanations, chosen, measure) if chosen else {}
     document = report.explained(evaluation, asked.profile, found.key, explanations, keys, differences, measure)
     return document, {document.key: document.title for document in documents.values()}
