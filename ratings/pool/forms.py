@@ -93,20 +93,24 @@ class PlanForm(forms.Form):
         initial=1,
         help_text="Each is by another rater. Several show how far raters agree. Pairs that have more keep them.",
     )
-    systems = forms.ModelMultipleChoiceField(
-        System.objects.none(),
+    # Compared as text: a ModelMultipleChoiceField would ask SQLite for numbers that it cannot hold.
+    systems = forms.MultipleChoiceField(
         label="Systems",
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Choose at least one system."},
+        error_messages={
+            "required": "Choose at least one system.",
+            "invalid_choice": "Choose among the systems of the collection.",
+        },
     )
 
     def __init__(self, *args, collection: Collection, **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["systems"].queryset = collection.systems.all()
-        self.fields["systems"].initial = collection.systems.all()
+        self.systems = {str(system.pk): system for system in collection.systems.all()}
+        self.fields["systems"].choices = [(pk, system.name) for pk, system in self.systems.items()]
+        self.fields["systems"].initial = list(self.systems)
 
     def clean_systems(self) -> list[System]:
-        return list(self.cleaned_data["systems"])
+        return [self.systems[pk] for pk in self.cleaned_data["systems"]]
 
 
 class MoreForm(forms.Form):
