@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import wraps
 from urllib.parse import urlencode
 
@@ -9,8 +10,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 
 from ratings.models import Collection
+from ratings.people.access import View
 
 from ..measures import MEASURES, PROFILES, Measure, Options, effective
+from ..measures.options import TEXT_NAMES
 from ..scores import SUMS, Setup, fingerprint, measure_for, options_for
 from ..words import options as panel
 
@@ -36,8 +39,11 @@ OFFERED = (
     "NumRelRet@10",
     "Judged@10",
 )
-# Other parameters of pages, which are kept when the options change.
-KEPT = ("sort", "q", "segment", "baseline", "system", "pairs", "expected")
+# The parameters of every page with options, and those of how a page is drawn, not of what it shows.
+OF_OPTIONS = ("measure", "profile", *TEXT_NAMES, *panel.OF_JUDGMENTS, "gain_map", "unjudged_grade", "panel")
+OF_PICTURES = ("chart", "theme", "width", "step")
+OF_PLACE = ("page", "raw")  # like those, they do not stay when the options change
+OF_MAILS = ("utm_", "mtm_", "fbclid", "gclid", "msclkid")  # what other programs add to links begins with these
 
 
 class CannotAnswer(ValueError):
@@ -140,19 +146,58 @@ def defaults_of(collection: Collection, profile: str) -> dict[str, str]:
     return options_for(collection, known).as_dict() | {name: DEFAULTS[name] for name in panel.OF_JUDGMENTS}
 
 
-def with_options(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Decorates view(request, collection, asked, …): passes `asked` from the address, or shows the error."""
+def takes(*names: str, many: Iterable[str] = (), is_page: bool = True) -> Callable[[View], View]:
+    """A decorator of view(request, collection, …): refuses other parameters. Those of `many` may repeat."""
 
-    @wraps(view)
-    def answered(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
-        if "panel" in request.GET:
-            return redirect(request.path + departures(request, collection))
-        try:
-            return view(request, collection, asked_in(request, collection), **kwargs)
-        except CannotAnswer as error:
-            return refused(request, collection, str(error), is_page="ending" not in kwargs)
+    def decorated(view: View) -> View:
+        @wraps(view)
+        def answered(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
+            problem = misread(request, (*names, *many), many)
+            if problem:
+                return refused(request, collection, problem, is_page=is_page)
+            return view(request, collection, **kwargs)
 
-    return answered
+        return answered
+
+    return decorated
+
+
+def with_options(*names: str, many: Iterable[str] = ()) -> Callable[[View], View]:
+    """A decorator of view(request, collection, asked, …): passes `asked` from the address, or shows the error.
+
+    `names` and `many`: the other parameters of the page, as for `takes`. They are kept when the options change.
+    """
+
+    def decorated(view: View) -> View:
+        @wraps(view)
+        def answered(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
+            request.kept = [name for name in (*names, *many) if name not in OF_PLACE]
+            try:
+                if problem := misread(request, (*OF_OPTIONS, *names, *many), many):
+                    raise CannotAnswer(problem)
+                if "panel" in request.GET:
+                    return redirect(request.path + departures(request, collection))
+                return view(request, collection, asked_in(request, collection), **kwargs)
+            except CannotAnswer as error:
+                context = None if "ending" in kwargs else page(request, collection, "results")
+                return refused(request, collection, str(error), is_page="ending" not in kwargs, context=context)
+
+        return answered
+
+    return decorated
+
+
+def misread(request: HttpRequest, known: Iterable[str], many: Iterable[str] = ()) -> str:
+    """What is wrong with the names of the parameters in the address; "" where the page reads all of them."""
+    known = (*known, *OF_PICTURES)
+    for name, values in request.GET.lists():
+        if name not in known and not name.startswith(OF_MAILS):
+            near = get_close_matches(name.lower(), known, n=1)
+            instead = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}."
+            return f"this page takes no parameter {name[:40]!r}; {instead}"
+        if name in known and len(values) > 1 and name not in many:
+            return f"the address has {name} {len(values)} times; give it once."
+    return ""
 
 
 def departures(request: HttpRequest, collection: Collection) -> str:
@@ -171,16 +216,18 @@ def departures(request: HttpRequest, collection: Collection) -> str:
 
 
 def kept_in(request: HttpRequest) -> list[tuple[str, str]]:
-    """(name, value) of the parameters KEPT in the address."""
-    return [(name, value) for name in KEPT for value in request.GET.getlist(name) if value]
+    """(name, value) of the parameters in the address that `with_options` keeps."""
+    return [(name, value) for name in request.kept for value in request.GET.getlist(name) if value]
 
 
-def refused(request: HttpRequest, collection: Collection, error: str, *, is_page: bool) -> HttpResponse:
-    """The response with the error, status 400. A page also has the form as it was filled in, and no numbers."""
+def refused(
+    request: HttpRequest, collection: Collection, error: str, *, is_page: bool, context: dict | None = None
+) -> HttpResponse:
+    """The response with the error, status 400. A page with options has their form, filled in as it was sent."""
     if not is_page:
         return HttpResponseBadRequest(f"{error}\n", content_type="text/plain; charset=utf-8")
-    context = page(request, collection, "results") | {"error": error}
-    return render(request, "evaluation/refused.html", context, status=400)
+    context = context or {"collection": collection, "role": collection.role, "section": "results"}
+    return render(request, "evaluation/refused.html", context | {"error": error}, status=400)
 
 
 def page(request: HttpRequest, collection: Collection, section: str, asked: Asked | None = None) -> dict:

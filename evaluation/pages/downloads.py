@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from ratings.formats import spreadsheet
 from ratings.models import Collection
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import READERS, View, of_collection
 
 from ..analyses import report
 from .answer import Answer
@@ -27,22 +27,28 @@ class Files:
     json: Callable[[], dict] | None = None
 
 
-def files(view: Callable[..., Files]) -> Callable[..., HttpResponse]:
-    """Decorates a view that returns `Files`: responds with the file that has the `ending` of the address."""
+def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., Files]], View]:
+    """A decorator of a view that returns `Files`: responds with the file that has the `ending` of the address.
 
-    @require_safe
-    @of_collection(*READERS)
-    @with_options
-    @wraps(view)
-    def answered(
-        request: HttpRequest, collection: Collection, asked: Asked, ending: str, **kwargs
-    ) -> HttpResponse:
-        files = view(request, collection, asked, **kwargs)
-        if ending == "csv":
-            return csv_response(request, files.name, *files.csv())
-        return json_response(files.name, files.json())
+    `names` and `many`: the parameters of the file besides options, as for `with_options`.
+    """
 
-    return answered
+    def decorated(view: Callable[..., Files]) -> View:
+        @require_safe
+        @of_collection(*READERS)
+        @with_options(*names, "raw", many=many)
+        @wraps(view)
+        def answered(
+            request: HttpRequest, collection: Collection, asked: Asked, ending: str, **kwargs
+        ) -> HttpResponse:
+            files = view(request, collection, asked, **kwargs)
+            if ending == "csv":
+                return csv_response(request, files.name, *files.csv())
+            return json_response(files.name, files.json())
+
+        return answered
+
+    return decorated
 
 
 def csv_response(request: HttpRequest, name: str, header: Iterable[str], rows: Iterable[Iterable]) -> HttpResponse:

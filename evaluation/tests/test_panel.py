@@ -85,7 +85,7 @@ def test_departures_are_marked_and_lead_back(client):
         ({}, {"gain_map": "0=7"}, ""),  # of no use to linear gain
         ({}, {"unjudged": "grade", "unjudged_grade": "0.5"}, "?unjudged=0.5"),
         ({}, {"adjudications": "ignore"}, "?adjudications=ignore"),
-        ({"system": "good", "page": "2"}, {}, "?system=good"),
+        ({"expected": "1", "step": "all"}, {}, "?expected=1"),
     ],
 )
 def test_only_departures_go_into_the_address(client, start, changes, ending):

@@ -62,7 +62,7 @@ class Results:
 
 @require_safe
 @of_collection(*READERS)
-@with_options
+@with_options("page")
 @step_by_step("agreement")
 def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     found = found_in(collection, asked)
@@ -317,7 +317,7 @@ def in_dispute(request: HttpRequest, collection: Collection, results: Results) -
 # As files
 
 
-@files
+@files()
 def agreement_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV and JSON of the command `agreement`, with the names of the page."""
     found = found_in(collection, asked)

@@ -33,7 +33,7 @@ def differences_of(every: list[Alone], pairs: list[tuple[str, str]], asked: Aske
     return {"alone": every, "alone_rows": rows}
 
 
-@files
+@files()
 def alone_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     whole = alone.document(collection, asked.profile, alone_in(collection, asked))
     return Files(

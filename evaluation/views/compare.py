@@ -22,11 +22,11 @@ from ..analyses.comparison import Compared
 from ..analyses.report import known
 from ..draws import SEED, TESTS_ON_PAGES
 from ..pages.answer import NextStep, evaluated, holdings, next_step
-from ..pages.asked import Asked, CannotAnswer, page, with_options
+from ..pages.asked import OF_PICTURES, Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..pages.expecting import expecting, with_expected_in
-from ..pages.step_by_step import STEP, step_by_step
+from ..pages.step_by_step import step_by_step
 from ..record import unknown_system
 from ..record.drawn import rounds_so_far
 from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, POWER, TWO_SYSTEMS
@@ -42,7 +42,6 @@ ALL = "all"
 # The tests of a verdict, by the field with their p: where all differences are equal, there is no t.
 TESTS = {"p": "the paired t test", "p_randomised": "the randomisation test"}
 NOTHING = "there is nothing to compare: fewer than two systems have a mean."
-OF_PICTURES = ("chart", "theme", "width", STEP)  # parameters of how the page is drawn, not of what it shows
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Selection:
 
 @require_safe
 @of_collection(*READERS)
-@with_options
+@with_options("baseline", "pairs", "expected", many=["system"])
 @step_by_step("compare")
 def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     evaluation, ranked = ranking_of(collection, asked)
@@ -352,7 +351,7 @@ def matrix(result: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[
 # As files
 
 
-@files
+@files("baseline", "pairs", "expected", many=["system"])
 def compare_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """A row for each pair, in the CSV and JSON of the command `compare`. `comparison.table` has the columns."""
     result = for_file(request, collection, asked)

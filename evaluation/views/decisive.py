@@ -35,7 +35,7 @@ class PlanForm(forms.Form):
 
 
 @admin_page
-@with_options
+@with_options("apart", many=["system"])
 def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """The page for the measure, options and systems of the address; with ?apart= also a plan."""
     if collection.aim and not request.GET:
@@ -67,7 +67,7 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 
 
 @record_act
-@with_options
+@with_options(many=["system"])
 def choose_decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """Switches the collection to this order. The worker draws the first round."""
     names = set(collection.systems.values_list("name", flat=True))

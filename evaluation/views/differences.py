@@ -61,7 +61,7 @@ OF_PAGE = ("baseline", "system", "segment", "sort", "q", "page")
 
 @require_safe
 @of_collection(*READERS)
-@with_options
+@with_options("sort", "q", "segment", "baseline", "system", "page")
 def differences(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     evaluation, ranked = compare.ranking_of(collection, asked)
     context = page(request, collection, "compare", asked) | {"ranked": ranked}
@@ -294,7 +294,7 @@ def table(request: HttpRequest, rows: Sequence[Row], result: Compared, every: Se
 # As files
 
 
-@files
+@files("baseline", "system")
 def differences_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV and JSON of `compare --per-query`, a row for each query; the JSON has `segments`, too."""
     result, every = for_file(request, collection, asked)
@@ -310,7 +310,7 @@ def differences_files(request: HttpRequest, collection: Collection, asked: Asked
     )
 
 
-@files
+@files("baseline", "system")
 def segments_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """A row for each segment."""
     result, every = for_file(request, collection, asked)

@@ -43,7 +43,7 @@ FILLS = {
 
 @require_safe
 @of_collection(*READERS)
-@with_options
+@with_options("page")
 def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     found, labels = found_in(collection)
     context = page(request, collection, "agreement", asked) | paged(request, found["raters"], AT_ONCE)
@@ -146,7 +146,7 @@ def distances(rows: Sequence[Mapping]) -> tuple[list[dict], float]:
 # As files
 
 
-@files
+@files()
 def drift_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV table and JSON document of drift, with the names of the page."""
     found, _ = found_in(collection)

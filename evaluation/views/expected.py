@@ -33,7 +33,7 @@ FEW, HIGHEST = 4, 2  # intervals are drawn over rounds for up to FEW systems, el
 
 @require_safe
 @of_collection(*READERS)
-@with_options
+@with_options()
 def expected(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     context = page(request, collection, "compare", asked)
     found = expecting(collection, asked, rounds_so_far(collection))
@@ -144,7 +144,7 @@ def drawn(every: Sequence[Stage], told: Expected, asked: Asked) -> dict[str, Cha
 # As files
 
 
-@files
+@files()
 def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV has a row for each pair of systems; the JSON document has everything."""
     found = expecting(collection, asked, rounds_so_far(collection))
@@ -157,7 +157,7 @@ def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -
     )
 
 
-@files
+@files()
 def expected_rounds_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """A row for each system and round: its expected values when the round was drawn."""
     found = expecting(collection, asked, rounds_so_far(collection))

@@ -12,6 +12,7 @@ from django import forms
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import cached_property
+from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
 from ratings import archive, audit, downloads
@@ -19,6 +20,7 @@ from ratings.archive import rounds
 from ratings.archive import rows as record_rows
 from ratings.database.snapshot import snapshot
 from ratings.formats import spreadsheet
+from ratings.formats.refusal import as_sentence
 from ratings.formats.registry import BY_NAME, Format, writable
 from ratings.models import Collection, Role
 from ratings.people.access import READERS, of_collection
@@ -26,6 +28,7 @@ from ratings.people.access import READERS, of_collection
 from .. import record
 from ..analyses import judgment_rows
 from ..judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS
+from ..pages.asked import misread, takes
 from .agreement import names_in
 
 
@@ -143,6 +146,7 @@ def export_ratings(request: HttpRequest, collection: Collection) -> HttpResponse
 
 @require_safe
 @of_collection(*READERS)
+@takes("raw", is_page=False)
 def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The pairs of all rounds with their chances, as CSV."""
     with snapshot():
@@ -156,6 +160,7 @@ def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 @require_safe
 @of_collection(Role.ADMIN)
+@takes("judges", is_page=False)
 def export_archive(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The archive of the collection, for admins; with judges only if the form asks for them."""
     file = tempfile.TemporaryFile()  # noqa: SIM115, the response closes it
@@ -172,6 +177,8 @@ def export(
 ) -> HttpResponse:
     """The rows as a file whose name ends in the version of the record, or the page with the error."""
     form = FORMS[what](request.GET, collection=collection)
+    if problem := misread(request, form.fields):
+        form.add_error(None, as_sentence(capfirst(problem)))
     if not form.is_valid():
         return exports_page(request, collection, **{what: form})
     try:

@@ -28,7 +28,7 @@ from ..decisive import Mean
 from ..frozen import over_time
 from ..models import FrozenEvaluation
 from ..pages.answer import Answer
-from ..pages.asked import Asked, page, with_options
+from ..pages.asked import Asked, page, takes, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import csv_response, json_response
 from ..pages.expecting import expecting, is_defined
@@ -65,6 +65,7 @@ def frame(collection: Collection) -> dict:
 
 @require_safe
 @of_collection(*READERS)
+@takes("line", "judgments")
 def frozen_list(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The list. ?line= is the label of the measure drawn over time; ?judgments= recomputes all by those of one."""
     every = list(all_of(collection))
@@ -205,6 +206,7 @@ def alt_text(points: Sequence[over_time.Point], measure: str) -> str:
 
 @require_safe
 @of_collection(*READERS)
+@takes()
 def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) -> HttpResponse:
     found = found_in(collection, sha)
     evaluation, asked, told = frozen.evaluation_of(found), frozen.settings_of(found), frozen.about(found)
@@ -300,6 +302,7 @@ def others(evaluation: Evaluation) -> dict:
 
 @require_safe
 @of_collection(*READERS)
+@takes("raw", is_page=False)
 def frozen_file(request: HttpRequest, collection: Collection, sha: str, what: str) -> HttpResponse:
     """The file `what`: "means" or "queries" as CSV; "evaluation", the JSON of `evaluate --per-query`."""
     found = found_in(collection, sha)
@@ -352,7 +355,7 @@ class FreezeForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @of_collection(*READERS)
-@with_options
+@with_options()
 def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """Freezes the evaluation that the overview shows with the options of this address."""
     answer = Answer.of(collection, asked, [*overview.gains(asked), *overview.steps(asked)])

@@ -18,6 +18,7 @@ from .. import charts, frozen
 from ..analyses.report import known
 from ..frozen.changes import Changes, differences
 from ..models import FrozenEvaluation
+from ..pages.asked import takes
 from ..pages.charts import Chart, charted
 from ..pages.downloads import csv_response
 from ..pages.tables import AT_ONCE
@@ -32,6 +33,7 @@ BARS = 400
 
 @require_safe
 @of_collection(*READERS)
+@takes("first", "second", "measure", "system", "page")
 def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The changes from ?first= to ?second=, by default the last two; by query for ?system= and ?measure=."""
     every = list(all_of(collection))
@@ -258,6 +260,7 @@ def bars(rows: list[dict], slug: str) -> dict:
 
 @require_safe
 @of_collection(*READERS)
+@takes("first", "second", "measure", "judgments", "raw", is_page=False)
 def compare_frozen_csv(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The CSV: a row for each system and query of both; with ?judgments=, for each judgment that differs."""
     every = list(all_of(collection))

@@ -37,7 +37,7 @@ SHARES = ("same", "higher", "lower")
 
 @require_safe
 @of_collection(*READERS)
-@with_options
+@with_options("version")
 def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     judge = judge_of(collection, pk)
     version = version_of(request, judge)
@@ -135,7 +135,7 @@ def against_in(request: HttpRequest, collection: Collection, pk: int) -> Against
     return found
 
 
-@files
+@files("version")
 def means_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
     found = against_in(request, collection, pk)
     return Files(
@@ -145,7 +145,7 @@ def means_files(request: HttpRequest, collection: Collection, asked: Asked, pk: 
     )
 
 
-@files
+@files("version")
 def machine_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
     found = against_in(request, collection, pk)
     return Files(

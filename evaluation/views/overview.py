@@ -38,7 +38,7 @@ WORTH_A_LOOK = 0.9  # judged share below which a warning is shown
 
 @require_safe
 @of_collection(*READERS)
-@with_options
+@with_options("expected")
 @step_by_step("results")
 def overview(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     held = holdings(collection)
@@ -267,7 +267,7 @@ def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list
     return {"curves": Chart("curves", charts.curves(rows, bounded=answer.asked.bounded), alt_text)}
 
 
-@files
+@files("expected")
 def overview_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV and JSON of `evaluate`: a row for each system and measure of the page's first tables."""
     evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=bounded_in(collection, asked))

@@ -26,7 +26,7 @@ MOST_EXACT = 4_000  # cells that carry all digits: more make the page five times
 
 @require_safe
 @of_collection(*READERS)
-@with_options
+@with_options("sort", "q", "page")
 def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     answer = Answer.of(collection, asked)
     shaded = heat.shaded(answer)
@@ -69,7 +69,7 @@ def values_by(answer: Answer) -> dict[str, Callable[[heat.Row], object]]:
     }
 
 
-@files
+@files()
 def queries_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV has a row for each query and system; the JSON is that of `evaluate --per-query`."""
 

@@ -31,7 +31,7 @@ MOST = 8  # lists side by side, and lines of the chart
 
 @require_safe
 @of_collection(*READERS)
-@with_options
+@with_options(many=["system"])
 def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     found = get_object_or_404(Query, collection=collection, pk=pk)
     answer = Answer.of(collection, asked, summed(asked), bounds=True)
@@ -221,7 +221,7 @@ def not_judged(found: Query) -> NextStep:
     return NextStep(lack, f"{shown} Pool the query for raters:", (pool,))
 
 
-@files
+@files(many=["system"])
 def query_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
     """The files of the query: sums and ranks of each system, and the differences of those side by side.
 

@@ -31,7 +31,7 @@ class Card(NamedTuple):
 
 @require_safe
 @of_collection(*READERS)
-@with_options
+@with_options(many=["system"])
 def query_documents(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     found = get_object_or_404(Query, collection=collection, pk=pk)
     chosen = chosen_in(request, list(collection.systems.order_by("name").values_list("name", flat=True)))

@@ -29,7 +29,7 @@ MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 
 @require_safe
 @of_collection(*READERS)
-@with_options
+@with_options("page")
 def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     found = get_object_or_404(System, collection=collection, pk=pk)
     answer = Answer.of(collection, asked, main_measures(asked), system=found)
@@ -123,7 +123,7 @@ def extremes(best: dict, worst: dict) -> SafeString:
     )
 
 
-@files
+@files()
 def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
     """The CSV has a row for each query; the JSON is that of `evaluate --system NAME --per-query`."""
     found = get_object_or_404(System, collection=collection, pk=pk)
