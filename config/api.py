@@ -1,7 +1,8 @@
 """The API of both apps under one address: its OpenAPI description, problem documents, and checks of every call."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from functools import cache, wraps
 from http import HTTPStatus
 
@@ -21,7 +22,7 @@ from pydantic import Field
 from evaluation.api import router as evaluation
 from ratings.api import bringing, rating, reading  # noqa: F401  (each adds its calls to the router)
 from ratings.api.access import Bearer
-from ratings.api.problems import DETAILS, MEDIA_TYPE, Problem
+from ratings.api.problems import DETAILS, MEDIA_TYPE, Problem, too_large
 from ratings.api.routes import router as record
 from ratings.formats import strict_json
 from ratings.formats.refusal import as_sentence
@@ -36,11 +37,31 @@ STATUSES = DETAILS | {
     " is under way or, with the type urn:idealist:problem:no-room, there is no space for the body. Nothing was"
     " written; send the same again after the seconds of Retry-After."
 }
-# Messages for errors of pydantic whose own messages are about its internals.
+# {type of an error of pydantic: message}. Its own are about Python. A value_error has one of this project.
 MESSAGES = {
     "extra_forbidden": "There is no such member here.",
     "missing": "It is missing.",
     "string_pattern_mismatch": "It has characters that are not allowed here.",
+    "string_type": "It must be text.",
+    "string_too_short": "It must not be empty.",
+    "string_too_long": "It has at most %(max_length)s characters.",
+    "int_type": "It must be a whole number.",
+    "int_from_float": "It must be a whole number.",
+    "float_type": "It must be a number.",
+    "finite_number": "It must be a finite number.",
+    "bool_type": "It must be true or false.",
+    "bool_parsing": "It must be true or false.",
+    "uuid_type": "It must be a UUID.",
+    "uuid_parsing": "It must be a UUID.",
+    "list_type": "It must be a list.",
+    "dict_type": "It must be an object.",
+    "model_type": "It must be an object.",
+    "model_attributes_type": "It must be an object.",
+    "too_short": "It must not be empty.",
+    "too_long": "It has at most %(max_length)s entries, not %(actual_length)s.",
+    "greater_than_equal": "It must be at least %(ge)s.",
+    "less_than_equal": "It must be at most %(le)s.",
+    "literal_error": "It must be %(expected)s.",
 }
 # The scope that the calls under a tag need, and the calls that need another scope or none.
 SCOPES = {"evaluation": Scope.READ, "import": Scope.IMPORT, "record": Scope.READ, "rating": Scope.RATE}
@@ -82,7 +103,11 @@ class ProblemDocument(Schema):
 class StrictJson(Parser):
     def parse_body(self, request: HttpRequest) -> dict:
         """The body, parsed. Repeated names, NaN and NUL are refused."""
-        return strict_json.loaded(request.body.decode())
+        try:
+            text = request.body.decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"the body is not UTF-8, from byte {error.start + 1} on") from error
+        return strict_json.loaded(text, what="body")
 
 
 @cache
@@ -132,28 +157,64 @@ def on_not_found(request: HttpRequest, error: Http404) -> HttpResponse:
 @api.exception_handler(HttpError)
 def on_unreadable_body(request: HttpRequest, error: HttpError) -> HttpResponse:
     """400 for a body that cannot be parsed, the only cause for which ninja raises HttpError."""
-    cause = str(error.__cause__ or error).replace("the line", "the body")
+    cause = str(error.__cause__ or error)
     return Problem(error.status_code, f"{cause[0].upper()}{cause[1:]}.", kind="unreadable").response()
 
 
 @api.exception_handler(ValidationError)
 def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    errors = [error_entry(each) for each in error.errors]
+    errors = [error_entry(each, request) for each in error.errors]
     return Problem(422, "What was sent is not as described.", kind="invalid", errors=errors).response()
 
 
-def error_entry(error: dict) -> dict:
+def error_entry(error: dict, request: HttpRequest) -> dict:
     """An entry of `errors`, with the place and the message, but never the value that was sent."""
     source, *location = error["loc"]
-    message = error["msg"].removeprefix("Value error, ")
-    detail = MESSAGES.get(error["type"]) or as_sentence(f"{message[0].upper()}{message[1:]}")
+    detail = message_of(error)
     if source != "body":
-        return {"parameter": str(location[-1] if location else source), "detail": detail}
+        # The last part of a parameter that is a list is the place in it.
+        name = next((part for part in reversed(location) if isinstance(part, str)), source)
+        return {"parameter": name, "detail": detail}
     # The first part is the name of the argument that takes the body.
     location = location[1:]
+    if error["type"] == "extra_forbidden":
+        *place, name = location
+        detail = nearest(name, members_at(request, place)) or detail
     pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in location)
     index = next((part for part in location if isinstance(part, int)), None)
     return {"pointer": pointer, "detail": detail} | ({} if index is None else {"index": index})
+
+
+def message_of(error: dict) -> str:
+    if error["type"] == "value_error":
+        message = error["msg"].removeprefix("Value error, ")
+        return as_sentence(f"{message[0].upper()}{message[1:]}")
+    return MESSAGES.get(error["type"], "It is not as described.") % error.get("ctx", {})
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The question after the known name that is nearest; "" where none is near."""
+    near = get_close_matches(name.lower(), list(known), n=1)
+    return f"There is no such name here; did you mean {near[0]}?" if near else ""
+
+
+def members_at(request: HttpRequest, location: list[str | int]) -> list[str]:
+    """The members that a body of this call may have at this place, by the description of the API."""
+    description = openapi_schema(ROOT)
+    call = description["paths"]["/" + described(request.resolver_match.route)][request.method.lower()]
+    schema = call["requestBody"]["content"]["application/json"]["schema"]
+    for part in [*location, None]:
+        schema = next((each for each in schema.get("anyOf", []) if each.get("type") != "null"), schema)
+        if "$ref" in schema:
+            schema = description["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        if part is not None:
+            schema = schema.get("items", {}) if isinstance(part, int) else schema["properties"][part]
+    return list(schema.get("properties", {}))
+
+
+def described(route: str) -> str:
+    """The path in the description of a route of Django: <slug:slug> becomes {slug}."""
+    return re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", route)
 
 
 # Checks of every call, before authentication
@@ -171,11 +232,16 @@ def with_checks(
     @login_not_required
     @wraps(view)
     def wrapper(request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        method = request.method
+        # A HEAD is answered as the GET, whose body the server leaves out.
+        request.method = "GET" if method == "HEAD" else method
         try:
             refuse_malformed(request, allowed)
+            return view(request, *args, **kwargs)
         except Problem as error:
             return error.response()
-        return view(request, *args, **kwargs)
+        finally:
+            request.method = method
 
     return wrapper
 
@@ -183,11 +249,12 @@ def with_checks(
 def refuse_malformed(request: HttpRequest, allowed: dict[str, dict[str, bool]]) -> None:
     """Raises Problem for another method, an unknown or repeated parameter, or a body that is refused."""
     if request.method not in allowed:
-        raise Problem(405, headers={"Allow": ", ".join(sorted(allowed))})
+        methods = {*allowed, "HEAD"} if "GET" in allowed else allowed
+        raise Problem(405, headers={"Allow": ", ".join(sorted(methods))})
     if unknown := sorted(request.GET.keys() - allowed[request.method].keys()):
-        names = ", ".join(sorted(allowed[request.method])) or "none"
-        detail = f"There is no such parameter; this call takes {names}."
-        errors = [{"parameter": name, "detail": detail} for name in unknown]
+        known = sorted(allowed[request.method])
+        detail = f"There is no such parameter; this call takes {', '.join(known) or 'none'}."
+        errors = [{"parameter": name, "detail": nearest(name, known) or detail} for name in unknown]
         raise Problem(422, "The address has an unknown parameter.", kind="invalid", errors=errors)
     if repeated := sorted(
         n for n, many in allowed[request.method].items() if not many and len(request.GET.getlist(n)) > 1
@@ -205,10 +272,11 @@ def refuse_body(request: HttpRequest) -> None:
     if not request.headers.get("Content-Length"):
         raise Problem(411, "Send the header Content-Length: the body must not come in chunks.")
     if int(request.headers["Content-Length"]) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 2**20
-        raise Problem(413, f"A body has at most {limit:g} MB. Send smaller batches.", kind="too-large")
+        raise too_large()
 
 
+@csrf_exempt
+@login_not_required
 def not_found(request: HttpRequest, rest: str = "") -> HttpResponse:
     """404 as a problem document, for every other address under /api/."""
     return Problem(404).response()
@@ -221,6 +289,7 @@ def may_read(request: HttpRequest) -> bool:
     return settings.OPEN_API_DOCS or request.user.is_authenticated
 
 
+@csrf_exempt  # so that a POST without a session is answered as such
 @login_not_required
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
@@ -236,6 +305,7 @@ def docs(request: HttpRequest) -> HttpResponse:
     return render(request, "api.html", context)
 
 
+@csrf_exempt
 @login_not_required
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
@@ -253,7 +323,7 @@ def url_patterns() -> tuple[list[URLPattern], str, str]:
     patterns, app, namespace = api.urls
     paths = openapi_schema("/")["paths"]
     for pattern in patterns:
-        path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", f"/{pattern.pattern}")
+        path = described(f"/{pattern.pattern}")
         allowed = {
             method.upper(): {
                 each["name"]: each["schema"].get("type") == "array"

@@ -1,5 +1,4 @@
 from django.contrib import admin
-from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 
 from . import api
@@ -14,7 +13,7 @@ urlpatterns = [
     path("api/v1/docs", api.docs, name="api_docs"),
     path("api/v1/openapi.json", api.openapi, name="api_description"),
     path("api/v1/", api.url_patterns()),
-    path("api/<path:rest>", login_not_required(api.not_found), name="api_nothing"),
+    path("api/<path:rest>", api.not_found, name="api_nothing"),
 ]
 
 # The views of errors answer 503 where the database cannot be reached.

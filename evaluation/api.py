@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ratings.api.access import collection_in
 from ratings.api.problems import Problem
-from ratings.api.shapes import OfPage, Page, SystemName, page_of, text
+from ratings.api.shapes import OfPage, Page, SystemName, Whole, page_of, text
 from ratings.models import Collection, Scope
 
 from . import record, scores
@@ -75,7 +75,7 @@ class OfComparison(How):
     baseline: SystemName
     other: list[SystemName] = Field([], max_length=MOST_COMPARED, description="By default all others.")
     all_pairs: bool = Field(False, description="Every pair, by Tukey's HSD; else each with the baseline, by Holm.")
-    draws: int = Field(TESTS_ON_PAGES, ge=1, le=MOST_TESTS_OVER_API, description="Of the randomisation tests.")
+    draws: Whole = Field(TESTS_ON_PAGES, ge=1, le=MOST_TESTS_OVER_API, description="Of the randomisation tests.")
 
 
 class OfMachineOnly(WithOptions):

@@ -6,6 +6,7 @@ from functools import cached_property
 import pytest
 from django.apps import apps
 from django.db import OperationalError
+from django.test import Client
 from django.utils import timezone
 
 from config.api import openapi_schema
@@ -227,6 +228,18 @@ def test_errors_that_django_would_answer_in_html_are_problem_documents(client, s
         assert answer["Content-Type"] == "application/problem+json"
         assert answer.json()["status"] == answer.status_code
     assert "html" in client.get("/nowhere")["Content-Type"]
+
+
+def test_a_call_with_another_method_is_told_which_there_are():
+    """Also where nobody is signed in, whose form would lack a token against forgery."""
+    program = Client(enforce_csrf_checks=True)
+    sent = {"data": b"{}", "content_type": "application/json"}
+    for path, allowed in (("docs", "GET, HEAD"), ("openapi.json", "GET, HEAD"), ("token", "GET, HEAD")):
+        answer = program.post(f"/api/v1/{path}", **sent)
+        assert (answer.status_code, answer["Allow"]) == (405, allowed)
+        assert answer["Content-Type"] == "application/problem+json"
+    assert program.put("/api/v1/collections", **sent)["Allow"] == "GET, HEAD, POST"
+    assert program.post("/api/v1/nowhere", **sent).status_code == 404
 
 
 @pytest.mark.parametrize(("fault", "status"), [(RuntimeError, 500), (OperationalError, 503)])

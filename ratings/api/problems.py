@@ -56,6 +56,11 @@ class Problem(Exception):
         return JsonResponse(document, status=self.status, content_type=MEDIA_TYPE, headers=self.headers)
 
 
+def too_large() -> Problem:
+    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 2**20
+    return Problem(413, f"A body has at most {limit:g} MB. Send smaller batches.", kind="too-large")
+
+
 class ProblemDocuments:
     """Errors under /api/ that Django answers in HTML become problem documents.
 

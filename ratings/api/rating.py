@@ -65,7 +65,7 @@ class ReadOut(Schema):
 
 
 class SaidOut(Schema):
-    grade: str | None
+    grade: float | None
     reason: str
 
 
@@ -108,7 +108,7 @@ class OwnBatch(Sent):
 
 
 class AnswerOut(Schema):
-    grade: str
+    grade: float
     reason: str
     explanation: str
 
@@ -146,7 +146,7 @@ class OwnOut(Schema):
     token: UUID
     query: str
     document: str
-    grade: str | None
+    grade: float | None
     reason: str
     comment: str
     revision: int
@@ -216,6 +216,10 @@ def checked_rating(
         return task, None, [key_used(place)]
     if form.is_valid():
         return task, form.submission, []
+    if form.has_error("grade"):
+        scale = ", ".join(grade.plain for grade in rater.collection.grades.all())
+        detail = f"The scale has no grade {row.grade:g}; it is {scale}."
+        return task, None, [at | {"pointer": f"/ratings/{place}/grade", "detail": detail}]
     return task, None, [at | {"detail": error} for errors in form.errors.values() for error in errors]
 
 
@@ -247,7 +251,7 @@ def own_rating(row: Answer) -> dict:
     return {name: getattr(row, name) for name in names} | {
         "query": row.pair.query.text,
         "document": row.pair.document.title,
-        "grade": row.grade.plain if row.grade else None,
+        "grade": float(row.grade.value) if row.grade else None,
     }
 
 

@@ -20,7 +20,7 @@ from ..set_up.scales import Step
 from .access import collection_in, collections_of, names_people, require_scope
 from .problems import Problem
 from .routes import router
-from .shapes import DocumentKey, Number, OfPage, Page, QueryKey, Sent, SystemName, page, page_of, text
+from .shapes import DocumentKey, Number, OfPage, Page, QueryKey, Sent, SystemName, Whole, page, page_of, text
 
 
 class TokenOut(Schema):
@@ -141,7 +141,7 @@ class OfQueries(OfPage):
 
 class OfDocuments(OfPage):
     key: DocumentKey | None = Field(None, description="Only this one.")
-    limit: int = Field(50, ge=1, le=200, description="Documents of a page, at most: they can be long.")
+    limit: Whole = Field(50, ge=1, le=200, description="Documents of a page, at most: they can be long.")
 
 
 class OfRatings(OfPage):
@@ -150,7 +150,7 @@ class OfRatings(OfPage):
 
 class OfUnjudged(OfPage):
     system: SystemName
-    k: int = Field(10, ge=1, le=1_000, description="How far down.")
+    k: Whole = Field(10, ge=1, le=1_000, description="How far down.")
 
 
 @router.get("/token", response=TokenOut, tags=["record"], summary="What this token is")

@@ -1,11 +1,12 @@
 """Schemas of requests and answers: strict types, without unknown members, and pages of rows."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Generic, TypeVar
 
 from django.db.models import QuerySet
 from ninja import Schema
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
 from ..formats import values
 
@@ -27,6 +28,16 @@ QueryKey = key(values.QUERY_KEY_LENGTH)
 DocumentKey = key(values.DOCUMENT_KEY_LENGTH)
 SystemName = key(values.SYSTEM_NAME_LENGTH)
 RaterName = text(values.RATER_NAME_LENGTH, least=1)
+
+
+def plain_digits(value: object) -> object:
+    """The value, which becomes a number. Raises ValueError for text such as 1_000 or +5."""
+    if isinstance(value, str) and not re.fullmatch("-?[0-9]{1,18}", value):
+        raise ValueError("it must be a whole number in plain digits")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(plain_digits)]  # of an address, where it comes as text
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -42,7 +53,7 @@ class OfPage(Schema):
     cursor: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}(-[0-9]{1,18})?$")] | None = Field(
         None, description="`next` of the page before."
     )
-    limit: int = Field(100, ge=1, le=AT_ONCE, description="Rows of a page, at most.")
+    limit: Whole = Field(100, ge=1, le=AT_ONCE, description="Rows of a page, at most.")
 
     @property
     def after(self) -> tuple[int, ...]:

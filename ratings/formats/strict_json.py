@@ -39,8 +39,13 @@ def loaded(text: str, deepest: int = DEEPEST, what: str = "line") -> dict[str, A
         raise ValueError(TOO_DEEP) from error
     except json.JSONDecodeError as error:
         raise ValueError(f"the {what} is not JSON: {error.msg} at character {error.pos + 1}") from error
+    except ValueError as error:
+        if "int_max_str_digits" in str(error):  # Python converts no whole number of thousands of digits
+            raise ValueError(f"the {what} has a number with too many digits") from error
+        raise
     if not isinstance(record, dict):
-        raise ValueError(f"the {what} is {values.quoted(record)}, not an object")
+        shown = values.quoted(record) if isinstance(record, str) else f"{json.dumps(record):.60}"
+        raise ValueError(f"the {what} is {shown}, not an object")
     return record
 
 

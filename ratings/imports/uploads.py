@@ -72,6 +72,7 @@ def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
     Without a refusal, `request.sender` is the number of the account that sends the body.
     """
     # They bring all of the API along, which a worker and a doctor do not need.
+    from ..api import problems
     from ..api.access import token_of
     from ..api.problems import ADDRESS, Problem
 
@@ -88,6 +89,8 @@ def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
         return too_large(request, size, 0)
     most = settings.LARGEST_UPLOAD if files else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     if size > most:
+        if request.path_info.startswith(ADDRESS):
+            return problems.too_large().response()
         return too_large(request, size, most)
     if files:
         match.func.access(request, **match.kwargs)

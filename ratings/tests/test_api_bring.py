@@ -207,14 +207,15 @@ def test_what_is_not_as_described_is_refused_at_its_place(caller, path, body, pl
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"null", "not an object"),
+        (b"null", "The body is null, not an object."),
         (b"{", "The body is not JSON"),
         (b"[1]", "The body is [1], not an object."),
         (b'{"queries": [{"key": "q", "key": "r"}]}', "The name 'key' appears twice in one object."),
         (b'{"queries": [{"key": NaN}]}', "NaN is not a JSON number."),
         (b'{"queries": [{"key": "\\u0000"}]}', "holds a NUL"),
         (b'{"queries": [{"key": "\\ud800"}]}', "half a surrogate pair"),
-        (b"\xff", "can't decode byte 0xff"),
+        (b"\xff", "The body is not UTF-8, from byte 1 on."),
+        (b'{"queries": ' + b"9" * 5_000 + b"}", "The body has a number with too many digits."),
         (b"[" * 100_000, "nested too deeply"),
     ],
 )
@@ -222,6 +223,9 @@ def test_a_body_that_cannot_be_read_says_why(caller, body, said):
     answer = caller.post(f"{HILLS}/queries", body)
     assert answer.status_code == 400
     assert said in answer.json()["detail"]
+
+
+TOO_LARGE = "urn:idealist:problem:too-large"
 
 
 def test_a_body_of_another_kind_or_size_is_refused(caller, settings):
@@ -234,6 +238,10 @@ def test_a_body_of_another_kind_or_size_is_refused(caller, settings):
     long = caller.post(f"{HILLS}/queries", b'{"queries": "' + b"x" * 100)
     assert [form.status_code, packed.status_code, long.status_code] == [415, 415, 413]
     assert {a["Content-Type"] for a in (form, packed, long)} == {"application/problem+json"}
+    assert (long.json()["type"], "Send smaller batches" in long.json()["detail"]) == (TOO_LARGE, True)
+    # One that the server asks about before it reads it.
+    settings.SMALL_BODY, settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 10, 100
+    assert caller.post(f"{HILLS}/queries", b" " * 200).json() == long.json()
 
 
 def test_too_many_results_are_refused(caller, monkeypatch):
@@ -244,6 +252,34 @@ def test_too_many_results_are_refused(caller, monkeypatch):
 def test_a_parameter_that_is_not_known_is_refused(caller):
     answer = caller.get(f"{HILLS}/evaluation", mesure="AP")
     assert answer.status_code == 422 and pointers(answer) == ["mesure"]
+    assert "did you mean measure?" in answer.json()["errors"][0]["detail"]
+
+
+def test_a_parameter_that_is_a_list_is_named(caller):
+    address = "/api/v1/collections/hills/evaluation?measure=AP&measure="
+    assert pointers(caller.client.get(address, headers=caller.headers())) == ["measure"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("queries", {"querys": []}, "did you mean queries?"),
+        ("queries", {"queries": [{"key": "a", "text": "t", "tag": []}]}, "did you mean tags?"),
+        ("rankings", {"system": "s", "rankings": [{"query": "q1", "document": ["a"]}]}, "did you mean documents?"),
+        ("queries", {"queries": [5]}, "It must be an object."),
+        ("queries", {"queries": "x"}, "It must be a list."),
+        ("queries", {"queries": []}, "It must not be empty."),
+        ("queries", {"queries": [{"key": 1, "text": "t"}]}, "It must be text."),
+        ("queries", {"queries": [{"key": "k" * 3_000, "text": "t"}]}, "characters."),
+        ("ratings", {"ratings": [{"grade": 10**400}]}, "It must be a number."),
+        ("ratings", {"ratings": [{"reason": "bad"}]}, "It must be 'broken', 'language'"),
+        ("ratings", {"ratings": [{"seconds": -1}]}, "It must be at least 0."),
+    ],
+)
+def test_what_is_wrong_with_a_member_is_said_in_words(caller, path, body, said):
+    details = [error["detail"] for error in caller.post(f"{HILLS}/{path}", body).json()["errors"]]
+    assert any(said in detail for detail in details), details
+    assert not any("Input should" in detail or "ctx" in detail for detail in details)
 
 
 def test_a_parameter_that_stands_twice_is_refused_unless_it_is_a_list(caller):

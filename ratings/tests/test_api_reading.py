@@ -105,6 +105,22 @@ def test_a_list_takes_as_many_queries_whatever_its_length(reader, path, django_a
             reader.get(f"{HILLS}/{path}", limit=limit, **LISTS[path])
 
 
+def test_a_head_is_answered_as_the_get_without_its_body(reader):
+    for path in (f"{HILLS}/queries", "/token", "/openapi.json"):
+        answer = reader.client.head(f"/api/v1{path}", headers=reader.headers())
+        assert (answer.status_code, answer.content) == (200, b""), path
+    refused = reader.client.head(f"/api/v1{HILLS}/queries?limit=x", headers=reader.headers())
+    assert refused.status_code == 422
+    assert reader.client.head(f"/api/v1{HILLS}/tasks", headers=reader.headers())["Allow"] == "POST"
+
+
+def test_a_number_of_an_address_is_of_plain_digits(reader):
+    for limit in ("1_0", "+5", " 5 ", "\u0661\u0662", "5.0", "1e1", "9" * 5_000):
+        answer = reader.get(f"{HILLS}/queries", limit=limit)
+        (error,) = answer.json()["errors"]
+        assert error == {"parameter": "limit", "detail": "It must be a whole number in plain digits."}
+
+
 @pytest.mark.both_databases
 def test_one_row_can_be_asked_for(reader):
     assert [each["key"] for each in items(reader.get(f"{HILLS}/queries", key="q3"))] == ["q3"]
@@ -170,14 +186,14 @@ def test_what_is_given_is_rated_and_a_retry_changes_nothing(rater, collection):
         (None, "unclear", "", 1),
     ]
     assert RatingEvent.objects.filter(rater__name="carla").count() == 2
-    assert [row["grade"] for row in items(rater.get(f"{HILLS}/my-ratings"))] == ["2", None]
+    assert [row["grade"] for row in items(rater.get(f"{HILLS}/my-ratings"))] == [2, None]
 
 
 def test_a_rating_that_was_changed_elsewhere_is_not_overwritten_unseen(rater, collection):
     (task,) = rater.post(f"{HILLS}/tasks", {"count": 1}).json()["tasks"]
     rater.post(f"{HILLS}/my-ratings", {"ratings": [said(task, grade=2)]})
     (late,) = rater.post(f"{HILLS}/my-ratings", {"ratings": [said(task, grade=0)]}).json()["results"]
-    assert (late["saved"], late["revision"], late["current"]["grade"]) == (False, 1, "2")
+    assert (late["saved"], late["revision"], late["current"]["grade"]) == (False, 1, 2)
     (seen,) = rater.post(f"{HILLS}/my-ratings", {"ratings": [said(task, grade=0, base_revision=1)]}).json()[
         "results"
     ]
@@ -212,7 +228,9 @@ def test_one_wrong_rating_leaves_all_unsaved(rater, collection):
         {"token": str(strange.token), "key": str(uuid4()), "grade": 1},
     ]
     answer = rater.post(f"{HILLS}/my-ratings", {"ratings": batch})
-    assert [error["index"] for error in answer.json()["errors"]] == [1, 2]
+    errors = answer.json()["errors"]
+    assert [error["pointer"] for error in errors] == ["/ratings/1/grade", "/ratings/2"]
+    assert errors[0]["detail"] == "The scale has no grade 77; it is -1, 0, 1, 2, 3."
     assert not Rating.objects.filter(rater__name="carla").exists()
 
 
@@ -222,7 +240,7 @@ def test_a_warm_up_tells_its_answer_and_is_no_rating(rater, collection):
     (task,) = rater.post(f"{HILLS}/tasks", {"count": 1}).json()["tasks"]
     assert task["warm_up"]
     (row,) = rater.post(f"{HILLS}/my-ratings", {"ratings": [said(task)]}).json()["results"]
-    assert row["warm_up"] == {"grade": "3", "reason": "", "explanation": "because"}
+    assert row["warm_up"] == {"grade": 3, "reason": "", "explanation": "because"}
     assert not Rating.objects.filter(rater__name="carla").exists()
 
 
