@@ -1,5 +1,6 @@
 """The API of results: evaluations, comparisons and judgments, with the same digits as pages and commands."""
 
+import re
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -173,7 +174,7 @@ def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
     try:
         every = comparison.compared(result, asked.baseline, asked.other, asked.all_pairs, asked.draws)
     except ValueError as error:
-        refuse(error)
+        refuse(error, "other" if asked.baseline in result.systems else "baseline")
     return as_json(comparison.document(every, asked.profile, asked.per_query))
 
 
@@ -185,7 +186,7 @@ def judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
     try:
         combined = combine(data.ratings, asked.rule, adjudications=asked.adjudications)
     except ValueError as error:
-        refuse(error)
+        refuse(error, named_in(error, asked))
     pks, keys = data.queries["pk"].tolist(), data.queries["key"].tolist()
     rows = zip(combined.query.tolist(), combined.document.tolist(), combined.grade.tolist(), strict=True)
     placed = (((pks[place], document), (keys[place], document, grade)) for place, document, grade in rows)
@@ -200,9 +201,12 @@ def options_and_measures(collection: Collection, asked: WithOptions) -> tuple[Op
     """The options and measures of the request. Raises Problem for ones without a meaning in the collection."""
     try:
         options = scores.options_for(collection, asked.profile, **asked.changes)
+    except ValueError as error:
+        refuse(error, named_in(error, asked))
+    try:
         return options, [scores.measure_for(collection, each) for each in asked.measure]
     except ValueError as error:
-        refuse(error)
+        refuse(error, "measure")
 
 
 def refuse_too_many(queries: int, systems: int, measures: list[Measure]) -> None:
@@ -227,7 +231,13 @@ def evaluated(collection: Collection, asked: How, systems: list[str] | None) -> 
         )
         return with_expected(collection, result, most=MOST_PAIRS) if asked.expected else result
     except ValueError as error:
-        refuse(error)
+        refuse(error, named_in(error, asked))
+
+
+def named_in(error: ValueError, asked: Schema) -> str:
+    """The parameter that the message begins with, as in "unknown rule 'x'" and "log_base must be …"; or ""."""
+    words = re.findall(r"\w+", str(error))[:2]
+    return next((word for word in words if word in type(asked).model_fields), "")
 
 
 def refuse(error: object, parameter: str = "") -> None:

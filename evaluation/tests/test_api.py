@@ -69,8 +69,9 @@ def test_judgments_are_those_of_the_export(reader):
 
 @pytest.mark.parametrize(
     ("path", "asked", "said"),
-    [
+    [  # the last parameter is the one that is wrong
         ("evaluation", {"measure": "nDGC@10"}, "nDCG"),
+        ("evaluation", {"log_base": "1_0"}, "log_base must be a finite number"),
         ("evaluation", {"system": "goood"}, "did you mean good?"),
         ("evaluation", {"gain": "cubic"}, "cubic"),
         ("evaluation", {"profile": "trek"}, "unknown profile 'trek'"),
@@ -85,6 +86,7 @@ def test_what_has_no_answer_is_said_as_the_command_says_it(reader, path, asked, 
     answer = reader.get(f"{HILLS}/{path}", **asked)
     assert (answer.status_code, answer.json()["type"]) == (422, "urn:idealist:problem:no-answer")
     assert said in answer.json()["detail"]
+    assert [error["parameter"] for error in answer.json()["errors"]] == [list(asked)[-1]]
 
 
 def test_more_values_than_an_answer_can_hold_are_refused(reader, monkeypatch):
