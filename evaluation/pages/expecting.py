@@ -64,8 +64,11 @@ class Expecting:
 
 
 def wanted_in(request: HttpRequest) -> bool:
-    """Whether the address asks for expected values even if no round was drawn."""
-    return request.GET.get("expected") == "1"
+    """Whether the address asks for expected values even if no round was drawn. Raises CannotAnswer."""
+    value = request.GET.get("expected") or "0"
+    if value not in ("0", "1"):
+        raise CannotAnswer(f"expected must be 1, or be left out, not {value[:40]!r}.")
+    return value == "1"
 
 
 def key_of(collection: Collection, rounds: int, used: tuple[InUse, ...], wanted: bool) -> tuple:

@@ -64,6 +64,13 @@ def test_a_parameter_counts_once_unless_it_is_a_list(client, hills):
     assert reader.get(address(hills, "compare"), {"system": ["good", "bad"]}).status_code == 200
 
 
+def test_expected_values_are_asked_for_in_one_way(client, hills):
+    reader = analyst(client, hills)
+    for name in ("overview", "overview_csv", "compare_csv"):
+        response = reader.get(address(hills, name), {"expected": "true"})
+        assert (response.status_code, "expected must be 1" in said(response)) == (400, True)
+
+
 def test_what_a_mail_adds_to_a_link_is_let_through(client, hills):
     reader = analyst(client, hills)
     marked = {"measure": "P@5", "utm_source": "mail", "fbclid": "x"}
