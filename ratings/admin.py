@@ -46,6 +46,7 @@ from .models import (
     System,
     plain_value,
 )
+from .people import members
 
 # The admin would show the secrets of second factors, and could add providers and unverified addresses.
 for of_allauth in (Authenticator, EmailAddress, EmailConfirmation, SocialAccount, SocialApp, SocialToken):
@@ -89,7 +90,10 @@ class Audited:
 
 @admin.register(User)
 class AuditedUserAdmin(Audited, UserAdmin):
-    pass
+    def save_model(self, request, obj: User, form, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if change and (obj.is_superuser or not obj.is_active):
+            members.give_back_all(obj)
 
 
 @admin.register(Group)

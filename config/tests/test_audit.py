@@ -439,8 +439,8 @@ def test_the_page_is_for_superusers_and_filters(world):
 
 def test_the_pages_of_events_follow_one_another(world, monkeypatch):
     monkeypatch.setattr("ratings.views.audit.AT_ONCE", 1)
-    for role in ("analyst", "rater", "admin"):
-        members.give_role(world.collection, world.users["root"], role)
+    for role in ("rater", "analyst", "admin"):
+        members.give_role(world.collection, world.users["analyst"], role)
     root, seen, query = world.client("root"), [], "act=role"
     while query:
         context = root.get(reverse("audit") + "?" + query).context

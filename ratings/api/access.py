@@ -79,7 +79,7 @@ def require_scope(request: HttpRequest, scope: str) -> None:
 def rater_in(request: HttpRequest, slug: str) -> Rater:
     """The token's owner as a rater. Raises as `collection_in`."""
     collection = collection_in(request, slug, Scope.RATE)
-    rater = with_versions(Rater.objects.filter(collection=collection, user=request.auth.user)).first()
+    rater = with_versions(Rater.objects.members().filter(collection=collection, user=request.auth.user)).first()
     if rater is None:
         raise Http404
     return rater

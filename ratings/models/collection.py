@@ -1,11 +1,13 @@
 """A test collection: its scale, its guidelines, its people."""
 
 from decimal import Decimal
+from typing import Self
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q
 from django.urls import reverse
 
 
@@ -285,6 +287,11 @@ class Membership(models.Model):
     def __str__(self) -> str:
         return f"{self.user}, {self.role}"
 
+    def clean(self) -> None:
+        """For Django's admin, which asks nobody else."""
+        if self.role == Role.RATER and self.user_id and self.user.is_superuser:
+            raise ValidationError(f"{self.user} is a superuser. Superusers see all results, and raters must not.")
+
     def save(self, *args, **kwargs) -> None:
         """Save the role. A new rater also gets a `Rater`, so that they can rate at once."""
         super().save(*args, **kwargs)
@@ -326,6 +333,36 @@ class Invitation(models.Model):
         return f"{self.name}, {self.role}"
 
 
+class RaterQuerySet(models.QuerySet):
+    """Who may open the desk, and who can rate now. Every part of Idealist asks here."""
+
+    def members(self) -> Self:
+        """Those who may open the desk, and whose ratings are saved: see `_is_member`."""
+        return self.filter(_is_member())
+
+    def able(self) -> Self:
+        """Those who can rate now, so that they get pairs: members whom no admin has deactivated."""
+        return self.members().filter(active=True)
+
+    def with_able(self) -> Self:
+        """The raters with `is_able`: whether they are among the `able`.
+
+        Of a row that is locked, `active` is read after the wait for the lock.
+        """
+        able = ExpressionWrapper(Q(_is_member(), active=True), BooleanField())
+        return self.annotate(is_able=able)
+
+
+def _is_member() -> Exists:
+    """Whether the account of the outer rater has the role of a rater, is open, and is no superuser's.
+
+    Superusers are admins of every collection, and whoever sees results must not rate.
+    """
+    account = {"user__is_active": True, "user__is_superuser": False}
+    rates = {"collection": OuterRef("collection"), "user": OuterRef("user"), "role": Role.RATER}
+    return Exists(Membership.objects.filter(**rates, **account))
+
+
 class Rater(models.Model):
     """A person or an imported name whose ratings a collection has. Machines that grade are judges: `Judge`."""
 
@@ -363,6 +400,10 @@ class Rater(models.Model):
     # The latest version of the guidelines that they opened. Later changes are marked for them.
     guidelines_read = models.PositiveIntegerField(default=0, editable=False)
     warmed_up_at = models.DateTimeField(null=True, editable=False)
+
+    is_able: bool  # set by `with_able`
+
+    objects = RaterQuerySet.as_manager()
 
     class Meta:
         ordering = ["name"]

@@ -36,6 +36,16 @@ class NameTaken(Exception):
     """There is an account of this name."""
 
 
+class SuperuserCannotRate(Exception):
+    """The account is a superuser's: admin of every collection, so its owner sees results."""
+
+    def __init__(self, user: AbstractBaseUser) -> None:
+        super().__init__(
+            f"{user.get_username()} is a superuser, who sees the results of every collection, and raters must "
+            "not. Rate with another account."
+        )
+
+
 class LastAdmin(Exception):
     """The collection has no other admin."""
 
@@ -106,8 +116,9 @@ def withdraw(invitation: Invitation, *, now: datetime | None = None) -> None:
 def accept(invitation: Invitation, user: AbstractBaseUser, *, now: datetime | None = None) -> Membership:
     """The membership that the invitation gives to `user`.
 
-    Raises Gone, or MemberAlready, after which the invitation is still unused.
+    Raises Gone, or MemberAlready or SuperuserCannotRate, after which the invitation is still unused.
     """
+    _refuse_superuser(user, invitation.role)
     if Membership.objects.filter(collection=invitation.collection_id, user=user).exists():
         raise MemberAlready
     if not _accepted(invitation, user, now or timezone.now()):
@@ -122,7 +133,8 @@ def accept(invitation: Invitation, user: AbstractBaseUser, *, now: datetime | No
 
 
 def add(collection: Collection, user: AbstractBaseUser, role: str, *, by_group: bool = False) -> None:
-    """Make the account a member. Raises IntegrityError if it is one already."""
+    """Make the account a member. Raises IntegrityError if it is one already, and SuperuserCannotRate."""
+    _refuse_superuser(user, role)
     _add_membership(collection, user, role, by_group)
     note(Act.MEMBER_ADDED, collection, about=user, role=role, **_actor(user, by_group))
 
@@ -164,7 +176,10 @@ def _accepted(invitation: Invitation, user: AbstractBaseUser, now: datetime) -> 
 
 @transaction.atomic
 def give_role(collection: Collection, user: AbstractBaseUser, role: str) -> None:
-    """Give the account this role in the collection, whether or not it is a member already. Raises LastAdmin."""
+    """Give the account this role in the collection, whether or not it is a member already.
+
+    Raises LastAdmin and SuperuserCannotRate.
+    """
     known = Membership.objects.filter(collection=collection, user=user).first()
     if known is None:
         add(collection, user, role)
@@ -176,9 +191,10 @@ def give_role(collection: Collection, user: AbstractBaseUser, role: str) -> None
 def set_role(membership: Membership, role: str, *, by_group: bool = False) -> None:
     """Change the role of a member. A role set by hand is no longer changed by the groups of a provider.
 
-    Raises LastAdmin, and Membership.DoesNotExist for a removed member.
+    Raises LastAdmin and SuperuserCannotRate, and Membership.DoesNotExist for a removed member.
     """
     membership = _locked(membership, role, by_group)
+    _refuse_superuser(membership.user, role)
     earlier, membership.role, membership.by_group = membership.role, role, by_group
     membership.save()
     if role != Role.RATER:
@@ -199,6 +215,17 @@ def remove(membership: Membership, *, by_group: bool = False) -> None:
         settle_staff(membership.user)
     by = _actor(membership.user, by_group)
     note(Act.MEMBER_REMOVED, membership.collection, about=membership.user, role=membership.role, **by)
+
+
+def _refuse_superuser(user: AbstractBaseUser, role: str) -> None:
+    if role == Role.RATER and user.is_superuser:
+        raise SuperuserCannotRate(user)
+
+
+def give_back_all(user: AbstractBaseUser) -> None:
+    """Give others what the person holds in all collections: their account is closed, or became a superuser's."""
+    for rater in Rater.objects.filter(user=user).order_by("pk"):
+        queue.stop(rater)
 
 
 def _actor(user: AbstractBaseUser, by_group: bool) -> dict:
@@ -293,6 +320,8 @@ class Person:
     def state(self) -> str:
         if self.membership and not self.membership.user.is_active:
             return "account closed"
+        if self.membership and self.membership.role == Role.RATER and self.membership.user.is_superuser:
+            return "superuser: cannot rate"
         if self.membership and self.membership.role != Role.RATER:
             return "active"
         if self.membership and self.rater:

@@ -19,12 +19,10 @@ from ..models import (
     Check,
     Collection,
     Grade,
-    Membership,
     Rater,
     Rating,
     RatingEvent,
     Reason,
-    Role,
 )
 from .figures import ENOUGH, Pace, Share
 
@@ -62,7 +60,7 @@ class Work:
     """The acts and leases of one rater."""
 
     rater: Rater
-    may_rate: bool  # active, with an active account that has the role of a rater
+    may_rate: bool  # whether they can rate now: `RaterQuerySet.able`
     last: datetime | None = None  # their latest act
     graded: int = 0
     cannot: int = 0
@@ -265,13 +263,9 @@ def latest_grades(raters: QuerySet, acts: int, kinds: Sequence[str] = TIMED_KIND
 
 def _works(raters: QuerySet) -> dict[int, Work]:
     """A Work without counts for each rater. One query."""
-    members = Membership.objects.filter(collection=OuterRef("collection"), user=OuterRef("user"), role=Role.RATER)
     latest = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("created_at")[:1]
-    rows = raters.annotate(is_member=Exists(members), latest_act=Subquery(latest)).select_related("user")
-    return {
-        row.pk: Work(row, may_rate=row.active and row.is_member and row.user.is_active, last=row.latest_act)
-        for row in rows.order_by("name")
-    }
+    rows = raters.with_able().annotate(latest_act=Subquery(latest)).order_by("name")
+    return {row.pk: Work(row, may_rate=bool(row.is_able), last=row.latest_act) for row in rows}
 
 
 def _add_counts(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int]], dict[int, set[int]]]:

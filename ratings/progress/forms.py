@@ -37,7 +37,7 @@ class GiveForm(forms.Form):
         self.fields["pair"].queryset = Pair.objects.filter(query__collection=collection).select_related(
             "query", "document"
         )
-        self.fields["rater"].queryset = collection.raters.filter(active=True, user__isnull=False)
+        self.fields["rater"].queryset = collection.raters.able()
 
 
 class ReleaseForm(forms.Form):

@@ -109,6 +109,7 @@ class Claimant(NamedTuple):
     rater: Rater
     last_pair: int | None  # the pair at the end of their tasks, or of their last act
     last_query: int | None
+    able: bool  # whether they can rate now
     acts: int  # the number of their acts; 0 where neither gold nor repeats are mixed in
     restricted: bool  # whether they rate only some queries
     to_warm_up: bool
@@ -121,6 +122,7 @@ class Claimant(NamedTuple):
             rater=row,
             last_pair=row.last_pair,
             last_query=row.last_query,
+            able=bool(row.is_able),
             acts=row.acts,
             restricted=bool(row.restricted),
             to_warm_up=bool(row.to_warm_up),
@@ -135,7 +137,7 @@ def claimants() -> QuerySet:
     acts = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk")
     warm_ups = Anchor.objects.of(OuterRef("collection")).filter(use=Anchor.Use.WARM_UP)
     still_open = Assignment.objects.waiting().filter(collection=OuterRef("collection"), rater__isnull=True)
-    raters = Rater.objects.annotate(
+    raters = Rater.objects.with_able().annotate(
         last_lease=Subquery(leased.values("turn")[:1]), last_check=Subquery(checks.values("turn")[:1])
     )
     check_is_last = Q(last_check__isnull=False) & (Q(last_lease__isnull=True) | Q(last_check__gt=F("last_lease")))
@@ -389,7 +391,9 @@ def answered_repeats(rater: OuterRef) -> QuerySet:
 
 
 def fair_share(me: Rater) -> int:
-    """The waiting assignments per active rater. With more than this, one rater would leave others without work."""
-    people = Rater.objects.filter(collection=me.collection_id, active=True, kind=Rater.Kind.PERSON).count()
+    """The waiting assignments for each rater who can rate now. With more than this, one rater would leave others
+    without work.
+    """
+    people = Rater.objects.able().filter(collection=me.collection_id).count()
     waiting = Assignment.objects.waiting().filter(collection=me.collection_id, extra=False).count()
     return waiting // max(people, 1)

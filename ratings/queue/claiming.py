@@ -42,7 +42,7 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
     claimant = Claimant.of(_look(rater=rater.pk)[0])
     happened("claim")
     me = claimant.rater
-    if not me.active or me.collection.put_away_at:
+    if not claimant.able or me.collection.put_away_at:
         release_all(me)
         return []
     if claimant.to_warm_up and to_warm_up(me).exists():

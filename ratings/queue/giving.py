@@ -17,7 +17,7 @@ def give(pair: Pair, rater: Rater, *, now: datetime | None = None) -> bool:
 
     If no assignment of it is free, the rater whose lease ends first loses theirs; what they still send is kept.
     The rater's limit and their restriction to queries do not apply. The pair cannot be given if the collection is
-    put away, the rater is not active, has rated the pair or holds it, the pair is retired, or no grade of it is
+    put away, the rater cannot rate now, has rated the pair or holds it, the pair is retired, or no grade of it is
     wanted.
     """
     now = now or timezone.now()
@@ -25,7 +25,8 @@ def give(pair: Pair, rater: Rater, *, now: datetime | None = None) -> bool:
     # All raters are locked in one order, as in `release`.
     people = Rater.objects.filter(Q(pk=rater.pk) | Q(pk__in=holders)).order_by("pk")
     me = {person.pk: person for person in people.select_for_update(no_key=True)}[rater.pk]
-    if not me.active or me.collection.put_away_at:
+    # Asked by a statement of its own: it sees a role that was taken while this act waited for the lock.
+    if me.collection.put_away_at or not Rater.objects.able().filter(pk=me.pk).exists():
         return False
     if assignment_of(pair, me).exists() or Rating.objects.filter(pair=pair, rater=me).exists():
         return False

@@ -63,7 +63,7 @@ def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
     me, done = counts.rater, counts.ratings + counts.repeats
     if me.collection.put_away_at:
         return Outlook(done, 0, False, 0, None, "put_away")
-    if not me.active:
+    if not me.is_able:
         return Outlook(done, 0, False, 0, None, "not_active")
     warm_ups = None if me.warmed_up_at else to_warm_up(me).count()
     if warm_ups:
@@ -92,7 +92,7 @@ def _counts(rater: int) -> RaterCounts:
         "leased": assignments.filter(state=State.LEASED),
     }
     counts = {f"n_{name}": row_count(each, "rater") for name, each in rows.items()}
-    raters = Rater.objects.select_related("collection")
+    raters = Rater.objects.with_able().select_related("collection")
     row = raters.annotate(restricted=is_restricted(), n_graded=grades_of(me), **counts).get(pk=rater)
     names = RaterCounts._fields[2:]
     return RaterCounts(row, row.restricted, *(getattr(row, f"n_{name}") for name in names))

@@ -19,14 +19,12 @@ from ..models import (
     Grade,
     Guidelines,
     Invitation,
-    Membership,
     Picture,
     Presentation,
     Query,
     Ranking,
     Rater,
     Rating,
-    Role,
     System,
     short_value,
 )
@@ -202,7 +200,7 @@ def _guidelines(collection: Collection, scale: list[Grade]) -> dict:
 
 
 def _people(collection: Collection) -> dict:
-    raters = Membership.objects.filter(collection=collection, role=Role.RATER).count()
+    raters = collection.raters.able().count()
     invited = Invitation.objects.filter(OPEN, collection=collection, expires_at__gt=timezone.now()).count()
     parts = [*_some(raters, "rater"), *_some(invited, "invitation")]
     state = f"{' and '.join(parts)}{' open' if invited else ''}." if parts else "Nobody rates here yet."

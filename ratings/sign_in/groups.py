@@ -1,6 +1,6 @@
 """Roles by the groups of the provider: granted at each sign-in, and revoked when the person has left the group.
 
-Roles that were granted by hand are not changed.
+Roles that were granted by hand are not changed. A superuser gets no role of a rater.
 """
 
 from django.conf import settings
@@ -19,7 +19,8 @@ def apply(user: AbstractBaseUser, groups: frozenset[str]) -> None:
     get_user_model().objects.select_for_update().get(pk=user.pk)  # simultaneous sign-ins take turns
     roles = [role for group in groups for role in settings.GROUP_ROLES.get(group, ())]
     apply_superuser(user, ("", "superuser") in roles)
-    apply_memberships(user, [(slug, role) for slug, role in roles if slug])
+    granted = [(slug, role) for slug, role in roles if slug and not (user.is_superuser and role == Role.RATER)]
+    apply_memberships(user, granted)
     user.refresh_from_db(fields=["is_staff"])  # the acts above have changed the row
     members.settle_staff(user)
 
@@ -32,6 +33,8 @@ def apply_superuser(user: AbstractBaseUser, wanted: bool) -> None:
         return
     user.is_superuser = wanted
     user.save(update_fields=["is_superuser"])
+    if wanted:
+        members.give_back_all(user)
     note(Act.SUPERUSER if wanted else Act.SUPERUSER_NO_MORE, about=user, by=user, by_group=True)
 
 

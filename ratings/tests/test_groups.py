@@ -5,11 +5,12 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import reverse
 
+from ratings import queue
 from ratings.models import Membership, Rater, Role
 from ratings.people import members
 
 from . import clocks
-from .cast import make_collection, make_member
+from .cast import make_collection, make_member, make_pair
 from .identity_provider import IdentityProvider, came_back
 
 # Nothing here depends on which database it is.
@@ -77,6 +78,18 @@ def test_superusers_come_and_go_with_their_group(provider):
     assert anna().is_superuser and anna().is_staff
     enters(provider, "raters")
     assert not anna().is_superuser and not anna().is_staff
+
+
+def test_who_becomes_a_superuser_rates_no_more_and_gives_back_what_they_hold(provider):
+    hills = members.Collection.objects.get(slug="hills")
+    make_pair(hills)
+    enters(provider, "raters")
+    rater = Rater.objects.get(user=anna())
+    assert queue.claim(rater)
+    enters(provider, "raters", "it")
+    assert roles() == {} and queue.held(rater) == []
+    enters(provider, "raters")
+    assert roles() == {"hills": "rater"}
 
 
 def test_what_was_given_by_hand_is_not_touched(provider):

@@ -68,6 +68,15 @@ def test_who_will_rate_is_not_told_what_the_description_may_say_of_systems(role)
     assert ("Pages about hills." in text) == (role != Role.RATER)
 
 
+def test_a_superuser_is_told_that_they_cannot_rate(world):
+    world.client.force_login(make_user("root", is_superuser=True))
+    page = world.client.get(world.address).content.decode()
+    assert "Rate with another account" in page and "Join as" not in page
+    answer = world.post(by="me")
+    assert answer.status_code == 409 and "Rate with another account" in answer.content.decode()
+    assert not world.members() and people.is_open(Invitation.objects.get())
+
+
 def test_at_most_two_fields_which_take_a_paste_and_a_password_manager(world):
     text = world.client.get(world.address).content.decode()
     for form in text.split("<form")[1:]:

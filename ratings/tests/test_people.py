@@ -7,6 +7,7 @@ from io import StringIO
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
@@ -91,6 +92,26 @@ def test_an_invitation_changes_no_role_and_is_left_for_whom_it_was_meant(collect
     assert collection.role_of(dora) == Role.ADMIN
     invitation.refresh_from_db()
     assert members.is_open(invitation, now=NOW)
+
+
+def test_nobody_makes_a_superuser_a_rater(collection):
+    """Superusers see the results of every collection. The invitation is left for whom it was meant."""
+    root = make_user("root", is_superuser=True)
+    invitation, _ = invited(collection)
+    analyst = Membership(collection=collection, user=root, role=Role.ANALYST)
+    acts = [
+        lambda: members.accept(invitation, root, now=NOW),
+        lambda: members.give_role(collection, root, Role.RATER),
+        lambda: members.give_role(collection, root, Role.RATER),
+        lambda: analyst.save() or members.set_role(analyst, Role.RATER),
+        lambda: call_command("add_member", "hills", "root", "rater"),
+    ]
+    for act in acts:
+        with pytest.raises((members.SuperuserCannotRate, CommandError), match="Rate with another account"):
+            act()
+    assert not collection.raters.exists() and members.is_open(invitation, now=NOW)
+    with pytest.raises(ValidationError, match="Superusers see all results"):  # as Django's admin asks
+        Membership(collection=make_collection("sea"), user=root, role=Role.RATER).full_clean()
 
 
 def test_an_account_is_made_only_if_the_link_still_works(collection):

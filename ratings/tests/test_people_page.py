@@ -69,6 +69,15 @@ def rows(response) -> list[tuple]:
 # The list
 
 
+def test_a_superuser_who_was_a_rater_is_listed_as_one_who_cannot(world):
+    get_user_model().objects.filter(pk=world.rater.user_id).update(is_superuser=True)
+    assert ("anna", "rater", "superuser: cannot rate", 1, True) in rows(world.get())
+    carla = world.membership("carla")
+    get_user_model().objects.filter(username="carla").update(is_superuser=True)
+    assert "carla is a superuser" in text(world.post("set_role", carla.pk, role="rater"))
+    assert world.membership("carla").role == Role.ANALYST
+
+
 def test_members_come_by_role_and_then_who_rated_without_being_one(world):
     make_member(world.collection, "Boris", Role.RATER)
     assert rows(world.get()) == [

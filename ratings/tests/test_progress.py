@@ -5,6 +5,7 @@ from datetime import date, timedelta
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -12,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from ratings import queue
-from ratings.models import Anchor, Assignment, Check, Rating, RatingEvent, Role
+from ratings.models import Anchor, Assignment, Check, Rater, Rating, RatingEvent, Role
 from ratings.progress.counts import Extent, grades_given, pace, progress, ratings_left, work_of
 from ratings.progress.counts import Progress as Counted
 from ratings.progress.figures import Pace, Share
@@ -425,17 +426,35 @@ def test_a_pair_is_given_to_the_rater_who_is_chosen_and_comes_next(world):
     assert "Nothing was given: boris holds this pair" in text(world.client.get(world.post("give", **sent).url))
 
 
-def test_only_pairs_and_active_raters_of_the_collection_are_given(world):
+@pytest.mark.parametrize("how", ["inactive", "account", "role", "left", "superuser"])
+def test_only_pairs_of_the_collection_are_given_and_only_to_who_can_rate(world, how):
     other = make_collection("sea")
     foreign, stranger = make_pair(other), make_rater(other, "clara")
-    world.boris.active = False
-    world.boris.save()
-    own = world.pairs["a"].token
+    stop_rating(world.boris, how)
+    (task,) = queue.claim(world.anna, now=NOW)
+    own = task.pair.token
+    page = world.get()
+    assert world.boris not in page.context["people"] and world.anna in page.context["people"]
     for pair, rater in ((foreign.token, world.anna), (own, stranger), (own, world.boris), ("x", world.anna)):
-        assert "choose a pair and an active" in text(
-            world.client.get(world.post("give", pair=pair, rater=rater.pk).url)
-        )
-    assert not Assignment.objects.filter(state="leased").exists()
+        said = text(world.client.get(world.post("give", pair=pair, rater=rater.pk).url))
+        assert "choose a pair and a rater here who can rate now" in said
+    assert not queue.give(task.pair, world.boris, now=NOW)
+    assert queue.held(world.anna) == [task], "nothing is taken from who is at work"
+    assert queue.claim(world.boris, now=NOW) == []
+
+
+def stop_rating(rater: Rater, how: str) -> None:
+    """Make this rater one who cannot rate."""
+    role = rater.collection.memberships.filter(user=rater.user)
+    account = get_user_model().objects.filter(pk=rater.user_id)
+    {
+        "inactive": lambda: Rater.objects.filter(pk=rater.pk).update(active=False),
+        "limit": lambda: Rater.objects.filter(pk=rater.pk).update(limit=1),
+        "account": lambda: account.update(is_active=False),
+        "role": lambda: role.update(role=Role.ANALYST),
+        "left": role.delete,
+        "superuser": lambda: account.update(is_superuser=True),
+    }[how]()
 
 
 @pytest.mark.both_databases
@@ -480,20 +499,11 @@ def test_cannot_judge_uses_a_rater_up_too(world):
     assert f'<option value="{world.anna.pk}">anna</option>' in page
 
 
-@pytest.mark.parametrize("how", ["inactive", "limit", "account", "role"])
+@pytest.mark.parametrize("how", ["inactive", "limit", "account", "role", "left", "superuser"])
 def test_who_cannot_rate_does_not_make_a_pair_reachable(world, how):
     world.grades(world.anna, "a", "1")
     world.grades(world.boris, "b", "1")
-    if how == "inactive":
-        world.boris.active = False
-    if how == "limit":
-        world.boris.limit = 1
-    world.boris.save()
-    if how == "account":
-        world.boris.user.is_active = False
-        world.boris.user.save()
-    if how == "role":
-        world.collection.memberships.filter(user=world.boris.user).update(role=Role.ANALYST)
+    stop_rating(world.boris, how)
     assert world.stuck().unreachable == [world.pairs["a"]]
 
 

@@ -3,6 +3,7 @@
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -176,8 +177,11 @@ def test_of_the_last_hundred_pairs_each_of_fifty_raters_gets_some():
 
 def test_who_is_not_at_work_takes_no_share():
     collection = make_pool(queries=1, documents=40, wanted=1)
-    alice, bob = make_rater(collection), make_rater(collection, "bob")
-    Rater.objects.filter(pk=bob.pk).update(active=False)
+    alice, *others = (make_rater(collection, name) for name in ("alice", "bob", "carol", "dora"))
+    bob, carol, dora = (rater.user for rater in others)
+    Rater.objects.filter(user=bob).update(active=False)
+    collection.memberships.filter(user=carol).delete()
+    get_user_model().objects.filter(pk=dora.pk).update(is_superuser=True)
     Rater.objects.create(collection=collection, name="qrels", kind=Rater.Kind.IMPORTED)
     assert len(queue.claim(alice, 20, now=NOW)) == 20
 

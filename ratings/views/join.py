@@ -59,6 +59,8 @@ def join(request: HttpRequest, key: str) -> HttpResponse:
         return gone_page(request)
     except members.MemberAlready:
         return join_page(request, invitation, status=409)
+    except members.SuperuserCannotRate as error:
+        return join_page(request, invitation, refused=str(error), status=409)
     except throttle.TooMany:
         return too_many(request, join_page(request, invitation, refused=TOO_MANY))
     except AWAY:
@@ -146,8 +148,12 @@ def join_page(
     member = (
         user.is_authenticated and Membership.objects.filter(collection=invitation.collection_id, user=user).first()
     )
+    shut_out = user.is_superuser and invitation.role == Role.RATER and not member
+    if shut_out and not refused:
+        refused = str(members.SuperuserCannotRate(user))
     context = {
         "invitation": invitation,
+        "shut_out": shut_out,
         "as_what": with_article(invitation.role),
         "member": member,
         "new": new or SignUpForm(auto_id="new_%s"),

@@ -86,6 +86,8 @@ def set_role(request: HttpRequest, collection: Collection, pk: int) -> HttpRespo
         members.set_role(membership, role)
     except members.LastAdmin:
         messages.error(request, LAST_ADMIN.format(membership.user))
+    except members.SuperuserCannotRate as error:
+        messages.error(request, str(error))
     except Membership.DoesNotExist:
         messages.error(request, f"{membership.user} was removed meanwhile.")
         return redirect("people", collection.slug)

@@ -44,7 +44,7 @@ def progress_page(request: HttpRequest, collection: Collection) -> HttpResponse:
         "stuck": stuck(collection, counted),
         "paid": paid,
         **(priced(costs(collection, counted), paid.rate) if paid.rate else {}),
-        "people": list(collection.raters.filter(active=True, user__isnull=False)),
+        "people": list(collection.raters.able()),
         "today": today,
     }
     return render(request, "ratings/progress.html", context, status=400 if paid.errors else 200)
@@ -222,12 +222,12 @@ def give(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Give a pair to one rater as their next task."""
     form = GiveForm(request.POST, collection=collection)
     if not form.is_valid():
-        messages.error(request, "Nothing was given: choose a pair and an active rater of this collection.")
+        messages.error(request, "Nothing was given: choose a pair and a rater here who can rate now.")
         return redirect("progress", collection.slug)
     pair, chosen = form.cleaned_data["pair"], form.cleaned_data["rater"]
     if queue.give(pair, chosen):
         messages.success(request, f"{chosen} gets “{pair.document}” for “{pair.query.text}” next.")
     else:
-        reason = f"{chosen} holds this pair or has rated it, or no more ratings of it are wanted."
+        reason = f"{chosen} holds this pair or has rated it, cannot rate now, or no more ratings of it are wanted."
         messages.info(request, f"Nothing was given: {reason}")
     return redirect("progress", collection.slug)

@@ -33,6 +33,8 @@ class Command(CollectionCommand):
             raise CommandError(
                 f"{username} is the only admin of {collection.slug}. Make somebody else an admin first."
             ) from error
+        except members.SuperuserCannotRate as error:
+            raise CommandError(str(error)) from error
         by_provider = user.socialaccount_set.exists()
         if settings.PASSWORDS and not user.has_usable_password() and not by_provider:
             link = (site or usual_site()).rstrip("/") + link_to_set_a_password(user)
