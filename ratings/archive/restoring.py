@@ -120,14 +120,17 @@ def restore(
         if name:
             now = str(timezone.now().replace(tzinfo=None))
             stage.execute("UPDATE collection SET name = ?, created_at = ?", [name, now])
-        if not (report.refused or checking):
+        if report.refused:
+            return report
+        fields = _collection_fields(stage)
+        tell = partial(_report_facts, archive, fields["name"] if checking else slug, checking, report)
+        if checking:
+            tell()
+        else:
             remove_dead_archives()
             write = partial(_write, stage, slug, maker, archive, report, progress)
-            land(
-                Collection(slug=None, **_collection_fields(stage)), [archive], report, Job.Kind.ARCHIVE, job, write
-            )
-        if not report.refused:
-            _report_facts(archive, _collection_fields(stage)["name"] if checking else slug, checking, report)
+            collection = Collection(slug=None, **fields)
+            land(collection, [archive], report, Job.Kind.ARCHIVE, job, write, tell)
     return report
 
 

@@ -288,11 +288,12 @@ def _copy(job: Job) -> Report:
 
 
 def _store(job: Job, report: Report) -> None:
-    """Store the report and the state. An import that changed nothing counts as published."""
-    published = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.PUBLISHED)
-    if published.update(report=report.as_json()):
-        done = True
-    else:
+    """Store the report and the state, unless both were published together with the rows.
+
+    An import that changed nothing counts as published.
+    """
+    done = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.PUBLISHED).exists()
+    if not done:
         state = State.CHECKED if job.checking else State.REFUSED if report.refused else State.PUBLISHED
         done = _end(job, state, report) and state == State.PUBLISHED
     if done and not report.left_out:

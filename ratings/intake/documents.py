@@ -44,13 +44,19 @@ class DocumentsImport(Import):
             if report.refused:
                 return report
             (self.total,) = self.stage.execute("SELECT COUNT(*) FROM document").fetchone()
+            told = False
             if self.checking:
                 for _ in self._batches():
                     pass
             else:
-                land(self.collection, self.sources, report, Job.Kind.DOCUMENTS, self.job, self._publish)
-            if report.refused:
-                return report
+                kind = Job.Kind.DOCUMENTS
+                told = land(self.collection, self.sources, report, kind, self.job, self._publish, self._tell)
+        if not (told or report.refused):
+            self._tell()
+        return report
+
+    def _tell(self) -> None:
+        report = self.report
         counts = report.counts
         report.facts.append(
             f"{counted(self.total, 'document')}: {counts['new']:,} new, {counts['changed']:,} changed,"
@@ -64,7 +70,6 @@ class DocumentsImport(Import):
             )
         if not self.checking:
             self.warn_of_shown()
-        return report
 
     def _rows(self, source: Source, file: int, format: Format) -> Iterator[tuple]:
         for d in self.rows_of(source, format.reads["documents"]):

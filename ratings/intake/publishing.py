@@ -67,11 +67,13 @@ class Superseded(Exception):
 
 
 class Landing:
-    """The hidden rows of one import, while they are written."""
+    """The hidden rows of one import, while they are written. `tell` adds to its report what was done."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, tell: Callable[[], None] = lambda: None) -> None:
         self.job = job
+        self.tell = tell
         self.rows = 0
+        self.told = False
 
     @contextmanager
     def piece(self, rows: int) -> Iterator[None]:
@@ -101,15 +103,22 @@ class Landing:
 
     @contextmanager
     def published(self, report: Report) -> Iterator[None]:
-        """The short transaction that makes all rows visible. An import that changed nothing is not published."""
+        """The short transaction that makes all rows and their report visible.
+
+        An import that changed nothing is not published.
+        """
         with transaction.atomic():
             self.hold()
             yield
             if report.changed:
                 over = {"state": Job.State.PUBLISHED, "staging": False, "ended_at": timezone.now()}
-                self.job.mine().update(**over, report=report.as_json(), former=self.job.former)
+                self.job.mine().update(**over, former=self.job.former)
+                self.tell()  # now, as it also reads the rows that have become visible
+                report.job = self.job.pk
+                Job.objects.filter(pk=self.job.pk).update(report=report.as_json())
                 self.job.collection.touch()
                 _note(self.job, report)
+        self.told = report.changed
 
 
 def _note(job: Job, report: Report) -> None:
@@ -148,8 +157,11 @@ def land(
     kind: str,
     job: Job | None,
     write: Callable[[Landing], None],
-) -> None:
-    """Run `write`, all or nothing: what it wrote is deleted unless it ends with `published`.
+    tell: Callable[[], None],
+) -> bool:
+    """Whether the rows were published, together with what `tell` adds to the report.
+
+    Runs `write`, all or nothing: what it wrote is deleted unless it ends with `published`.
 
     Without the `job` of a worker one is made, which stays in the list of imports if anything changed. An
     IntegrityError becomes a refusal. So does another import under way, and the end of this one from outside; with
@@ -157,20 +169,20 @@ def land(
     """
     if collection.pk and Collection.objects.filter(pk=collection.pk, put_away_at__isnull=False).exists():
         report.refuse(sources[0].refusal(0, PUT_AWAY, TAKE_OUT))
-        return
+        return False
     try:
-        place = Landing(_begun(collection, sources, kind, job))
+        place = Landing(_begun(collection, sources, kind, job), tell)
     except Busy as busy:
         if job:
             raise
         problem, cure = f"{busy}", "Wait until it is over, or cancel it on the page Import."
         report.refuse(sources[0].refusal(0, problem, cure))
         report.busy = True
-        return
+        return False
     try:
         write(place)
     except IntegrityError as error:
-        report.counts.clear()
+        report.clear()
         problem = f"the database refuses the rows ({error})".replace("\n", " ")
         cure = "If somebody else was importing at the same time, run the import again."
         report.refuse(sources[0].refusal(0, problem, cure))
@@ -178,12 +190,13 @@ def land(
     except Superseded:
         if job:
             raise
-        report.counts.clear()
+        report.clear()
         report.refuse(sources[0].refusal(0, ENDED_OUTSIDE, "Run the import again."))
     finally:
         _end(place.job)
     report.job = place.job.pk
     place.analyze(*GROWING)
+    return place.told
 
 
 def _begun(collection: Collection, sources: Sequence[Source], kind: str, job: Job | None) -> Job:

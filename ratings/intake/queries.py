@@ -44,21 +44,25 @@ class QueriesImport(Import):
             refuse_repeats(self.stage, "query", "query", self.sources, report)
             if report.refused:
                 return report
+            self.in_files = {key for (key,) in self.stage.execute("SELECT key FROM query")}
+            told = False
             if self.checking:
                 for _ in self._batches([]):
                     pass
             else:
-                land(self.collection, self.sources, report, Job.Kind.QUERIES, self.job, self._publish)
-            if report.refused:
-                return report
-            in_files = {key for (key,) in self.stage.execute("SELECT key FROM query")}
-        counts = report.counts
-        report.facts.append(
-            f"{counted(len(in_files), 'query', 'queries')}: {counts['new']:,} new, {counts['changed']:,} changed,"
-            f" {counts['unchanged']:,} unchanged."
-        )
-        _compare_with_record(self.collection, in_files, report)
+                kind = Job.Kind.QUERIES
+                told = land(self.collection, self.sources, report, kind, self.job, self._publish, self._tell)
+        if not (told or report.refused):
+            self._tell()
         return report
+
+    def _tell(self) -> None:
+        counts = self.report.counts
+        self.report.facts.append(
+            f"{counted(len(self.in_files), 'query', 'queries')}: {counts['new']:,} new,"
+            f" {counts['changed']:,} changed, {counts['unchanged']:,} unchanged."
+        )
+        _compare_with_record(self.collection, self.in_files, self.report)
 
     def _rows(self, source: Source, file: int, format: Format) -> Iterator[tuple]:
         for t in self.rows_of(source, format.reads["queries"]):

@@ -82,17 +82,17 @@ class RatingsImport(ImportForQueries):
                 self._delete_refused()
             grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
             report.grades.update({_plain(text): count for text, count in self.stage.execute(grades)})
-            rated = {query for (query,) in self.stage.execute("SELECT DISTINCT query FROM rating")}
+            self.rated = {query for (query,) in self.stage.execute("SELECT DISTINCT query FROM rating")}
+            here = Rating.objects.filter(rater__collection=self.collection)
+            self.rated |= set(here.values_list("query", flat=True).distinct())
+            told = False
             if self.checking:
                 self._foresee()
             elif not report.refused:
-                self.scale = self._new_scale()
-                land(self.collection, self.sources, report, Job.Kind.RATINGS, self.job, self._publish)
-        if not report.refused or self.checking:
+                self.scale, kind = self._new_scale(), Job.Kind.RATINGS
+                told = land(self.collection, self.sources, report, kind, self.job, self._publish, self._tell)
+        if not told and (self.checking or not report.refused):
             self._tell()
-            here = Rating.objects.filter(rater__collection=self.collection)
-            rated |= set(here.values_list("query", flat=True).distinct())
-            self.compare_topics({key for key, pk in self.names.keys.items() if pk not in rated}, self.what)
         return report
 
     # Read
@@ -296,6 +296,8 @@ class RatingsImport(ImportForQueries):
             )
         if not self.checking:
             tell_of_bare_documents(self.report)
+        without = {key for key, pk in self.names.keys.items() if pk not in self.rated}
+        self.compare_topics(without, self.what)
 
 
 @dataclass

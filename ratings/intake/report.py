@@ -32,6 +32,11 @@ class Report:
         """Whether the import changes the database."""
         return any(self.counts[name] for name in CHANGES)
 
+    def clear(self) -> None:
+        """Forget what was counted and told: in the end nothing was written."""
+        for told in (self.counts, self.facts, self.warnings):
+            told.clear()
+
     def refuse(self, refusal: Refusal) -> None:
         self.refused += 1
         if len(self.refusals) < KEPT:

@@ -117,18 +117,14 @@ class RunImport(ImportForQueries):
                 return report
             version = _version(self.collection)
             self._check()
+            told = False
             if self.checking:
                 self._count_strangers()
             elif report.changed and not report.refused:
-                write = partial(self._write, version)
-                land(self.collection, self.sources, report, Job.Kind.RESULTS, self.job, write)
-        if not report.refused or self.checking:
-            self._report_facts()
-            if not (self.system or self.system_from):
-                self._warn_of_joined()
-            self._warn_of_missing()
-        if not report.refused and not self.checking:
-            self.warn_of_shown()
+                write, kind = partial(self._write, version), Job.Kind.RESULTS
+                told = land(self.collection, self.sources, report, kind, self.job, write, self._tell)
+        if not told and (self.checking or not report.refused):
+            self._tell()
         return report
 
     # Read
@@ -285,6 +281,14 @@ class RunImport(ImportForQueries):
             pass
 
     # Report
+
+    def _tell(self) -> None:
+        self._report_facts()
+        if not (self.system or self.system_from):
+            self._warn_of_joined()
+        self._warn_of_missing()
+        if not self.checking:
+            self.warn_of_shown()
 
     def _report_facts(self) -> None:
         facts, warnings = self.report.facts, self.report.warnings

@@ -115,6 +115,26 @@ def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     assert "undone" in admin.get("/collections/hills/import/").content.decode()
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "fact"),
+    [
+        ("queries", "q9\tnew\n", "1 query: 1 new, 0 changed, 0 unchanged."),
+        ("documents", '{"id": "z", "title": "new"}\n', "1 document: 1 new, 0 changed, 0 unchanged."),
+        ("results", RUN, "bm25: 2 rankings with 3 results; 2 new, 0 unchanged."),
+        ("ratings", "q1 0 a 1\n", "1 rating from ratings: 1 new, 0 changed, 0 unchanged."),
+    ],
+)
+def test_an_import_and_what_it_did_appear_together(admin, collection, monkeypatch, kind, text, fact):
+    """Its worker dies as soon as the rows are published."""
+    job = sent(admin, kind, text)
+    act(admin, "start_import", job)
+    monkeypatch.setattr(jobs, "_store", lambda job, report: None)
+    work()
+    html = page(admin, job)
+    assert "It is in the record" in html and "Only refused lines" not in html
+    assert fact in html
+
+
 def test_what_waits_says_for_what(admin, collection):
     send(admin, "results", ("bm25.run", RUN))
     waiting = Job.objects.filter(kind="results")

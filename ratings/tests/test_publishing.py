@@ -766,7 +766,7 @@ def test_what_somebody_brought_after_the_check_is_never_passed_over(monkeypatch,
     def later(*given):
         monkeypatch.setattr(runs, "land", land)
         assert not intake.import_run(collection, [source(other)]).refused
-        land(*given)
+        return land(*given)
 
     monkeypatch.setattr(runs, "land", later)
     report = intake.import_run(collection, [source(RUN)])
@@ -785,7 +785,7 @@ def test_of_two_first_imports_of_ratings_one_makes_the_scale(monkeypatch):
     def later(*given):
         monkeypatch.setattr(ratings, "land", land)
         assert not intake.import_qrels(collection, [source("q1 0 b 5\n")], rater="other").refused
-        land(*given)
+        return land(*given)
 
     monkeypatch.setattr(ratings, "land", later)
     report = intake.import_qrels(collection, [source("q1 0 a 1\n")], rater="one")

@@ -22,7 +22,7 @@ from ratings.intake import Report, opening
 from ratings.management.progress import ProgressLine
 from ratings.management.refusals import line_of
 from ratings.management.whole_file import whole_file
-from ratings.models import Collection, Job
+from ratings.models import Collection
 
 PRINTED = 20  # refusals
 NO_CHECKS: list[str] = []  # Django's checks load every page, which takes half the time of a short command
@@ -109,8 +109,6 @@ class ImportCommand(ReportingCommand, CollectionCommand):
             raise Refused(f"{as_sentence(error)} Nothing was written.") from error
         finally:
             progress.clear()
-        # Some facts and warnings were added after the job was saved with its report.
-        Job.objects.filter(pk=report.job).update(report=report.as_json())
         self.print_report(report)
         jobs.fetch_pictures(collection, None)
 

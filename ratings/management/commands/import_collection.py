@@ -1,7 +1,6 @@
 from ratings import archive
 from ratings.formats.refusal import as_sentence
 from ratings.management.progress import ProgressLine
-from ratings.models import Job
 
 from ._collection_command import Refused, ReportingCommand
 
@@ -28,7 +27,5 @@ class Command(ReportingCommand):
             raise Refused(f"{as_sentence(error)} Nothing was written.") from error
         finally:
             progress.clear()
-        # Some facts and warnings were added after the job was saved with its report.
-        Job.objects.filter(pk=report.job).update(report=report.as_json())
         self.print_report(report)
         self.stderr.write(f"It has no members yet: python3 run.py manage add_member {slug} NAME admin")
