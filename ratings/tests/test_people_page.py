@@ -105,12 +105,13 @@ def test_the_number_of_queries_does_not_grow_with_the_people(world):
             world.get()
         return len(captured)
 
+    members.invite(world.collection, ["guest"], role=Role.RATER, days=7, by=world.admin)
     before = count()
     for i in range(5):
         rater = make_rater(world.collection, f"rater{i}")
         tokens.make(rater.user, world.collection, name="phone", scopes=["rate"], days=7)
         members.invite(world.collection, [f"guest{i}"], role=Role.RATER, days=7, by=world.admin)
-    assert count() == before == 13
+    assert count() == before == 14
 
 
 def test_an_admin_sees_the_tokens_of_members_and_ends_one(world):
@@ -209,6 +210,19 @@ def test_an_invitation_is_withdrawn_once_and_not_after_it_was_accepted(world):
         assert said in text(world.post("withdraw_invitation", invitation.pk))
     states = {i.name: members.state_of(i) for i in Invitation.objects.all()}
     assert states == {"emil": "withdrawn", "frida": "accepted"}
+
+
+def test_every_invitation_can_be_seen_and_withdrawn(world, monkeypatch):
+    monkeypatch.setattr(views, "AT_ONCE", 2)
+    made = members.invite(world.collection, "abcde", role=Role.RATER, days=7, by=world.admin)
+    seen, pages = [], []
+    for number in (1, 2, 3):
+        page = world.client.get(address("people"), {"invitations": number, "page": 2})
+        seen += [invitation for invitation, _ in page.context["invitations"]]
+        pages.append(page.content.decode())
+    assert seen == [invitation for invitation, _ in reversed(made)]
+    assert 'aria-label="Pages of invitations"' in pages[0] and "?invitations=2&amp;page=2" in pages[0]
+    assert address("withdraw_invitation", made[0][0].pk) in pages[2]
 
 
 # Roles

@@ -14,8 +14,11 @@ def frame(collection: Collection, section: str) -> dict:
     return {"collection": collection, "role": collection.role, "section": section}
 
 
-def paged(request: HttpRequest, rows: QuerySet | Sequence, at_once: int) -> dict:
-    """`page`: the one in the address, or the last one; `numbers`: those of the pages to link to."""
+def paged(request: HttpRequest, rows: QuerySet | Sequence, at_once: int, by: str = "page") -> dict:
+    """`page`: the one that the address names, or the last one; `numbers`: those of the pages to link to.
+
+    `by`: the name of the page's number in the address.
+    """
     paginator = Paginator(rows, at_once)
-    page = paginator.get_page(request.GET.get("page"))
+    page = paginator.get_page(request.GET.get(by))
     return {"page": page, "numbers": list(paginator.get_elided_page_range(page.number))}

@@ -189,8 +189,8 @@ def people_list_page(
     everybody = members.everybody(collection)
     paging = paged(request, everybody, AT_ONCE)
     now = timezone.now()
-    invitations = list(members.invitations(collection)[: AT_ONCE + 1])
-    states = [(invitation, members.state_of(invitation, now=now)) for invitation in invitations[:AT_ONCE]]
+    invited = paged(request, members.invitations(collection), AT_ONCE, by="invitations")
+    states = [(invitation, members.state_of(invitation, now=now)) for invitation in invited["page"]]
     counts = {role: sum(p.role == role for p in everybody if p.membership) for role in Role.values}
     context = frame(collection, "people") | {
         **paging,
@@ -198,7 +198,7 @@ def people_list_page(
         "members": sum(counts.values()),
         "counts": counts,
         "invitations": states,
-        "more_invitations": len(invitations) > AT_ONCE,
+        "invited": invited,
         "open": collection.invitations.filter(members.OPEN, expires_at__gt=now).count(),
         "tokens": tokens.in_use(collection, now=now),
         "form": form,
