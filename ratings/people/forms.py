@@ -10,11 +10,10 @@ from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from ..models import Collection, Query, Role, Scope
+from .invitees import invitees
 from .names import is_taken
 from .tokens import MOST_DAYS, scopes_of
 
-MOST_INVITED = 500  # at once
-LONGEST_NAME = 150
 EVERYWHERE = "*"  # in place of a slug: all collections
 NAME_TAKEN = "Somebody has this name already. If it is you, sign in with it below; otherwise choose another."
 
@@ -39,8 +38,9 @@ class InviteForm(forms.Form):
     )
     days = forms.IntegerField(label="Days until the links end", min_value=1, max_value=90, initial=14)
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
         super().__init__(*args, **kwargs)
+        self.collection = collection
         if settings.MAIL:
             self.fields[
                 "names"
@@ -49,16 +49,7 @@ class InviteForm(forms.Form):
             )
 
     def clean_names(self) -> list[str]:
-        lines = (line.replace("\x00", "").strip() for line in self.cleaned_data["names"].splitlines())
-        names = list(dict.fromkeys(line for line in lines if line))
-        if not names:
-            raise forms.ValidationError("Write at least one name.")
-        if len(names) > MOST_INVITED:
-            raise forms.ValidationError(f"{len(names)} names are too many at once: at most {MOST_INVITED}.")
-        for name in names:
-            if len(name) > LONGEST_NAME:
-                raise forms.ValidationError(f"“{name[:40]}…” is longer than {LONGEST_NAME} characters.")
-        return names
+        return invitees(self.cleaned_data["names"], self.collection)
 
 
 class TokenForm(forms.Form):

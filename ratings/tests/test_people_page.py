@@ -181,7 +181,8 @@ def test_the_links_come_as_a_file_too(world):
     "sent, told",
     [
         ({"names": " \n "}, "Write at least one name."),
-        ({"names": "x" * 151}, "is longer than 150 characters"),
+        ({"names": "x" * 151}, f"Line 1: “{'x' * 40}…” is longer than 150 characters. Shorten it."),
+        ({"names": "a,b\n" + "\n".join(f"{i};z" for i in range(24))}, "5 more lines have such a problem."),
         ({"names": "\n".join(f"name{i}" for i in range(501))}, "501 names are too many at once"),
         ({"role": "king"}, "king is not one of the available choices"),
         ({"days": "0"}, "greater than or equal to 1"),
@@ -195,6 +196,43 @@ def test_what_makes_no_sense_is_refused_and_the_form_comes_back_as_it_was(world,
     assert not Invitation.objects.exists()
     for name, value in sent.items():
         assert page.context["form"][name].value() == value
+
+
+def test_a_pasted_list_is_looked_at_line_by_line(world):
+    get_user_model().objects.filter(username="carla").update(email="Carla@Example.org")
+    members.invite(world.collection, ["Emil <e@example.org>"], role=Role.RATER, days=7, by=world.admin)
+    old, _ = members.invite(world.collection, ["gone"], role=Role.RATER, days=7, by=world.admin)[0]
+    members.withdraw(old)
+    lines = [
+        "\ufefffrida@example.org",
+        "Anna",
+        "",
+        "gone;",
+        "E@example.org",
+        "C <carla@example.org>",
+        "Frida@Example.org",
+        "gone",
+        "Greta, Hans",
+        "i@example.org j@example.org",
+        "k\tl",
+    ]
+    page = text(world.invite(names="\r\n".join(lines)))
+    for said in (
+        "Nobody was invited.",
+        "Line 2: Anna is a member already, as rater. Remove the line",
+        "Line 5: E@example.org is invited already, until",
+        "withdraw that invitation first.",
+        "Line 6: C &lt;carla@example.org&gt; is a member already, as analyst.",
+        "Line 7: Frida@Example.org is on line 1 already, as frida@example.org. Keep one of them.",
+        "Line 9: “Greta, Hans” looks like several people. Write each on a line of their own.",
+        "Line 10: “i@example.org j@example.org” looks like several people.",
+        "Line 11: “k l” looks like several people.",
+    ):
+        assert said in page, said
+    assert not any(f"Line {number}:" in page for number in (1, 3, 4, 8))
+    assert Invitation.objects.count() == 2
+    names = [name for name, _ in world.invite(names="\r\n".join([lines[0], "gone", "gone"])).context["links"]]
+    assert names == ["frida@example.org", "gone"]
 
 
 def test_a_hundred_are_invited_by_one_paste(world):

@@ -19,13 +19,13 @@ LAST_ADMIN = "{} is the only admin. Make somebody else an admin first."
 @admin_page
 def people_page(request: HttpRequest, collection: Collection) -> HttpResponse:
     """All members and raters, and the invitations."""
-    return people_list_page(request, collection, InviteForm(auto_id="invite_%s"))
+    return people_list_page(request, collection, InviteForm(collection=collection, auto_id="invite_%s"))
 
 
 @admin_act
 def invite(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Make links, and send or show them once. They are not stored, so a reload cannot show them."""
-    form = InviteForm(request.POST, auto_id="invite_%s")
+    form = InviteForm(request.POST, collection=collection, auto_id="invite_%s")
     if not form.is_valid():
         return people_list_page(request, collection, form, status=400)
     made = members.invite(collection, **form.cleaned_data, by=request.user)

@@ -22,7 +22,7 @@ class Command(CollectionCommand):
 
     def handle(self, *, slug: str, names: list[str], role: str, days: int, site: str | None, **options) -> None:
         collection = self.collection(slug)
-        form = InviteForm({"names": "\n".join(names), "role": role, "days": days})
+        form = InviteForm({"names": "\n".join(names), "role": role, "days": days}, collection=collection)
         if not form.is_valid():
             raise Refused(
                 " ".join(f"{form[name].label}: {' '.join(problems)}" for name, problems in form.errors.items())
