@@ -218,6 +218,7 @@ urlpatterns = [
     path("collections/<slug:slug>/pool/", pool.pool, name="pool"),
     path("collections/<slug:slug>/pool/make/", pool.make_pool, name="make_pool"),
     path("collections/<slug:slug>/pool/more/", pool.want_more, name="want_more"),
+    path("collections/<slug:slug>/pool/fewer/", pool.want_fewer, name="want_fewer"),
     path("collections/<slug:slug>/pool/judging/", pool.save_judging, name="save_judging"),
     path("collections/<slug:slug>/pool/retire/", pool.retire, name="retire"),
     path("collections/<slug:slug>/pool/bring-back/", pool.bring_back, name="bring_back"),

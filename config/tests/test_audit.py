@@ -71,6 +71,7 @@ NOTED = {
     "erase_rater": Act.ERASED,
     "make_pool": Act.POOL,
     "want_more": Act.POOL,
+    "want_fewer": Act.POOL_FEWER,
     "want_holes": Act.POOL,
     "save_judging": Act.JUDGING,
     "choose_decisive": Act.JUDGING,

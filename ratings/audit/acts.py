@@ -35,6 +35,7 @@ class Act(TextChoices):
     GUIDELINES = "guidelines", "wrote guidelines"
     PRESENTATION = "presentation", "changed the presentation"
     POOL = "pool", "wanted ratings"
+    POOL_FEWER = "pool.fewer", "wanted fewer ratings"
     RETIRED = "pool.retired", "retired pairs"
     BROUGHT_BACK = "pool.brought_back", "brought pairs back"
     JUDGING = "judging", "changed how pairs are given out"

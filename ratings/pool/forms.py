@@ -124,6 +124,17 @@ class MoreForm(forms.Form):
     )
 
 
+class FewerForm(forms.Form):
+    """How many ratings every pair should want at most."""
+
+    fewer = forms.IntegerField(
+        label="Ratings of every pair, at most",
+        min_value=1,
+        max_value=MOST_RATINGS,
+        help_text="Where a pool asked for too many. Ratings that are given stay and count.",
+    )
+
+
 class HolesForm(forms.Form):
     """A system, and the depth down to which its unjudged documents are listed."""
 

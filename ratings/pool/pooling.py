@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef, Q
+from django.utils import timezone
 
 from .. import queue
 from ..audit import Act, note
@@ -19,6 +21,7 @@ from ..models import (
     Pair,
     Query,
     Ranking,
+    Rater,
     Rating,
     System,
 )
@@ -59,6 +62,27 @@ def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
 
 
 @dataclass(frozen=True)
+class Able:
+    """How many people can rate now: all queries (`free`), or only some (`bound`: query id → how many)."""
+
+    free: int
+    bound: Counter[int]
+    all: int
+
+    def of(self, query: int) -> int:
+        return self.free + self.bound[query]
+
+
+def able_in(collection: Collection) -> Able:
+    """Who can rate the queries of the collection now. Two queries."""
+    able = collection.raters.able()
+    ids = set(able.values_list("pk", flat=True))
+    sets = list(Rater.queries.through.objects.filter(rater__in=able).values_list("rater", "query"))
+    bound = {rater for rater, _ in sets}
+    return Able(len(ids - bound), Counter(query for _, query in sets), len(ids))
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a pool would add."""
 
@@ -66,22 +90,30 @@ class Plan:
     new_pairs: int  # those of which no rating was wanted before
     retired: int  # those that are retired, which stay out
     new_ratings: int  # as `Pooled.new_assignments`, unless somebody rates or pools meanwhile
+    beyond: int  # of the ratings that are then left: those that nobody can give, as too few people can rate
+    able: int  # people who can rate now
     by_system: dict[str, int]
     only_by_system: dict[str, int]
 
 
 def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System] | None = None) -> Plan:
-    """What `pool` would add with the same arguments. Three queries besides those for the systems."""
+    """What `pool` would add with the same arguments. Six queries besides those for the systems."""
     chosen = list(systems if systems is not None else collection.systems.all())
     tops = _tops(chosen, depth, wanted)
     states = _pair_states(collection)
     known = {key: states[key] for key in tops.by if key in states}
-    missing = len(tops.by) - len(known)
+    missing, able = len(tops.by) - len(known), able_in(collection)
+    beyond = sum(
+        known[key].beyond(wanted, able.of(key[0])) if key in known else max(0, wanted - able.of(key[0]))
+        for key in tops.by
+    )
     return Plan(
         pairs=len(tops.by),
         new_pairs=missing + sum(not pair.retired and not pair.wanted for pair in known.values()),
         retired=sum(pair.retired for pair in known.values()),
         new_ratings=missing * wanted + sum(pair.lacks(wanted) for pair in known.values()),
+        beyond=beyond,
+        able=able.all,
         by_system=tops.by_system(chosen),
         only_by_system=tops.only_by_system(chosen),
     )
@@ -89,8 +121,12 @@ def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
 
 def plan_more(collection: Collection, wanted: int) -> Plan:
     """What `want_more` would add."""
-    pairs = [pair for pair in _pair_states(collection).values() if pair.wanted and not pair.retired]
-    return Plan(len(pairs), 0, 0, sum(pair.lacks(wanted) for pair in pairs), {}, {})
+    states = _pair_states(collection)
+    pairs = {key: pair for key, pair in states.items() if pair.wanted and not pair.retired}
+    able = able_in(collection)
+    beyond = sum(pair.beyond(wanted, able.of(query)) for (query, _), pair in pairs.items())
+    new = sum(pair.lacks(wanted) for pair in pairs.values())
+    return Plan(len(pairs), 0, 0, new, beyond, able.all, {}, {})
 
 
 @transaction.atomic
@@ -101,6 +137,45 @@ def want_more(collection: Collection, wanted: int) -> int:
     collection.touch()
     note(Act.POOL, collection, wanted=wanted, added=added)
     return added
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """What `want_fewer` would withdraw."""
+
+    pairs: int  # those that want more, without retired ones
+    ratings: int  # open assignments, and those whose lease ran out
+    held: int  # of those that raters hold, how many are beyond the number: they stay with their raters
+
+
+def plan_fewer(collection: Collection, wanted: int, *, now: datetime | None = None) -> Withdrawal:
+    """What `want_fewer` would withdraw, unless somebody rates meanwhile. Two queries."""
+    now = now or timezone.now()
+    pairs = Pair.objects.filter(query__collection=collection, wanted__gt=wanted, retired_at__isnull=True)
+    assigned = Assignment.objects.filter(collection=collection, pair__wanted__gt=wanted, extra=False).order_by()
+    of_pairs = assigned.values("pair").annotate(
+        n=Count("pk"),
+        done=Count("pk", filter=Q(state=Assignment.State.DONE)),
+        running=Count("pk", filter=Q(leased_until__gte=now)),
+    )
+    ratings = held = 0
+    for n, done, running in of_pairs.values_list("n", "done", "running"):
+        room = max(0, wanted - done)
+        ratings += max(0, n - done - running - max(0, room - running))
+        held += max(0, running - room)
+    return Withdrawal(pairs.count(), ratings, held)
+
+
+@transaction.atomic
+def want_fewer(collection: Collection, wanted: int) -> int:
+    """How many free assignments were withdrawn by wanting at most `wanted` ratings of every pair."""
+    pairs = Pair.objects.filter(query__collection=collection, wanted__gt=wanted).order_by("pk")
+    if not (ids := list(pairs.values_list("pk", flat=True))):
+        return 0
+    withdrawn = queue.want_fewer(ids, wanted)
+    collection.touch()
+    note(Act.POOL_FEWER, collection, wanted=wanted, pairs=len(ids), withdrawn=withdrawn)
+    return withdrawn
 
 
 @dataclass(frozen=True)
@@ -235,13 +310,20 @@ class _PairState:
     wanted: int
     retired: bool
     ratings: int = 0  # assignments, and surplus grades
+    given: int = 0  # those of them that are grades
+    used: int = 0  # people who can rate now and have rated it
 
     def lacks(self, wanted: int) -> int:
         return 0 if self.retired else max(0, wanted - self.ratings)
 
+    def beyond(self, wanted: int, able: int) -> int:
+        """How many of the ratings that are left, once `wanted` are wanted, none of `able` people can give."""
+        left = max(wanted, self.ratings) - self.given
+        return 0 if self.retired else max(0, left - max(0, able - self.used))
+
 
 def _pair_states(collection: Collection) -> dict[tuple[int, int], _PairState]:
-    """(query id, document id) → its state, for all pairs of the collection. Three queries, each of one table."""
+    """(query id, document id) → its state, for all pairs of the collection. Four queries."""
     pairs = Pair.objects.filter(query__collection=collection)
     states, by_id = {}, {}
     for pk, query_id, document_id, wanted, retired in pairs.values_list(
@@ -254,7 +336,13 @@ def _pair_states(collection: Collection) -> dict[tuple[int, int], _PairState]:
     surplus = Rating.objects.filter(
         ~Exists(own), pair__query__collection=collection, grade__isnull=False
     ).order_by()
-    for rows in (assigned, surplus):
-        for pair_id, n in rows.values("pair").annotate(n=Count("pk")).values_list("pair", "n"):
+    filled = Count("pk", filter=Q(state=Assignment.State.DONE))
+    for rows, given in ((assigned, filled), (surplus, Count("pk"))):
+        counts = rows.values("pair").annotate(n=Count("pk"), given=given)
+        for pair_id, n, done in counts.values_list("pair", "n", "given"):
             by_id[pair_id].ratings += n
+            by_id[pair_id].given += done
+    rated = Rating.objects.filter(rater__in=collection.raters.able()).order_by().values("pair")
+    for pair_id, n in rated.annotate(n=Count("pk")).values_list("pair", "n"):
+        by_id[pair_id].used = n
     return states

@@ -19,8 +19,9 @@ pair are decided by conditional updates and unique indexes, never by a read foll
 up: an expired lease counts as free.
 
 For raters: `claim`, `save`, `skip`, `stop`, `undo`; to read: `held`, `task`, `last_acts`, `outlook`.
-For admins: `want`, `retire`, `unretire`, `release`, `give`; for imports of ratings `differing`, `stage`,
-`record_staged` and `take_back_import`; for rounds `store_round`, `waiting_in_rounds` and `raters_at_work`.
+For admins: `want`, `want_fewer`, `retire`, `unretire`, `release`, `give`; for imports of ratings `differing`,
+`stage`, `record_staged` and `take_back_import`; for rounds `store_round`, `waiting_in_rounds` and
+`raters_at_work`.
 """
 
 from .acts import KeyUsed
@@ -34,7 +35,7 @@ from .rounds import NewDrawn, NewRound, raters_at_work, store_round, waiting_in_
 from .saving import Conflict, Saved, Submission, is_used, save, skip
 from .tasks import Task, answers_of, held, task
 from .undoing import RATING_KINDS, UNDO_DEPTH, last_acts, undo
-from .wanting import pairs_for, retire, unretire, want
+from .wanting import pairs_for, retire, unretire, want, want_fewer
 
 __all__ = [
     "COUNTED",
@@ -76,4 +77,5 @@ __all__ = [
     "unretire",
     "waiting_in_rounds",
     "want",
+    "want_fewer",
 ]

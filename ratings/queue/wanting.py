@@ -1,6 +1,7 @@
 """Which pairs are to be rated, and how often: the acts of admins."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -29,6 +30,50 @@ def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | No
         Pair.objects.filter(pk__in=chunk, wanted__lt=wanted).update(wanted=wanted, born=born)
         added += _ask(chunk, depths or {})
     return added
+
+
+@transaction.atomic
+def want_fewer(pair_ids: Sequence[int], wanted: int, *, now: datetime | None = None) -> int:
+    """How many free assignments were withdrawn when the wanted grades of each pair were lowered to `wanted`.
+
+    All ratings stay: a grade beyond the number is surplus from now on. Nobody loses what they hold: a lease beyond
+    the number becomes extra, so that it ends with its rater. The number of a retired pair is lowered too, in case
+    it comes back.
+    """
+    now, withdrawn = now or timezone.now(), 0
+    for chunk in _chunks(pair_ids):
+        # The update comes first because it locks the pairs, as in `want`.
+        Pair.objects.filter(pk__in=chunk, wanted__gt=wanted).update(wanted=wanted)
+        rows = Assignment.objects.filter(pair__in=chunk, extra=False).order_by("pk")
+        # Locked, so that a concurrent claim either got the row earlier and keeps it, or does not get it.
+        done, running, free = _beyond(rows.select_for_update(no_key=True), wanted, now)
+        record_lost((row.rater_id, row.pair_id) for row in free)
+        for some in _chunks([row.pk for row in done + free]):
+            Assignment.objects.filter(pk__in=some).delete()
+        for some in _chunks([row.pk for row in running]):
+            Assignment.objects.filter(pk__in=some).update(extra=True)
+        withdrawn += len(free)
+    return withdrawn
+
+
+def _beyond(rows: Iterable[Assignment], wanted: int, now: datetime) -> tuple[list, list, list]:
+    """The assignments beyond `wanted` of a pair: done ones, running leases, and free ones.
+
+    What is done counts first, then what is held, then expired leases, then open assignments.
+    """
+
+    def rank(row: Assignment) -> int:
+        if row.state == State.LEASED:
+            return 1 if row.leased_until >= now else 2
+        return 0 if row.state == State.DONE else 3
+
+    beyond, counted = ([], [], [], []), Counter()
+    for row in sorted(rows, key=lambda row: (rank(row), row.pk)):
+        counted[row.pair_id] += 1
+        if counted[row.pair_id] > wanted:
+            beyond[rank(row)].append(row)
+    done, running, expired, open_ = beyond
+    return done, running, expired + open_
 
 
 @transaction.atomic

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from ratings import queue
-from ratings.models import Assignment, Pair, Role
+from ratings.models import Assignment, AuditEvent, Pair, Role
 from ratings.pool import pooling
 from ratings.pool.anchors import set_anchor
 
@@ -187,6 +187,49 @@ def test_more_that_is_no_number_is_refused(world, more):
     assert world.get(more=more).status_code == world.post("want_more", more=more).status_code == 400
 
 
+# Fewer ratings
+
+
+def test_too_many_wanted_ratings_are_withdrawn_after_a_look(world):
+    world.post("make_pool", **world.asked(wanted=30))
+    queue.save(world.rater, queue.claim(world.rater)[0], queue.Submission(grade=grade(world.collection, "1")))
+    queue.retire([make_pair(world.collection, "q2", "d", wanted=30).pk])
+    queue.claim(world.rater, 1)
+    before = rows()
+    page = text(world.get(fewer=3))
+    # Of one pair a grade is given, and of another one the rater holds an assignment.
+    assert "5 pairs want more than 3 ratings; 135 open ratings would no longer be wanted." in page
+    assert "Withdraw 135 ratings" in page and rows() == before
+    assert "135 ratings no longer wanted. What raters gave stays." in text(
+        world.client.get(world.post("want_fewer", fewer=3).url)
+    )
+    assert "5 pairs want 3 ratings each; 14 ratings are left." in text(world.get())
+    assert len(queue.held(world.rater)) == 1 and world.rater.ratings.count() == 1
+    event = AuditEvent.objects.get(act="pool.fewer")
+    assert event.detail == {"wanted": 3, "pairs": 6, "withdrawn": 135}
+    assert "Nothing: no pair wants more than 3 ratings." in text(world.get(fewer=3))
+    world.post("want_fewer", fewer=3)
+    assert AuditEvent.objects.filter(act="pool.fewer").count() == 1
+    for wrong in ("", "0", "many", "101"):
+        assert world.get(fewer=wrong).status_code == world.post("want_fewer", fewer=wrong).status_code == 400
+
+
+def test_a_plan_says_how_many_ratings_nobody_can_give(world):
+    """One rater: of three ratings of each of five pairs nobody can give two."""
+    assert "Nobody can give 10 of the ratings that would then be left." in text(world.get(**world.asked()))
+    assert "Nobody can give" not in text(world.get(**world.asked(wanted=1)))
+    first = make_pair(world.collection, "q1", "a", wanted=1)
+    queue.save(world.rater, first, queue.Submission(grade=grade(world.collection, "1")), now=NOW)
+    assert "Nobody can give 10 of" in text(world.get(**world.asked())), "two more of the first pair"
+    assert "Nobody can give 1 of" in text(world.get(more=2))
+    second = make_rater(world.collection, "boris")
+    second.queries.set([world.collection.queries.get(key="q2")])
+    assert "Nobody can give 9 of" in text(world.get(**world.asked())), "boris rates a of q2"
+    assert "2 people can rate now" in text(world.get(**world.asked()))
+    world.collection.raters.update(active=False)
+    assert "Nobody can rate here now, so all ratings wait." in text(world.get(**world.asked()))
+
+
 # Retire and bring back
 
 
@@ -349,7 +392,7 @@ def test_gold_that_would_run_out_is_told_before_raters_know(world):
         assert (said in text(world.get())) is told
 
 
-QUERIES = {"pool": 17, "holes": 18}
+QUERIES = {"pool": 21, "holes": 18}
 
 
 @pytest.mark.parametrize("name", QUERIES)

@@ -6,7 +6,7 @@ import pytest
 
 from ratings import queue
 from ratings.models import Assignment, LostLease, Pair, Rater, Rating
-from ratings.pool.pooling import pool
+from ratings.pool.pooling import plan_fewer, pool
 
 from .cast import NOW, Imported, grade, make_collection, make_pair, make_ranking, make_rater, record_imported
 from .test_queue_batches import make_pool, statements
@@ -197,6 +197,47 @@ def test_an_import_for_who_holds_the_pair_fills_their_own_assignment(collection,
     record_imported(alice, [row], at=NOW)
     assert states(task.pair) == ["done"]
     assert queue.held(alice) == []
+
+
+def test_fewer_ratings_are_wanted_and_nobody_loses_what_they_gave_or_hold():
+    """Of five wanted ratings one is given, one is held, one lease ran out, and two are open."""
+    collection = make_collection()
+    pair = make_pair(collection, wanted=5)
+    alice, bob, carol, dora = (make_rater(collection, name) for name in ("alice", "bob", "carol", "dora"))
+    one = queue.Submission(grade=grade(collection, "1"))
+    queue.save(alice, pair, one, now=NOW)
+    (held,) = queue.claim(bob, now=NOW)
+    queue.claim(carol, now=NOW)
+    Assignment.objects.filter(rater=carol).update(leased_until=NOW - queue.LEASE)
+    assert states(pair) == ["done", "leased", "leased", "open", "open"]
+    for wanted, plan, left in (
+        (5, (0, 0, 0), ["done", "leased", "leased", "open", "open"]),
+        (3, (1, 2, 0), ["done", "leased", "leased"]),
+        (1, (1, 1, 1), ["done", "leased"]),
+    ):
+        planned = plan_fewer(collection, wanted, now=NOW)
+        assert (planned.pairs, planned.ratings, planned.held) == plan
+        assert queue.want_fewer([pair.pk], wanted, now=NOW) == plan[1]
+        assert states(pair) == left
+    pair.refresh_from_db()
+    assert pair.wanted == 1
+    assert LostLease.objects.filter(rater=carol, pair=pair).exists()
+    assert queue.claim(dora, now=NOW + 2 * queue.LEASE) == [], "nobody gets what bob holds"
+    assert queue.save(bob, held, one, now=NOW).fate == "counted" and states(pair) == ["done", "done"]
+    assert queue.save(carol, pair, one, now=NOW).rating, "what was lost is kept"
+    assert pair.ratings.count() == 3
+    queue.want_fewer([pair.pk], 1, now=NOW)
+    queue.want([pair.pk], 4)
+    assert pair.ratings.count() == 3 and states(pair) == ["done", "done", "done", "open", "open"]
+
+
+def test_a_retired_pair_comes_back_with_the_lower_number(collection):
+    pair = Pair.objects.first()
+    queue.want([pair.pk], 9)
+    queue.retire([pair.pk], now=NOW)
+    assert queue.want_fewer([pair.pk], 2, now=NOW) == 0
+    queue.unretire([pair.pk])
+    assert states(pair) == ["open", "open"]
 
 
 def test_a_pair_is_given_to_one_rater_and_comes_next(collection, alice):

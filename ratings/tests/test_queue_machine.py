@@ -382,6 +382,20 @@ class Game(RuleBasedStateMachine):
         assert queue.retire(ids, now=self.now) == len(set(ids) - gone)
         assert not any(row.state != "done" for pair in ids for row in self.rows(pair))
 
+    @rule(place=places, n=st.integers(1, 4), wanted=st.integers(1, 2))
+    def fewer_are_wanted(self, place: int, n: int, wanted: int) -> None:
+        """Everything that was said stays, and whoever holds something goes on."""
+        ids = [pair.pk for pair in self.pairs[place % len(self.pairs) :][:n]]
+        before, late, said = self.rows(), self.uncounted(), ratings_given()
+        withdrawn = queue.want_fewer(ids, wanted, now=self.now)
+        after = {row.pk: row for row in self.rows()}
+        gone = [row for row in before if row.pk not in after]
+        assert withdrawn == sum(self.is_free(row) for row in gone)
+        assert all(self.is_free(row) or row.state == "done" for row in gone) and ratings_given() == said
+        for pair, n in self.uncounted().items():
+            self.late[pair] += max(0, n - late[pair])
+        self.seen["withdrawn"] += withdrawn
+
     @rule(place=places, n=st.integers(1, 6))
     def unretire(self, place: int, n: int) -> None:
         anchors = set(Anchor.objects.filter(use="warm_up").values_list("pair", flat=True))
@@ -901,7 +915,7 @@ def test_the_queue_keeps_its_promises_in_any_order_of_acts(monkeypatch, capsys):
     monkeypatch.setattr(mixing, "REPEAT_AFTER", REPEAT_AFTER)
     Game.seen.clear()
     rare = ("given", "gold beside what is wanted", "grades imported", "imports taken back")
-    rare += ("rounds stored", "drawn before others")
+    rare += ("rounds stored", "drawn before others", "withdrawn")
     asked = int(os.environ.get("IDEALIST_QUEUE_STEPS", "0"))
     if not asked:
         # The rules are the same on both databases. What only one of them could break shows in half as many steps.

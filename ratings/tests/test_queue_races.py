@@ -244,6 +244,50 @@ def test_without_the_lock_on_the_rows_a_lease_ends_unseen_when_its_pair_is_retir
     assert not LostLease.objects.exists()
 
 
+def test_who_takes_a_pair_while_fewer_ratings_are_wanted_keeps_it_or_does_not_get_it():
+    collection = make_pool(pairs=20, wanted=3)
+    raters = [make_rater(collection, f"rater{i}") for i in range(5)]
+    pairs = list(Pair.objects.values_list("pk", flat=True))
+
+    def act(rater: Rater):
+        return queue.want_fewer(pairs, 1, now=NOW) if rater == raters[0] else queue.claim(rater, 8, now=NOW)
+
+    withdrawn, *got = race(raters, act)
+    assert isinstance(withdrawn, int) and stolen(raters[1:], got) == []
+    wanted = Assignment.objects.filter(extra=False).values_list("pair", flat=True)
+    assert len(wanted) == len(set(wanted)) == 20, "one of each pair"
+
+
+def test_without_the_lock_on_the_rows_a_lease_is_withdrawn_from_who_holds_it(monkeypatch):
+    """The twin of the test above: what was taken after the look is deleted."""
+    collection = make_pool(pairs=4, wanted=3)
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    pairs = list(Pair.objects.values_list("pk", flat=True))
+    fewer, looked, taken = unqueued(queue.want_fewer), threading.Event(), threading.Event()
+    monkeypatch.setattr(AssignmentQuerySet, "select_for_update", lambda rows, **_: rows)
+    monkeypatch.setattr(claiming, "_leasing", claiming._leasing.__wrapped__)  # not to be kept without the lock
+    beyond = wanting._beyond
+
+    def after_the_look(*arguments):
+        found = beyond(*arguments)
+        looked.set()
+        taken.wait(timeout=20)
+        return found
+
+    monkeypatch.setattr(wanting, "_beyond", after_the_look)
+
+    def act(admin: bool):
+        if admin:
+            return fewer(pairs, 1, now=NOW)
+        looked.wait(timeout=20)
+        claimed = [queue.claim(rater, 4, now=NOW) for rater in (alice, bob)]
+        taken.set()
+        return claimed
+
+    _, claimed = race([True, False], act)
+    assert stolen([alice, bob], claimed)
+
+
 def test_two_admins_who_make_one_pair_an_anchor_at_once_both_can():
     collection = make_pool(pairs=4, wanted=1)
     pair, zero = Pair.objects.select_related("query").first(), grade(collection, "0")

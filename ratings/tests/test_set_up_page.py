@@ -213,7 +213,7 @@ def test_the_number_of_database_queries_is_pinned(client, new):
         new.queries.create(key=key, text=key)
         make_ranking(new, "dense", key, "cba")
         make_rater(new, f"rater of {key}")
-    assert (few, queries()) == (24, 24)
+    assert (few, queries()) == (27, 27)
 
 
 def test_the_navigation_costs_one_query(client, new, django_assert_num_queries):

@@ -17,7 +17,7 @@ from ..imports import jobs
 from ..models import Anchor, Collection, Pair, System
 from ..people.access import admin_page, record_act
 from ..pool import judging, pooling
-from ..pool.forms import HolesForm, JudgingForm, MoreForm, PairsForm, PlanForm, WantHolesForm
+from ..pool.forms import FewerForm, HolesForm, JudgingForm, MoreForm, PairsForm, PlanForm, WantHolesForm
 from ..progress import cost
 from ..progress.counts import pace, ratings_left
 from ..progress.figures import Pace
@@ -33,7 +33,8 @@ def pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The wanted ratings, and what the pool in the address would add."""
     asked = PlanForm(request.GET, collection=collection) if "depth" in request.GET else None
     more = MoreForm(request.GET) if "more" in request.GET else None
-    return pool_page(request, collection, asked=asked, more=more)
+    fewer = FewerForm(request.GET) if "fewer" in request.GET else None
+    return pool_page(request, collection, asked=asked, more=more, fewer=fewer)
 
 
 @record_act
@@ -57,6 +58,16 @@ def want_more(request: HttpRequest, collection: Collection) -> HttpResponse:
         return pool_page(request, collection, more=form)
     added = pooling.want_more(collection, form.cleaned_data["more"])
     messages.success(request, f"{counted(added, 'rating')} newly wanted.")
+    return redirect("pool", collection.slug)
+
+
+@record_act
+def want_fewer(request: HttpRequest, collection: Collection) -> HttpResponse:
+    form = FewerForm(request.POST)
+    if not form.is_valid():
+        return pool_page(request, collection, fewer=form)
+    withdrawn = pooling.want_fewer(collection, form.cleaned_data["fewer"])
+    messages.success(request, f"{counted(withdrawn, 'rating')} no longer wanted. What raters gave stays.")
     return redirect("pool", collection.slug)
 
 
@@ -132,11 +143,12 @@ def pool_page(
     *,
     asked: PlanForm | None = None,
     more: MoreForm | None = None,
+    fewer: FewerForm | None = None,
     judging: JudgingForm | None = None,
     typed: PairsForm | None = None,
 ) -> HttpResponse:
     """The page, with a sent form and what it would do. Status 400 if the form is refused."""
-    refused = [form for form in (asked, more, judging, typed) if form and not form.is_valid()]
+    refused = [form for form in (asked, more, fewer, judging, typed) if form and not form.is_valid()]
     speed = pace(collection)
     waiting = ratings_left(collection)
     retired = Pair.objects.filter(query__collection=collection, retired_at__isnull=False)
@@ -148,6 +160,7 @@ def pool_page(
         **frame(collection, "pool"),
         "asked": asked or PlanForm(collection=collection, initial={"wanted": usual}),
         "more": more or MoreForm(initial={"more": usual + 1}),
+        "fewer": fewer or FewerForm(initial={"fewer": max(1, usual - 1)}),
         "judging": judging or JudgingForm(instance=collection),
         "typed": typed or PairsForm(collection=collection),
         "wanted": wanted,
@@ -162,6 +175,8 @@ def pool_page(
         context["plan"] = plan_context(pooling.plan(collection, **asked.cleaned_data), speed)
     if more and more.is_valid():
         context["plan_more"] = plan_context(pooling.plan_more(collection, more.cleaned_data["more"]), speed)
+    if fewer and fewer.is_valid():
+        context["plan_fewer"] = pooling.plan_fewer(collection, fewer.cleaned_data["fewer"])
     return render(request, "ratings/pool.html", context, status=400 if refused else 200)
 
 
