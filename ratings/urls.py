@@ -230,6 +230,7 @@ urlpatterns = [
     path("collections/<slug:slug>/judges/<int:pk>/version/", judges.make_judge_version, name="make_judge_version"),
     path("collections/<slug:slug>/judges/<int:pk>/draw/", judges.draw_judge_sample, name="draw_judge_sample"),
     path("collections/<slug:slug>/judges/<int:pk>/sample/", judges.take_judge_sample, name="take_judge_sample"),
+    path("collections/<slug:slug>/judges/<int:pk>/drop/", judges.drop_judge_sample, name="drop_judge_sample"),
     path("collections/<slug:slug>/judges/<int:pk>/use/", judges.use_judge, name="use_judge"),
     path("collections/<slug:slug>/judges/<int:pk>/probes/", judges.start_probes, name="start_probes"),
     path("collections/<slug:slug>/judges/<int:pk>/start/", judges.start_judge_run, name="start_judge_run"),

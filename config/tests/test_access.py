@@ -190,6 +190,7 @@ TABLE = {
     "make_judge_version": DECISION,
     "draw_judge_sample": DECISION,
     "take_judge_sample": DECISION,
+    "drop_judge_sample": DECISION,
     "use_judge": DECISION,
     # No host is listed that it could ask: see ratings/tests/test_judges_page.py.
     "start_judge_run": ("post", [SIGN_IN, 404, 404, 400, 404]),
@@ -268,7 +269,8 @@ TABLE = {
 
 JOB = ["import_job", "import_progress", "refused", "check_import", "start_import", "cancel_import", "undo_import"]
 COPY = ["copy_job", "copy_progress", "cancel_copy"]
-JUDGE = ["judge", "make_judge_version", "draw_judge_sample", "take_judge_sample", "start_judge_run"]
+JUDGE = ["judge", "make_judge_version", "draw_judge_sample", "take_judge_sample", "drop_judge_sample"]
+JUDGE += ["start_judge_run"]
 JUDGE += ["use_judge", "start_probes", "machine", "machine_csv", "machine_json"]
 JUDGE += ["machine_means_csv", "machine_means_json"]
 JUDGE_RUN = ["judge_run", "change_judge_run", "judge_log"]

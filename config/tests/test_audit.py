@@ -83,6 +83,7 @@ NOTED = {
     "make_judge_version": Act.JUDGE_VERSION,
     "draw_judge_sample": Act.JUDGE_SAMPLE,
     "take_judge_sample": Act.JUDGE_SAMPLE,
+    "drop_judge_sample": Act.JUDGE_SAMPLE_DROPPED,
     "use_judge": Act.JUDGE_USE,
     "start_probes": Act.JUDGE_RUN,
     "start_judge_run": Act.JUDGE_RUN,

@@ -46,6 +46,7 @@ class Act(TextChoices):
     JUDGE = "judge", "made the judge"
     JUDGE_VERSION = "judge.version", "made a version of the judge"
     JUDGE_SAMPLE = "judge.sample", "took a sample for the judge"
+    JUDGE_SAMPLE_DROPPED = "judge.sample.dropped", "dropped the sample of the judge"
     JUDGE_RUN = "judge.run", "had the judge asked"
     JUDGE_RUN_CHANGED = "judge.run.changed", "paused, resumed or cancelled the run of the judge"
     JUDGE_USE = "judge.use", "changed what is done with the grades of the judge"

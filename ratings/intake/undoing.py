@@ -99,8 +99,10 @@ def obstacles(job: Job) -> Iterator[str]:
     if n := Rating.objects.filter(changed_at__gt=job.ended_at, document__other_texts__job=job).count():
         yield f"{counted(n, 'rating')} came after it, of documents whose text it changed."
     brought = Q(document__job=job) | Q(query__job=job)
-    if MachineGrade.objects.filter(brought).exists() or SampledPair.objects.filter(brought).exists():
+    if MachineGrade.objects.filter(brought).exists():
         yield "A judge was asked about pairs of what it brought, and its log stays."
+    elif names := _names_of_judges(SampledPair.objects.filter(brought)):
+        yield f"A sample of {names} has pairs of what it brought. Drop it first, on the page of the judge."
     others = Ranking.written.exclude(job=job)
     if names := _names(others.filter(Q(query__job=job) | Q(system__job=job))):
         yield f"Rankings of {names} rest on it. Undo their imports first, or delete those systems."
@@ -205,6 +207,11 @@ def _in_use() -> Q:
         | Exists(Anchor.objects.filter(**of_pair))
         | Exists(Assignment.objects.filter(**of_pair).exclude(state=Assignment.State.OPEN))
     )
+
+
+def _names_of_judges(pairs: QuerySet) -> str:
+    names = pairs.order_by().values_list("sample__judge__name", flat=True).distinct()
+    return " and ".join(f"the judge {name}" for name in sorted(names)[:5])
 
 
 def _names(rankings: QuerySet) -> str:

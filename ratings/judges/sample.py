@@ -49,6 +49,21 @@ def take_rated(judge: Judge, by=None) -> JudgeSample:
     return _stored(sample, [SampledPair(sample=sample, query_id=q, document_id=d) for q, d in pairs])
 
 
+@transaction.atomic
+def drop(judge: Judge) -> int:
+    """How many samples of the judge were deleted: the present one, and those that it replaced.
+
+    Ratings and the judge's grades stay. Without a sample the judge is not measured.
+    """
+    samples = list(judge.samples.values_list("pk", flat=True))
+    if samples:
+        SampledPair.objects.filter(sample__in=samples).delete()
+        judge.samples.filter(pk__in=samples).delete()
+        note(Act.JUDGE_SAMPLE_DROPPED, judge.collection, about=judge.name, samples=len(samples))
+        judge.collection.touch()
+    return len(samples)
+
+
 def _stored(sample: JudgeSample, rows: Sequence[SampledPair]) -> JudgeSample:
     SampledPair.objects.bulk_create(rows, batch_size=AT_ONCE)
     facts = {"pairs": len(rows), "drawn": sample.drawn}

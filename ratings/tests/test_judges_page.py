@@ -1,5 +1,6 @@
 """The pages of judges, by the forms that a browser sends without a script."""
 
+import io
 import json
 from decimal import Decimal
 
@@ -7,9 +8,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from ratings.models import JudgeRun, JudgeVersion, MachineGrade, Role
+from ratings import intake
+from ratings.formats.source import Source
+from ratings.judges import sample as samples
+from ratings.judges import versions
+from ratings.models import AuditEvent, Job, JudgeRun, JudgeVersion, MachineGrade, Role
 
-from .cast import make_member
+from .cast import make_collection, make_member, make_pair
 from .test_judges import allowed, free, judge_of, pool_of, server, started, worked  # noqa: F401
 
 pytestmark = pytest.mark.django_db
@@ -103,6 +108,30 @@ def test_a_run_is_paused_resumed_and_cancelled():
     JudgeRun.objects.update(state="capped", calls=5, most_calls=5)
     assert client.post(address, {"act": "resume", "calls": "5"}).status_code == 400
     assert client.post(address, {"act": "resume", "calls": "6"}).status_code == 302
+
+
+def test_a_sample_that_keeps_an_import_from_being_undone_is_dropped():
+    collection = make_collection(documents="")
+    jsonl = b'{"id": "a", "title": "x"}\n'
+    intake.import_documents(collection, [Source("documents.jsonl", io.BytesIO(jsonl))])
+    job, judge = Job.objects.get(), versions.make_judge(collection, "llama")
+    make_pair(collection)
+    for seed in (1, 2):
+        samples.draw(judge, 1, seed)
+    client = admin(collection)
+
+    def undo() -> str:
+        return client.post(reverse("undo_import", args=["hills", job.pk]), follow=True).content.decode()
+
+    assert "A sample of the judge llama has pairs of what it brought. Drop it first" in undo()
+    assert "Drop the sample" in client.get(reverse("judge", args=["hills", judge.pk])).content.decode()
+    drop = reverse("drop_judge_sample", args=["hills", judge.pk])
+    page = client.post(drop, follow=True).content.decode()
+    assert "its agreement is unknown again" in page and "Drop the sample" not in page
+    event = AuditEvent.objects.get(act="judge.sample.dropped")
+    assert (event.about, event.detail) == ("llama", {"samples": 2})
+    assert "the judge has no sample" in client.post(drop, follow=True).content.decode()
+    assert "Undone." in undo()
 
 
 def test_lists_need_as_many_queries_for_many_rows(django_assert_num_queries):

@@ -100,6 +100,17 @@ def take_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> 
 
 
 @record_act
+def drop_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Delete the samples of the judge, so that an import can be undone."""
+    own = judge_of(collection, pk)
+    if samples.drop(own):
+        messages.success(request, "Dropped. Ratings and the judge's grades stay; its agreement is unknown again.")
+    else:
+        messages.info(request, "Nothing changed: the judge has no sample.")
+    return redirect("judge", collection.slug, own.pk)
+
+
+@record_act
 def use_judge(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Switch the use of a version's grades on, or off."""
     own = judge_of(collection, pk)
