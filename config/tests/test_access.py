@@ -17,6 +17,7 @@ from django.urls import Resolver404, URLPattern, get_resolver, resolve, reverse
 from django.utils import timezone
 
 from evaluation import frozen, scores
+from ratings import queue
 from ratings.judges import sample, versions
 from ratings.models import (
     AuditEvent,
@@ -34,7 +35,7 @@ from ratings.people import members, sessions, tokens
 from ratings.pictures import store
 from ratings.pool import anchors
 from ratings.pool.adjudication import adjudicate
-from ratings.set_up import deleting
+from ratings.set_up import deleting, putting_away
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rated_pair, make_round
 from ratings.tests.thorough import examples
 
@@ -544,6 +545,44 @@ def test_the_other_method_is_refused(world):
         statuses[name] = other(reverse(name, kwargs=world.arguments(name))).status_code
     assert len(statuses) > 110
     assert {name: status for name, status in statuses.items() if status != 405} == {}
+
+
+@pytest.mark.same_everywhere
+def test_what_is_put_away_offers_no_form_that_it_would_refuse(world):
+    """Neither the act nor the preview that leads to it. Each page says how to bring the collection back."""
+    hills = world.collection
+    file = {"name": "q.csv", "stored": "x", "size": 1}
+    Job.objects.filter(pk=world.job.pk).update(state="checked", files=[file])
+    facts = {"collection": hills, "files": [file], "ended_at": timezone.now()}
+    done = Job.objects.create(kind="queries", state="published", report={"counts": {"new": 1}}, **facts)
+    asked = Job.objects.create(state="checked", **facts)
+    queue.retire([make_pair(hills, "q2", "c").pk])
+    make_pair(hills, "q2", "d", wanted=3)  # nobody else may rate it
+    putting_away.put_away(hills)
+    JudgeRun.objects.update(state="paused")
+    client, offered, silent = world.client("admin"), set(), set()
+    pages = [
+        reverse(name, kwargs=world.arguments(name))
+        for name, (method, expected) in TABLE.items()
+        if method == "get" and expected[3] == 200 and "slug" in converters()[name]
+    ]
+    pages += [reverse("import_job", args=["hills", job.pk]) for job in (done, asked)]
+    pages += [reverse("pool", args=["hills"]) + f"?{what}" for what in ("fewer=1", "more=4")]
+    pages += [reverse("pool", args=["hills"]) + f"?depth=3&wanted=4&systems={world.system.pk}"]
+    pages += [reverse("judge", args=["hills", world.judge.pk]) + f"?choice=rated&version={world.version.pk}"]
+    for address in pages:
+        response = client.get(address)
+        if not response["Content-Type"].startswith("text/html"):
+            continue
+        page = response.content.decode()
+        for action in re.findall(r'(?:form)?action="([^"#?]*)', page):
+            if action.startswith("/") and getattr(resolve(action).func, "of_record", False):
+                offered.add((address, resolve(action).url_name))
+        if "Show what it would" in page or 'value="resume"' in page:
+            offered.add((address, "a preview"))
+        if 'class="away"' not in page:
+            silent.add(address)
+    assert (sorted(offered), sorted(silent)) == ([], [])
 
 
 SIGNED = {

@@ -58,12 +58,16 @@ def admin_act(view: View) -> View:
 
 
 def record_act(view: View) -> View:
-    """A decorator like `admin_act`, for changes of the record. A collection that is put away refuses them."""
+    """A decorator like `admin_act`, for changes of the record. A collection that is put away refuses them.
+
+    The attribute `of_record` marks such views: pages of a collection that is put away show no form for them.
+    """
 
     @wraps(view)
     def in_use(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
         return refusal_if_away(request, collection) or view(request, collection, **kwargs)
 
+    in_use.of_record = True
     return admin_act(in_use)
 
 

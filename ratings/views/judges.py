@@ -51,7 +51,8 @@ def judges_page(request: HttpRequest, collection: Collection, form: JudgeForm, s
 def judge(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """One judge; with `choice` in the address, also the estimated cost of a run."""
     own = judge_of(collection, pk)
-    asked = RunForm(request.GET, judge=own) if "choice" in request.GET else None
+    plans = "choice" in request.GET and not collection.put_away_at  # a run would be refused
+    asked = RunForm(request.GET, judge=own) if plans else None
     return judge_page(request, own, run=asked)
 
 

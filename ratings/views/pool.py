@@ -31,9 +31,10 @@ NAMED = 5  # holes of a query that are listed
 @admin_page
 def pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The wanted ratings, and what the pool in the address would add."""
-    asked = PlanForm(request.GET, collection=collection) if "depth" in request.GET else None
-    more = MoreForm(request.GET) if "more" in request.GET else None
-    fewer = FewerForm(request.GET) if "fewer" in request.GET else None
+    sent = {} if collection.put_away_at else request.GET  # what a plan leads to would be refused
+    asked = PlanForm(sent, collection=collection) if "depth" in sent else None
+    more = MoreForm(sent) if "more" in sent else None
+    fewer = FewerForm(sent) if "fewer" in sent else None
     return pool_page(request, collection, asked=asked, more=more, fewer=fewer)
 
 
