@@ -73,6 +73,31 @@ def test_from_an_invitation_to_the_desk_by_keyboard_alone(visit, collection):
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 404 ", c)]
 
 
+def test_a_double_click_invites_once_and_a_refused_form_opens_at_its_first_error(visit, collection):
+    page = admin(visit, script=True, viewport={"width": 390, "height": 844})
+    page.goto("/collections/hills/people/")
+    page.get_by_label("Names or addresses, one a line").fill("anna")
+    held = []  # as by a slow server
+    page.route("**/people/invite/", lambda route: held.append(route))
+    twice = "button => { button.click(); setTimeout(() => button.click(), 200); }"
+    page.get_by_role("button", name="Make links").evaluate(twice)
+    page.wait_for_timeout(500)
+    assert len(held) == 1
+    held[0].continue_()
+    page.unroute("**/people/invite/")
+    expect(page.locator("dl.handed code")).to_have_count(1)
+    page.go_back()
+    names = page.get_by_label("Names or addresses, one a line")
+    names.fill(" ,")
+    days = page.get_by_label("Days until the links end")
+    days.evaluate("field => { field.type = 'text'; field.value = '1000' }")
+    follow(page.get_by_role("button", name="Make links"))
+    expect(page).to_have_title(re.compile("^Error: "))
+    expect(days).to_be_focused()
+    expect(days).to_be_in_viewport()
+    visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 400 ", c)]
+
+
 def test_an_admin_writes_guidelines_and_a_rater_sees_what_changed(visit, collection):
     page = admin(visit)
     versions.publish(collection, "## 3 Perfect\n\nNothing is missing.\n", base=0)

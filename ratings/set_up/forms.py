@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from django import forms
+from django.contrib.auth.models import AbstractBaseUser
 from django.core.validators import RegexValidator
 from django.utils.text import capfirst
 
@@ -11,7 +12,7 @@ from ..archive import wrong_slug
 from ..formats.refusal import as_sentence
 from ..models import Collection, Grade, plain_value
 from .changing import Change, Use
-from .making import free_slug
+from .making import free_slug, just_made
 from .scales import (
     BY_NAME,
     LONGEST_LABEL,
@@ -26,6 +27,7 @@ from .scales import (
 )
 
 OWN = "own"
+FACTS = ("name", "scale", "description", "relevant_from")
 NEW = 2  # grades that can be added at once
 LONGEST_DESCRIPTION = 1_000
 ONE_LINE = RegexValidator(
@@ -196,8 +198,14 @@ class NewCollectionForm(CopyForm):
     @property
     def facts(self) -> dict:
         """The arguments of `making.make`."""
-        names = ("slug", "name", "scale", "description", "relevant_from")
-        return {name: self.cleaned_data[name] for name in names}
+        return {name: self.cleaned_data[name] for name in ("slug", *FACTS)}
+
+    def just_made(self, by: AbstractBaseUser) -> Collection | None:
+        """The collection that this person has just made of the same form, for which its slug is taken now."""
+        if self.errors.keys() - {"slug"}:
+            return None
+        facts = {name: self.cleaned_data[name] for name in FACTS}
+        return just_made(by, slug=self.data.get("slug", "").strip(), **facts)
 
 
 class GradeForm(forms.Form):

@@ -47,6 +47,27 @@ def text(response) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
+# Sent twice
+
+
+def test_a_form_that_is_sent_twice_makes_one_collection(client):
+    for changes in ({}, {"name": "Hats", "slug": "hats"}):
+        first, second = (client.post(ACT, sent(**changes)) for _ in range(2))
+        assert first.status_code == second.status_code == 302
+        assert first.url == second.url
+    assert Collection.objects.count() == 2
+    another = client.post(ACT, sent(preset="binary"))
+    assert another.url != first.url and Collection.objects.count() == 3
+
+
+def test_a_page_with_a_form_that_writes_sends_it_once_and_says_first_that_it_is_refused(client):
+    page, refused = client.get(PAGE).content.decode(), client.post(ACT, sent(name="")).content.decode()
+    assert page.count("forms.js") == refused.count("forms.js") == 1
+    assert "<title>New collection" in page and "<title>Error: New collection" in refused
+    assert "forms.js" not in client.get("/accounts/sessions/").content.decode().partition("</main>")[0]
+    assert "<script" not in client.get("/help/").content.decode()
+
+
 # Who may
 
 
@@ -128,15 +149,15 @@ def test_what_is_relevant_is_said(client):
 
 
 def test_an_address_is_made_of_the_name_and_is_free(client):
-    for name in ("The shop", "The Shop!", "the shop", "検索", "検索"):
-        assert client.post(ACT, sent(name=name)).status_code == 302
+    for number, name in enumerate(("The shop", "The Shop!", "the shop", "検索", "検索")):
+        assert client.post(ACT, sent(name=name, description=str(number))).status_code == 302
     slugs = Collection.objects.order_by("pk").values_list("slug", flat=True)
     assert list(slugs) == ["the-shop", "the-shop-2", "the-shop-3", "collection", "collection-2"]
 
 
 def test_an_address_of_a_long_name_is_short_enough(client):
-    for _ in range(2):
-        client.post(ACT, sent(name="x" * 200))
+    for number in range(2):
+        client.post(ACT, sent(name="x" * 200, description=str(number)))
     assert sorted(len(slug) for slug in Collection.objects.values_list("slug", flat=True)) == [75, 77]
 
 

@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -22,9 +23,12 @@ def new_collection(request: HttpRequest, maker: AbstractBaseUser) -> HttpRespons
 
 @require_POST
 @of_makers
+@transaction.atomic
 def make_collection(request: HttpRequest, maker: AbstractBaseUser) -> HttpResponse:
-    """Make it, with the person who asks as its admin."""
+    """Make it, with the person who asks as its admin. A form that is sent twice leads to the first collection."""
     form = NewCollectionForm(request.POST)
+    if made := form.just_made(maker):
+        return redirect("set_up", made.slug)
     if not form.is_valid():
         return new_page(request, form)
     try:
