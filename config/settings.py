@@ -484,6 +484,7 @@ SESSION_ENGINE = "ratings.people.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "ratings.views.failures.csrf_failure"
 # A browser accepts a cookie of such a name only from this host by TLS, so no sister domain can set one.
 COOKIE_PREFIX = "__Host-" if HTTPS else ""
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = COOKIE_PREFIX + "sessionid", COOKIE_PREFIX + "csrftoken"

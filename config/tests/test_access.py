@@ -32,6 +32,7 @@ from ratings.models import (
     Session,
 )
 from ratings.people import members, sessions, tokens
+from ratings.people.ways_back import page_above
 from ratings.pictures import store
 from ratings.pool import anchors
 from ratings.pool.adjudication import adjudicate
@@ -507,9 +508,24 @@ def test_who_gets_what(world, name):
             answers[actor] = getattr(world.client(actor), method)(address, data)
             transaction.set_rollback(True)
         cache.clear()
+    if answers["anonymous"].status_code == 403:  # with what was written, to be copied
+        assert (method, expected[0]) == ("post", SIGN_IN)
+        assert f'href="{reverse("sign_in")}?next=/' in answers["anonymous"].content.decode()
+        expected = [403, *expected[1:]]
     assert [answers[actor].status_code for actor in ACTORS] == expected
     if expected[0] == SIGN_IN and name not in {"sign_in", "sign_out"}:
         assert answers["anonymous"].url.startswith(reverse("sign_in"))
+
+
+@pytest.mark.same_everywhere
+def test_the_address_of_an_act_begins_with_that_of_its_page(world):
+    """Who was signed out, or opened it by a link, is led there."""
+    above = {
+        name: resolve(page_above(reverse(name, kwargs=world.arguments(name)))).url_name
+        for name, (method, _) in TABLE.items()
+        if method == "post" and name not in SIGNED
+    }
+    assert {name: page for name, page in above.items() if page not in BOTH and TABLE[page][0] != "get"} == {}
 
 
 BOTH = {

@@ -41,7 +41,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "q": q,
         "found": len(found),
         "total": len(shown),
-        "hidden": [(name, value) for name, value in request.GET.items() if name not in ("q", "page")],
+        "hidden": [(n, value) for n, values in request.GET.lists() if n not in ("q", "page") for value in values],
         "heads": heat.heads(answer, sort),
         "key": heat.key(answer, shaded),
         "exact": min(len(rows), AT_ONCE) * len(answer.systems) <= MOST_EXACT,

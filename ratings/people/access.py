@@ -10,14 +10,15 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_POST, require_safe
 
 from ..database.prepared import Blank, Prepared
 from ..models import AuditEvent, Collection, Deletion, Job, Rater, Role
 from ..queue.acts import with_versions
+from . import sent
+from .ways_back import page_before
 
 READERS = (Role.ANALYST, Role.ADMIN)
 
@@ -186,13 +187,6 @@ def wants_json(request: HttpRequest) -> bool:
     return request.get_preferred_type(["text/html", "application/json"]) == "application/json"
 
 
-# Names of pages, which are also the names of the modules of their views.
-PAGES_OF_ADMINS = {
-    "adjudicate", "anchors", "collection", "decisive", "guidelines", "imports", "judges", "people", "pictures",
-    "pool", "presentation", "progress", "scale",
-}  # fmt: skip
-
-
 class NotStored:
     """Middleware that forbids caching: after a sign-out, the next person could read cached pages."""
 
@@ -209,12 +203,14 @@ class SignInRequired(LoginRequiredMiddleware):
     """Middleware: every view requires a sign-in, unless it has @login_not_required."""
 
     def handle_no_permission(self, request: HttpRequest, view_func) -> HttpResponse:
-        """The redirect to the sign-in. After a POST it leads to a page, as the address of the act has no GET."""
+        """The redirect to the sign-in. What was written in a form comes back on a page, to be copied."""
         if wants_json(request):
             return JsonResponse({"error": "Nobody is signed in."}, status=401)
         if request.method in ("GET", "HEAD"):
             return super().handle_no_permission(request, view_func)
+        answer = redirect_to_login(page_before(request))
+        if written := sent.written(request):
+            context = {"sign_in": answer.url, "written": written, "files": bool(request.FILES)}
+            return render(request, "ratings/signed_out.html", context, status=403)
         messages.warning(request, "You were signed out: what you just did was not saved. Sign in and do it again.")
-        slug, module = request.resolver_match.kwargs.get("slug"), view_func.__module__.rpartition(".")[2]
-        page = module if module in PAGES_OF_ADMINS else "rate"
-        return redirect_to_login(reverse(page, args=[slug]) if slug else reverse("home"))
+        return answer

@@ -46,6 +46,11 @@ def test_a_form_comes_back_with_all_that_was_sent(client, away):
     assert 'name="csrfmiddlewaretoken"' in page
 
 
+def test_every_value_of_a_field_comes_back(client, away):
+    page = client.post(reverse("make_pool", args=["hills"]), {"systems": ["1", "2"]}).content.decode()
+    assert 'name="systems" value="1"' in page and 'name="systems" value="2"' in page
+
+
 def test_a_password_never_comes_back_in_a_page(client, away):
     sent = {"username": "alice", "password": "canary1", "new_password1": "canary2", "next": "/"}
     page = client.post(reverse("sign_in"), sent).content.decode()
@@ -70,3 +75,62 @@ def test_another_fault_is_still_a_fault(client, monkeypatch):
 
     monkeypatch.setattr(SessionStore, "load", broken)
     assert client.get(reverse("rate", args=["hills"])).status_code == 500
+
+
+# Signed out, or signed in anew, while a form was open
+
+HERE = {"origin": "http://testserver", "referer": "http://testserver/collections/hills/guidelines/edit/?from=1"}
+TEXT = {"text": "a < b\n<script>", "base": "0", "csrfmiddlewaretoken": "canary"}
+
+
+def test_what_was_written_while_signed_out_comes_back_to_be_copied(client):
+    client.logout()
+    edit = reverse("edit_guidelines", args=["hills"])
+    answer = client.post(edit, TEXT | {"password": "canary", "code": "canary"}, headers=HERE)
+    page = answer.content.decode()
+    assert answer.status_code == 403 and "You were signed out before this was saved." in page
+    assert "\na &lt; b\n&lt;script&gt;</textarea>" in page
+    assert "canary" not in page and ">Base<" not in page
+    assert f'href="/accounts/sign-in/?next={edit}%3Ffrom%3D1" target="_blank"' in page
+    assert "sessionid" not in client.cookies or not client.cookies["sessionid"].value
+
+
+@pytest.mark.parametrize(
+    ("referer", "leads"),
+    [
+        ("", "/collections/hills/people/raters/5/"),
+        ("https://evil.example/collections/hills/people/", "/collections/hills/people/raters/5/"),
+        ("http://testserver.evil.example/help/", "/collections/hills/people/raters/5/"),
+        ("http://testserver//evil.example/", "/collections/hills/people/raters/5/"),
+        ("http://testserver/help/", "/help/"),
+    ],
+)
+def test_the_sign_in_after_a_form_leads_to_a_page_of_ours(client, referer, leads):
+    client.logout()
+    headers = {"referer": referer} if referer else {}
+    for sent in ({"limit": "3"}, {"queries": "a b"}):
+        answer = client.post(reverse("save_terms", args=["hills", 5]), sent, headers=headers)
+        place = answer.url if answer.status_code == 302 else answer.content.decode()
+        assert (answer.status_code, f"/accounts/sign-in/?next={leads}" in place) == (
+            403 if sent.get("queries") else 302,
+            True,
+        )
+
+
+def test_a_form_whose_token_is_out_of_date_can_be_sent_again_by_its_own_page(client):
+    client.handler.enforce_csrf_checks = True
+    edit = reverse("edit_guidelines", args=["hills"])
+    page = client.post(edit, TEXT, headers=HERE).content.decode()
+    assert "Send again" in page and 'name="text" value="a &lt; b\n&lt;script&gt;"' in page
+    assert "canary" not in page and 'name="csrfmiddlewaretoken"' in page
+    for changes, headers in [
+        ({}, {}),
+        ({}, {"origin": "https://evil.example"}),
+        ({}, {"origin": "null", "referer": "https://evil.example/"}),
+        ({"password": "canary"}, HERE),
+    ]:
+        answer = client.post(edit, TEXT | changes, headers=headers)
+        assert answer.status_code == 403
+        page = answer.content.decode()
+        assert "Send again" not in page and "canary" not in page
+        assert ("a &lt; b" in page) == (headers is HERE)

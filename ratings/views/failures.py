@@ -6,11 +6,13 @@ from django.contrib.sessions.exceptions import SessionInterrupted
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views import defaults
 
 from ..api.problems import ADDRESS, Problem
 from ..database import disk
+from ..people import sent
 from ..people.access import wants_json
 
 # The database is locked for too long, or the database, the file store or the cache of tries cannot be reached.
@@ -34,6 +36,17 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return defaults.bad_request(request, exception)
 
 
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """The answer 403 to a form whose token is wrong. What was sent comes back, unless another site sent it."""
+    ours = sent.is_ours(request)
+    context = {
+        "sent": sent.fields(request) if ours else [],
+        "whole": ours and sent.is_whole(request),
+        "written": sent.written(request) if ours else [],
+    }
+    return render(request, "403_csrf.html", context, status=403)
+
+
 def busy(request: HttpRequest, trouble: disk.Trouble | None = None) -> HttpResponse:
     """The answer 503. Its page has the sent form with its idempotency key, so that it counts once if sent again.
 
@@ -46,16 +59,11 @@ def busy(request: HttpRequest, trouble: disk.Trouble | None = None) -> HttpRespo
     elif wants_json(request):
         response = JsonResponse({"error": reason}, status=503)
     else:
-        sent = [(name, value) for name, value in request.POST.items() if not is_secret(name)]
-        context = {"request": request, "sent": sent, "csrf_token": get_token(request)}
+        fields = sent.fields(request)
+        context = {"request": request, "sent": fields, "csrf_token": get_token(request)}
         # If the disk was too full for the upload, neither fields nor files could be read.
-        files = bool(request.FILES) or (request.content_type == "multipart/form-data" and not sent)
+        files = bool(request.FILES) or (request.content_type == "multipart/form-data" and not fields)
         context |= {"trouble": trouble, "reason": reason, "files": files}
         response = HttpResponse(render_to_string("ratings/busy.html", context), status=503)
     response["Retry-After"] = str(LATER if trouble else SOON)
     return response
-
-
-def is_secret(field: str) -> bool:
-    """Whether the page must not repeat a field: passwords and the CSRF token."""
-    return field == "csrfmiddlewaretoken" or "password" in field

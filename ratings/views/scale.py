@@ -6,6 +6,7 @@ from django.shortcuts import redirect, render
 
 from ..models import Collection
 from ..people.access import admin_act, admin_page, record_act
+from ..people.sent import fields as sent_fields
 from ..set_up import changing
 from ..set_up.forms import ScaleForm
 from .pages import frame
@@ -50,7 +51,7 @@ def scale_page(request: HttpRequest, collection: Collection, *, sent: bool = Fal
         context |= {
             "told": changing.consequences(collection, form.scale, form.wanted, used),
             "of_grades": form.wanted.of_grades,
-            "sent": [(name, value) for name, value in request.POST.items() if name != "csrfmiddlewaretoken"],
+            "sent": sent_fields(request),
         }
     return render(request, "ratings/scale.html", context, status=400 if form.errors else 200)
 

@@ -1,0 +1,45 @@
+"""What a form sent, to be shown or sent again on a page: without its secrets, and nothing of it is stored."""
+
+from django.http import HttpRequest
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.text import capfirst
+
+TOKEN = "csrfmiddlewaretoken"
+# The values that a page gave to its form, and nobody wrote.
+HIDDEN = {
+    "back", "base", "base_revision", "by", "client_key", "document", "guidelines", "next", "pair", "panel",
+    "rater", "seconds", "seen", "session", "shown", "version",
+}  # fmt: skip
+
+
+def is_secret(field: str) -> bool:
+    """Whether no page may repeat the field: passwords, codes and passkeys, and the CSRF token."""
+    return field in {TOKEN, "code", "credential"} or "password" in field
+
+
+def fields(request: HttpRequest) -> list[tuple[str, str]]:
+    """The names and values of the form, every value of a field with several, without secrets."""
+    return [(name, value) for name, values in request.POST.lists() if not is_secret(name) for value in values]
+
+
+def is_whole(request: HttpRequest) -> bool:
+    """Whether `fields` has all that was sent: no secret is missing, and no file."""
+    secret = any(is_secret(name) for name in request.POST if name != TOKEN)
+    return not (secret or request.FILES or (request.content_type == "multipart/form-data" and not request.POST))
+
+
+def written(request: HttpRequest) -> list[tuple[str, str]]:
+    """What a person may have written, under names in words; empty where no value has a letter."""
+    found = [(name, value) for name, value in fields(request) if value.strip() and name not in HIDDEN]
+    found = [(name, value) for name, value in found if not name.endswith("_FORMS")]  # Django's, of rows of forms
+    if not any(character.isalpha() for _, value in found for character in value):
+        return []
+    return [(capfirst(name.replace("-", " ").replace("_", " ")), value) for name, value in found]
+
+
+def is_ours(request: HttpRequest) -> bool:
+    """Whether a page of this server sent the request, as its browser says. Another site cannot change that."""
+    sender = request.headers.get("Origin") or request.headers.get("Referer", "")
+    return "://" in sender and url_has_allowed_host_and_scheme(
+        sender, {request.get_host()}, require_https=request.is_secure()
+    )
