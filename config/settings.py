@@ -307,6 +307,7 @@ MIDDLEWARE = [
     "ratings.people.access.SignInRequired",
     "ratings.people.pages.PagesLimited",
     "ratings.sign_in.required.SecondFactorRequired",
+    "ratings.people.access.PagesForActs",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -558,7 +558,13 @@ def test_the_other_method_is_refused(world):
         method, expected = TABLE[name]
         actor = next((a for a, status in zip(ACTORS[1:], expected[1:], strict=True) if status == 200), "rater")
         other = world.client(actor).post if method == "get" else world.client(actor).get
-        statuses[name] = other(reverse(name, kwargs=world.arguments(name))).status_code
+        address = reverse(name, kwargs=world.arguments(name))
+        answer = other(address)
+        statuses[name] = answer.status_code
+        if method == "post":  # opened as a page, as by the address bar
+            assert "POST" in answer["Allow"], name
+            assert f'href="{page_above(address)}">To the page' in answer.content.decode(), name
+            assert not other(address, headers={"accept": "application/json"}).content, name
     assert len(statuses) > 110
     assert {name: status for name, status in statuses.items() if status != 405} == {}
 

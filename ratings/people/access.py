@@ -18,7 +18,7 @@ from ..database.prepared import Blank, Prepared
 from ..models import AuditEvent, Collection, Deletion, Job, Rater, Role
 from ..queue.acts import with_versions
 from . import sent
-from .ways_back import page_before
+from .ways_back import page_above, page_before
 
 READERS = (Role.ANALYST, Role.ADMIN)
 
@@ -214,3 +214,19 @@ class SignInRequired(LoginRequiredMiddleware):
             return render(request, "ratings/signed_out.html", context, status=403)
         messages.warning(request, "You were signed out: what you just did was not saved. Sign in and do it again.")
         return answer
+
+
+class PagesForActs:
+    """Middleware: a page in place of the empty answer 405, where somebody opens the address of an act."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        opened = request.method in ("GET", "HEAD") and response.status_code == 405
+        if not opened or response.content or wants_json(request):
+            return response
+        page = render(request, "ratings/only_sent.html", {"above": page_above(request.path_info)}, status=405)
+        page["Allow"] = response["Allow"]
+        return page
