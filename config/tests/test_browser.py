@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
@@ -14,14 +15,15 @@ from ratings import queue
 from ratings.guidelines import versions
 from ratings.judges import sample as samples
 from ratings.judges import uses
-from ratings.models import Adjudication, Anchor, JudgeRun, Pair, Rating, Role
+from ratings.models import Adjudication, Anchor, Document, JudgeRun, Pair, Query, Rating, Role, System
 from ratings.people import members
 from ratings.pool.adjudication import adjudicate
 from ratings.pool.anchors import set_anchor
+from ratings.set_up.scales import LONGEST_LABEL
 from ratings.tests.cast import grade, make_asked, make_collection, make_member, make_pair, make_ranking, make_rater
 
 from .desk import MOVED_ON, all_saved, press, ready, shown, wait_for_the_bounce
-from .looks import examine
+from .looks import examine, wide
 from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
@@ -403,6 +405,42 @@ def test_long_and_foreign_documents_are_readable_on_a_phone(visit, collection):
         before = shown(page)
         page.locator("button.grade").nth(1).click()
         page.wait_for_function(MOVED_ON, arg=before)
+
+
+def lengthen(collection) -> None:
+    """Every name gets as many letters as fit, without a blank."""
+    long = "m" * 200
+    for row in [*collection.systems.all(), *collection.documents.all(), *collection.queries.all()]:
+        name = {System: "name", Document: "title", Query: "text"}[type(row)]
+        type(row).objects.filter(pk=row.pk).update(**{name: f"{row.pk}{long[:190]}"})
+    collection.raters.update(name=long[:150])
+    for user in get_user_model().objects.all():
+        get_user_model().objects.filter(pk=user.pk).update(username=f"{user.username}{long[:140]}")
+    collection.grades.update(label=long[:LONGEST_LABEL])
+    collection.description, collection.name = long, long
+    collection.save()
+    collection.touch()
+
+
+def test_names_without_a_blank_make_no_page_wider_than_a_phone(visit, collection):
+    anchor = collection.queries.get(key="q1").pairs.get(document__key="a")
+    queue.save(collection.raters.get(), anchor, queue.Submission(grade=grade(collection, "2"), comment="m" * 300))
+    phone = {"width": 390, "height": 844}
+    visits = {role: visit.sign_in(visit.page(viewport=phone), role) for role in ("rater", "analyst", "admin")}
+    lengthen(collection)
+    pages_of = {
+        "rater": ["rate/", "settings/", "my-ratings/"],
+        "analyst": ["", "differences/", "compare/", "agreement/"],
+        "admin": [
+            "collection/delete/", "presentation/", "pool/", "pool/decisive/", f"anchors/{anchor.token}/", "people/"
+        ],
+    }  # fmt: skip
+    wide_ones = {}
+    for role, page in visits.items():
+        for address in ("/", *(f"/collections/hills/{part}" for part in pages_of[role])):
+            page.goto(address)
+            wide_ones[role, address] = wide(page)
+    assert {where: pixels for where, pixels in wide_ones.items() if pixels > 0} == {}
 
 
 def test_expected_values_are_drawn_and_axe_finds_nothing(visit):
