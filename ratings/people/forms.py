@@ -9,6 +9,7 @@ from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
+from ..merged import Merged
 from ..models import Collection, Query, Role, Scope
 from .invitees import invitees
 from .names import is_taken
@@ -98,11 +99,11 @@ class TokenForm(forms.Form):
         return cleaned
 
 
-class RoleForm(forms.Form):
+class RoleForm(Merged, forms.Form):
     role = forms.ChoiceField(label="Role", choices=Role.choices)
 
 
-class TermsForm(forms.Form):
+class TermsForm(Merged, forms.Form):
     """The arguments of `members.set_terms`, or a tag in place of the queries."""
 
     limit = forms.IntegerField(

@@ -31,7 +31,10 @@ def is_whole(request: HttpRequest) -> bool:
 def written(request: HttpRequest) -> list[tuple[str, str]]:
     """What a person may have written, under names in words; empty where no value has a letter."""
     found = [(name, value) for name, value in fields(request) if value.strip() and name not in HIDDEN]
-    found = [(name, value) for name, value in found if not name.endswith("_FORMS")]  # Django's, of rows of forms
+    # Django's own, of rows of forms and of what a field held
+    found = [
+        (name, value) for name, value in found if not (name.endswith("_FORMS") or name.startswith("initial-"))
+    ]
     if not any(character.isalpha() for _, value in found for character in value):
         return []
     return [(capfirst(name.replace("-", " ").replace("_", " ")), value) for name, value in found]

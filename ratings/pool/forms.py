@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from django import forms
 
+from ..merged import Merged
 from ..models import Anchor, Collection, Grade, Pair, System
 from .pooling import MOST_RATINGS
 
@@ -187,7 +188,7 @@ class PairsForm(forms.Form):
         return list(dict.fromkeys(pair_ids))
 
 
-class JudgingForm(forms.ModelForm):
+class JudgingForm(Merged, forms.ModelForm):
     """The order of rating, the shares of gold and repeats, and the break."""
 
     class Meta:

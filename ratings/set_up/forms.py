@@ -10,6 +10,7 @@ from django.utils.text import capfirst
 
 from ..archive import wrong_slug
 from ..formats.refusal import as_sentence
+from ..merged import Merged
 from ..models import Collection, Grade, plain_value
 from .changing import Change, Use
 from .making import free_slug, just_made
@@ -83,7 +84,7 @@ class CopyForm(forms.Form):
         return cleaned
 
 
-class DescriptionForm(forms.Form):
+class DescriptionForm(Merged, forms.Form):
     """The name and the description of a collection."""
 
     name = name_field()

@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -107,7 +108,7 @@ def test_a_wrong_name_or_description_is_told_and_nothing_is_changed(client, coll
     assert response.status_code == 400 and problem in text(response)
     collection.refresh_from_db()
     assert collection.name == "Hills"
-    assert "<title>Collection · Hills" in response.content.decode()
+    assert "<title>Error: Collection · Hills" in response.content.decode()
 
 
 def test_no_two_fields_of_the_page_have_one_id(client, maker):
@@ -530,3 +531,73 @@ def test_the_first_page_takes_the_same_queries_for_any_number_of_deleted_ones(dj
         deleting.delete(collection, make_member(collection, "admin", Role.ADMIN), now=NOW)
         with django_assert_num_queries(7):
             assert slug in text(client.get("/"))
+
+
+# Two admins have the same settings open
+
+
+def filled(client, page: str, act: str) -> dict:
+    """The form for the address `act` as the page shows it: what a browser sends if nothing is touched."""
+    html = client.get(page).content.decode()
+    form = next(each for each in re.findall(r"(?s)<form.*?</form>", html) if f'action="{act}"' in each)
+    sent = {}
+    for tag in re.findall(r"<input[^>]*>", form):
+        facts = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
+        if "name" in facts and (facts.get("type") != "checkbox" or "checked" in tag):
+            sent[facts["name"]] = unescape(facts.get("value", ""))
+    for name, text in re.findall(r'(?s)<textarea name="([^"]+)"[^>]*>\n?(.*?)</textarea>', form):
+        sent[name] = unescape(text).replace("\n", "\r\n")
+    for name, options in re.findall(r'(?s)<select name="([^"]+)"[^>]*>(.*?)</select>', form):
+        sent[name] = next(iter(re.findall(r'value="([^"]*)" selected', options)), "")
+    return sent
+
+
+def of_two(client, page: str, act: str, first: dict, second: dict):
+    """The answer to the second of two who opened the page before either saved."""
+    one, two = filled(client, page, act), filled(client, page, act)
+    assert client.post(act, one | first).status_code == 302
+    return client.post(act, two | second)
+
+
+def test_what_somebody_else_changed_meanwhile_stays(client, collection):
+    collection.description = "Two\nlines."
+    collection.save()
+    act = PAGE + "describe/"
+    assert of_two(client, PAGE, act, {"name": "Dales"}, {"description": "New."}).status_code == 302
+    collection.refresh_from_db()
+    assert (collection.name, collection.description) == ("Dales", "New.")
+
+    answer = of_two(client, PAGE, act, {"name": "Downs"}, {"name": "Hillocks", "description": "Newer."})
+    page = answer.content.decode()
+    assert answer.status_code == 400 and "changed this meanwhile: “Downs”" in unescape(page)
+    collection.refresh_from_db()
+    assert collection.name == "Downs"
+    sent = {"name": "Hillocks", "description": "Newer.", "initial-name": "Downs", "initial-description": "New."}
+    assert all(
+        f'name="initial-{name}" value="{sent[f"initial-{name}"]}"' in page for name in ("name", "description")
+    )
+    assert client.post(act, sent).status_code == 302
+    collection.refresh_from_db()
+    assert (collection.name, collection.description) == ("Hillocks", "Newer.")
+
+    both = of_two(client, PAGE, act, {"name": "Same"}, {"name": "Same"})
+    assert both.status_code == 302
+
+
+def test_settings_of_judging_and_terms_of_a_rater_are_merged_as_well(client, collection):
+    page, act = "/collections/hills/pool/", "/collections/hills/pool/judging/"
+    assert of_two(client, page, act, {"gold_share": "0.2"}, {"break_after": "7"}).status_code == 302
+    collection.refresh_from_db()
+    assert (float(collection.gold_share), collection.break_after) == (0.2, 7)
+    answer = of_two(client, page, act, {"order": "random"}, {"order": "depth"})
+    assert answer.status_code == 400 and "changed this meanwhile: “at random”" in unescape(answer.content.decode())
+
+    rater = make_rater(collection)
+    page = f"/collections/hills/people/raters/{rater.pk}/"
+    answer = of_two(client, page, page + "terms/", {"queries": "q1\r\nq2", "limit": "5"}, {"weight": "2"})
+    assert answer.status_code == 302
+    rater.refresh_from_db()
+    assert (rater.limit, rater.weight, rater.queries.count()) == (5, 2, 2)
+    role = f"/collections/hills/people/members/{collection.memberships.get(user=rater.user).pk}/role/"
+    told = of_two(client, page, role, {"role": "analyst"}, {"role": "admin"})
+    assert "Somebody else made alice analyst meanwhile." in client.get(told.url, follow=True).content.decode()

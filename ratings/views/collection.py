@@ -1,6 +1,7 @@
 """The page of a collection's settings: its name and description, and acts on the whole of it."""
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
@@ -21,7 +22,9 @@ def collection(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 @admin_act
+@transaction.atomic
 def describe(request: HttpRequest, collection: Collection) -> HttpResponse:
+    collection.refresh_from_db(from_queryset=Collection.objects.select_for_update())
     form = DescriptionForm(request.POST, collection=collection)
     if not form.is_valid():
         return collection_page(request, collection, about=form)

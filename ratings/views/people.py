@@ -1,7 +1,8 @@
 """The pages of people, for admins: members, invitations, roles, raters and their terms."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -77,7 +78,10 @@ def member(request: HttpRequest, collection: Collection, pk: int) -> HttpRespons
 @admin_act
 def set_role(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     membership = member_of(collection, pk)
-    form = RoleForm(request.POST)
+    form = RoleForm(request.POST, initial={"role": membership.role})
+    if form.conflicts:
+        messages.error(request, f"Somebody else made {membership.user} {membership.role} meanwhile. Choose again.")
+        return redirect("member", collection.slug, pk)
     if not form.is_valid():
         messages.error(request, "There is no such role. Choose one of the list.")
         return redirect("member", collection.slug, pk)
@@ -133,9 +137,11 @@ def rater_settings(request: HttpRequest, collection: Collection, pk: int) -> Htt
 
 
 @admin_act
+@transaction.atomic
 def save_terms(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     rater = rater_of(collection, pk)
-    form = TermsForm(request.POST, collection=collection, tags=members.tags_of(collection), auto_id="terms_%s")
+    rater.refresh_from_db(from_queryset=Rater.objects.select_for_update())
+    form = terms_of(collection, rater, request.POST)
     if not form.is_valid():
         context = person_context(collection, membership_of(rater), rater, terms=form)
         return render(request, "ratings/person.html", context, status=400)
@@ -219,17 +225,18 @@ def person_context(
     context = frame(collection, "people") | {"person": row, "membership": membership, "rater": rater}
     if membership:
         context["sessions"] = sessions.open_of(membership.user)
-        context["role_form"] = RoleForm({"role": membership.role}, auto_id="role_%s")
+        context["role_form"] = RoleForm(initial={"role": membership.role}, auto_id="role_%s")
     if rater:
         context["terms"] = terms or terms_of(collection, rater)
         context["erasure"] = erasure or ErasureForm(expected=rater.name, auto_id="erase_%s")
     return context
 
 
-def terms_of(collection: Collection, rater: Rater) -> TermsForm:
+def terms_of(collection: Collection, rater: Rater, data: QueryDict | None = None) -> TermsForm:
     keys = rater.queries.order_by("pk").values_list("key", flat=True)
     initial = {"limit": rater.limit, "weight": plain_value(rater.weight), "queries": "\n".join(keys)}
-    return TermsForm(initial=initial, collection=collection, tags=members.tags_of(collection), auto_id="terms_%s")
+    tags = members.tags_of(collection)
+    return TermsForm(data, initial=initial, collection=collection, tags=tags, auto_id="terms_%s")
 
 
 def name_of(membership: Membership | None, rater: Rater | None) -> str:

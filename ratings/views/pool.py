@@ -7,6 +7,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from django.contrib import messages
+from django.db import transaction
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -73,8 +74,10 @@ def want_fewer(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 @record_act
+@transaction.atomic
 def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Save the order of rating, the shares of gold and repeats, and the break."""
+    collection.refresh_from_db(from_queryset=Collection.objects.select_for_update())
     form = JudgingForm(request.POST, instance=collection)
     if not form.is_valid():
         collection.refresh_from_db()

@@ -1,0 +1,61 @@
+"""Forms of settings that several people have open: nobody takes back what another changed meanwhile."""
+
+from django import forms
+from django.http import QueryDict
+
+SHOWN = 300  # characters of what somebody else wrote
+
+
+class Merged:
+    """A form whose page sends along what its fields held. `initial` is what is stored now.
+
+    A field that was not touched gets what is stored now. One that somebody else changed, too, to something
+    else, is an error that says what is stored; sent once more, it is saved. Validate it in a transaction that
+    locks the row.
+    """
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.conflicts: dict[str, str] = {}
+        for field in self.fields.values():
+            field.show_hidden_initial = True
+        if self.is_bound:
+            self.data = self.data.copy()
+            for bound in self:
+                self._merge(bound, self.data)
+
+    def _merge(self, bound: forms.BoundField, data: QueryDict) -> None:
+        """Bring one field up to date in what was sent. Programs need not send what they saw."""
+        name, of_seen = bound.html_name, bound.html_initial_name
+        seen, now = data.get(of_seen), bound.initial
+        if seen is None or self._same(bound.field, seen, now):
+            return
+        sent = bound.field.widget.value_from_datadict(data, self.files, name)
+        if self._same(bound.field, sent, seen):
+            data[name] = "" if now is None else str(now)
+        elif not self._same(bound.field, sent, now):
+            self.conflicts[bound.name] = self._words(bound, now)
+        data[of_seen] = "" if now is None else str(now)
+
+    @staticmethod
+    def _same(field: forms.Field, *values: object) -> bool:
+        try:
+            first, second = (
+                field.to_python(value.replace("\r\n", "\n") if isinstance(value, str) else value)
+                for value in values
+            )
+        except forms.ValidationError:
+            return False
+        return first == second
+
+    @staticmethod
+    def _words(bound: forms.BoundField, now: object) -> str:
+        shown = str(dict(getattr(bound.field, "choices", ())).get(now, "" if now is None else now))
+        shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}…"
+        did = f"has changed this meanwhile: “{shown}”" if shown else "has emptied this meanwhile"
+        return f"Not saved. Somebody else {did}. Yours is in the field: save it again, or write what both want."
+
+    def full_clean(self) -> None:
+        super().full_clean()
+        for name, words in self.conflicts.items():
+            self.add_error(name, words)
