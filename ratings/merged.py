@@ -14,14 +14,18 @@ class Merged:
     locks the row.
     """
 
+    apart: tuple[str, ...] = ()  # fields that are no settings
+    copies = True  # what was sent, before it is brought up to date
+
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.conflicts: dict[str, str] = {}
-        for field in self.fields.values():
-            field.show_hidden_initial = True
+        merged = [bound for bound in self if bound.name not in self.apart]
+        for bound in merged:
+            bound.field.show_hidden_initial = True
         if self.is_bound:
-            self.data = self.data.copy()
-            for bound in self:
+            self.data = self.data.copy() if self.copies else self.data
+            for bound in merged:
                 self._merge(bound, self.data)
 
     def _merge(self, bound: forms.BoundField, data: QueryDict) -> None:

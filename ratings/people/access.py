@@ -227,6 +227,6 @@ class PagesForActs:
         opened = request.method in ("GET", "HEAD") and response.status_code == 405
         if not opened or response.content or wants_json(request):
             return response
-        page = render(request, "ratings/only_sent.html", {"above": page_above(request.path_info)}, status=405)
+        page = render(request, "405.html", {"above": page_above(request.path_info)}, status=405)
         page["Allow"] = response["Allow"]
         return page

@@ -209,8 +209,11 @@ class NewCollectionForm(CopyForm):
         return just_made(by, slug=self.data.get("slug", "").strip(), **facts)
 
 
-class GradeForm(forms.Form):
+class GradeForm(Merged, forms.Form):
     """The label and the meaning of a grade, and whether it is removed."""
+
+    apart = ("remove",)
+    copies = False  # its ScaleForm has done so
 
     label = forms.CharField(label="Label", max_length=LONGEST_LABEL, required=False)
     meaning = forms.CharField(
@@ -224,6 +227,9 @@ class GradeForm(forms.Form):
     def __init__(self, *args, grade: Grade, use: Use, **kwargs) -> None:
         first = {"label": grade.label, "meaning": grade.meaning}
         super().__init__(*args, prefix=f"grade-{grade.pk}", initial=first, **kwargs)
+        if self.is_bound:
+            for name, value in first.items():  # of a grade that is newer than the form
+                self.data.setdefault(self.add_prefix(name), value)
         self.grade, self.use = grade, use
         # An import may have brought longer ones, which can stay.
         self.fields["meaning"].max_length = None
@@ -264,8 +270,13 @@ class NewGradeForm(forms.Form):
         return cleaned
 
 
-class ScaleForm(forms.Form):
-    """The whole scale: its grades, new ones, and the threshold of relevance. `wanted` is the change."""
+class ScaleForm(Merged, forms.Form):
+    """The whole scale: its grades, new ones, and the threshold of relevance. `wanted` is the change.
+
+    A form of an earlier scale becomes one of the scale as it is now, and is `outdated`.
+    """
+
+    apart = ("base",)
 
     base = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
     relevant_from = relevant_field(
@@ -278,6 +289,12 @@ class ScaleForm(forms.Form):
         first = {"base": collection.scale_version, "relevant_from": plain_value(collection.relevant_from)}
         super().__init__(data, initial=first)
         self.scale = list(scale)
+        self.outdated = (
+            data is not None and data.get("base", "").isdecimal() and int(data["base"]) != first["base"]
+        )
+        if self.outdated:
+            self.data["base"] = str(first["base"])
+        data = self.data if self.is_bound else None
         self.grades = [GradeForm(data, grade=grade, use=used.get(grade.pk, Use())) for grade in self.scale]
         self.new = [NewGradeForm(data, prefix=f"new-{place}") for place in range(NEW)]
 

@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from html import unescape
 
 import pytest
 from django.db import connection
@@ -53,6 +54,14 @@ class World:
         for place, row in enumerate(new):
             sent |= {f"new-{place}-{name}": value for name, value in row.items()}
         return sent
+
+    def seen(self, *, base: int | None = None, **changes) -> dict:
+        """As `form`, with what the page held when it was opened."""
+        now = self.now()
+        base = now.scale_version if base is None else base
+        held = self.form(relevant=f"{now.relevant_from:.0f}", base=base)
+        sent = self.form(relevant=f"{now.relevant_from:.0f}", base=base, **changes)
+        return {f"initial-{name}": value for name, value in held.items() if name != "base"} | sent
 
     def scale(self) -> list[str]:
         return [str(step) for step in Grade.objects.filter(collection=self.collection)]
@@ -212,12 +221,35 @@ def test_what_cannot_be_is_refused_and_what_was_typed_stays(world, act, sent, sa
 
 
 @pytest.mark.both_databases
-def test_of_two_who_change_it_the_second_is_told(world):
-    sent = world.form(of_2={"label": "Fine"})
-    world.post("save_scale", world.form(of_2={"label": "First"}))
-    page = world.client.post(reverse("save_scale", args=["hills"]), sent, follow=True)
-    assert "changed meanwhile. Its state now is below." in page.content.decode()
-    assert "2 First" in world.scale() and world.now().scale_version == 2
+@pytest.mark.parametrize("act", ["check_scale", "save_scale"])
+def test_a_form_of_an_earlier_scale_comes_back_as_one_of_the_scale_now(world, act):
+    """Meanwhile a label and what is relevant are changed, a grade is removed and another one is new."""
+    sent = world.seen(of_2={"label": "Fine"}, of_3={"label": "Mine"}, new=[{"value": "5", "label": "Best"}])
+    zero = grade(world.collection, "0").pk
+    first = world.form(relevant="2", of_1={"label": "First"}, of_3={"label": "Theirs"}, new=[{"value": "4"}])
+    world.post("save_scale", first | {f"grade-{zero}-remove": "on"})
+    theirs = world.scale()
+
+    answer = world.post(act, sent)
+    page = answer.content.decode()
+    assert answer.status_code == 400 and "Somebody else changed the scale meanwhile." in page
+    assert page.count("has changed this meanwhile: “Theirs”.") == 1
+    assert world.scale() == theirs
+
+    again = world.seen(of_2={"label": "Fine"}, new=[{"value": "5", "label": "Best"}])
+    world.post("save_scale", world.form(base=2, relevant="1", of__1={"label": "Bad"}))
+    answer = world.post(act, again)
+    page = answer.content.decode()
+    assert answer.status_code == 409 and "2 Good is called 2 Fine from now on" in page and "5 Best is new." in page
+    assert (
+        "Bad" not in page.partition('<form class="form"')[0].partition("What it would do")[2].partition("<form")[0]
+    )
+
+    confirm = page.partition("What it would do")[2].partition("</form>")[0]
+    shown = {name: unescape(value) for name, value in re.findall(r'name="([^"]+)" value="([^"]*)"', confirm)}
+    assert world.post("save_scale", shown).status_code == 302
+    assert world.scale() == ["−1 Bad", "1 First", "2 Fine", "3 Theirs", "4", "5 Best"]
+    assert world.now().relevant_from == 1
 
 
 @pytest.mark.both_databases

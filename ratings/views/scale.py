@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 
 from ..models import Collection
 from ..people.access import admin_act, admin_page, record_act
-from ..people.sent import fields as sent_fields
+from ..people.sent import TOKEN
 from ..set_up import changing
 from ..set_up.forms import ScaleForm
 from .pages import frame
@@ -25,16 +25,16 @@ def check_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 @record_act
 def save_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Change the scale, if it is still the one that the form showed."""
+    """Change the scale, if it is still the one that the form showed. Otherwise the form comes back up to date."""
     form = form_of(collection, request.POST)
-    if not form.is_valid():
+    if form.outdated or not form.is_valid():
         return scale_page(request, collection, sent=True)
     before = collection.scale_version
     try:
         changing.change(collection, form.wanted, base=form.cleaned_data["base"])
     except changing.Outdated:
-        messages.error(request, "The scale, or what depends on it, changed meanwhile. Its state now is below.")
-        return redirect("scale", collection.slug)
+        collection.refresh_from_db()
+        return scale_page(request, collection, sent=True)
     if collection.scale_version == before:
         messages.success(request, "Saved. The grades are as they were.")
     else:
@@ -43,7 +43,10 @@ def save_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 def scale_page(request: HttpRequest, collection: Collection, *, sent: bool = False) -> HttpResponse:
-    """The page of the form. A sent form also shows what the change would do; a refused one has status 400."""
+    """The page of the form. A sent form also shows what the change would do.
+
+    The status is 409 for a form of an earlier scale, and 400 for a refused one.
+    """
     used = changing.uses(collection)
     form = form_of(collection, request.POST if sent else None, used)
     context = {**frame(collection, "scale"), "form": form, "scale": form.scale}
@@ -51,9 +54,10 @@ def scale_page(request: HttpRequest, collection: Collection, *, sent: bool = Fal
         context |= {
             "told": changing.consequences(collection, form.scale, form.wanted, used),
             "of_grades": form.wanted.of_grades,
-            "sent": sent_fields(request),
+            "sent": [(name, value) for name, value in form.data.items() if name != TOKEN],
         }
-    return render(request, "ratings/scale.html", context, status=400 if form.errors else 200)
+    status = 400 if form.errors else 409 if form.outdated else 200
+    return render(request, "ratings/scale.html", context, status=status)
 
 
 def form_of(collection: Collection, data=None, used: dict | None = None) -> ScaleForm:
