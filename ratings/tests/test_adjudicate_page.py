@@ -398,11 +398,13 @@ def test_a_busy_database_gives_the_form_back(world, monkeypatch):
     assert 'value="because it is"' in response.content.decode()
 
 
-def test_who_was_signed_out_meanwhile_comes_back_to_the_inbox(world):
+def test_who_was_signed_out_meanwhile_comes_back_to_the_pair_with_the_reason(world):
     pair = world.graded("q1", "a", "-1", "3")
-    for response in (world.decide(pair, client=Client()),
-                     Client().post(address("withdraw_adjudication", pair.token))):  # fmt: skip
-        assert response.url == f"{reverse('sign_in')}?next={address('adjudicate')}"
+    back = f"{reverse('sign_in')}?next={address('adjudicate_pair', pair.token)}"
+    decided = world.decide(pair, client=Client(), reason="because it is")
+    page = decided.content.decode()
+    assert decided.status_code == 403 and f'href="{back}"' in page and "because it is</textarea>" in page
+    assert Client().post(address("withdraw_adjudication", pair.token)).url == back
 
 
 # Who rated stays unknown where it could sway a decision
