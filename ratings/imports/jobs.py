@@ -40,6 +40,7 @@ BEATING = "worker"
 BEAT = LEASE.total_seconds() / 6  # between two heartbeats
 MOST_DEATHS = 5  # a job that kills its workers is not retried more often
 WAIT = timedelta(seconds=2)  # until the next try, while another import is under way
+AT_ONCE = timedelta(minutes=1)  # within which the same files are the same act
 PROGRESS_EVERY = 0.5  # seconds
 KEPT = timedelta(days=1)  # finished tasks
 START = "python3 run.py manage work"
@@ -106,6 +107,21 @@ def _heartbeat() -> Path:
 
 
 # Requests of people
+
+
+def just_sent(collection: Collection, kind: str | None, files: Sequence[dict], by) -> Job | None:
+    """The job of the same files that this person has just sent, and that nobody has started: a form sent twice.
+
+    Call it in a transaction: of two that come at once, the second one waits for the first.
+    """
+    Collection.objects.select_for_update().get(pk=collection.pk)
+    mine = collection.jobs.filter(by=by, kind=kind or "", checking=True, created_at__gte=timezone.now() - AT_ONCE)
+    waiting = mine.filter(state__in=(State.QUEUED, State.RUNNING, State.CHECKED))
+    return next((job for job in waiting if _content(job.files) == _content(files)), None)
+
+
+def _content(files: Sequence[dict]) -> list[tuple[str, str]]:
+    return [(file["name"], file["sha256"]) for file in files]
 
 
 def check(collection: Collection | None, kind: str, files: Sequence[dict], options: dict, by) -> Job:

@@ -7,6 +7,7 @@ import time
 
 import pytest
 from django.core.cache import caches
+from django.core.files.storage import storages
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
@@ -279,6 +280,17 @@ def test_what_was_taken_for_another_kind_is_read_as_the_right_one(admin):
     job = Job.objects.get()
     assert (job.kind, job.options, job.state) == ("results", {}, "checked")
     assert "2 rankings are added." in page(admin, job)
+
+
+def test_a_form_that_is_sent_twice_makes_one_import(admin):
+    files = ("a.run", "q1 Q0 a 1 2.5 bm25\n"), ("b.run", "q1 Q0 b 1 2.5 dense\n")
+    first, second = (send(admin, "", *files) for _ in range(2))
+    assert first.url == second.url and Job.objects.count() == 1
+    stored = {file["stored"] for file in Job.objects.get().files}
+    assert {entry.name for entry in storages["uploads"].entries()} == stored
+    assert send(admin, "", files[1]).url != first.url
+    Job.objects.update(state="cancelled")
+    assert send(admin, "", *files).url != first.url
 
 
 def test_a_second_import_of_the_same_bytes_is_told(admin):

@@ -6,6 +6,7 @@ A page depends only on the state of its job, so a reload, or a browser without s
 from pathlib import PurePosixPath
 
 from django.contrib import messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -37,7 +38,7 @@ def imports(request: HttpRequest, collection: Collection) -> HttpResponse:
 @uploads.takes_files
 @record_act
 def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Store the files and queue a check, which changes no record."""
+    """Store the files and queue a check, which changes no record. Files sent twice lead to one job."""
     form = SendForm(request.POST, request.FILES)
     if not form.is_valid():
         return imports_page(request, collection, form)
@@ -51,10 +52,14 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
         (refusal,) = error.refusals
         form.add_error("files", f"{refusal.sentence} {refusal.cure_text()}")
         return imports_page(request, collection, form)
-    if kind is None:
-        job = jobs.await_kind(collection, files, request.user)
-    else:
-        job = jobs.check(collection, kind, files, USUAL[kind], request.user)
+    with transaction.atomic():
+        job = jobs.just_sent(collection, kind, files, request.user)
+        if job:
+            uploads.forget(files)
+        elif kind is None:
+            job = jobs.await_kind(collection, files, request.user)
+        else:
+            job = jobs.check(collection, kind, files, USUAL[kind], request.user)
     return redirect("import_job", collection.slug, job.pk)
 
 
