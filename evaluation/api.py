@@ -100,7 +100,8 @@ class EvaluationOut(MadeBy):
     results: list[dict[str, Any]] = Field(
         description="For each system and measure: system, measure, fingerprint, mean, low and high (its 95 %"
         " interval), lowest and highest (with `bounds`), queries, undefined, why, judged (the judged share of what"
-        " the measure looked at), and with `per_query` the values of every query. With `expected` also expected,"
+        " the measure looked at), and with `per_query` the value of every query and, as `why_per_query`, why it"
+        " counts in no mean. With `expected` also expected,"
         " expected_low and expected_high (its 90 % interval for missing judgments), best (the chance to be the"
         " best system) and est (design, or model: without an interval; then `+machine` where grades of machines"
         " helped to predict, and `+triage` where rounds drew by them: `expected` names both). null: there is"
@@ -118,6 +119,7 @@ class ComparisonOut(MadeBy):
     critical_difference: dict[str, Any]
     results: list[dict[str, Any]] = Field(
         description="For each measure and pair: baseline, system, difference, low, high, p, verdict, … With"
+        " `per_query` also the difference on every query and, as `why_per_query`, why a query is left out. With"
         " `expected` also the expected difference, its 90 % interval for missing judgments, and est."
     )
 

@@ -39,6 +39,8 @@ from .significance import bootstrap_interval
 SIGNED = {"CG", "DCG", "IDCG"}
 SUMS = SIGNED | {name for name, definition in MEASURES.items() if definition.counts}
 
+WHY = np.array(["" if reason == REASONS[COUNTED] else reason for reason in REASONS], object)  # by code
+
 
 class ExpectedMeans(Protocol):
     """The expected means of one measure once all of the pool is judged."""
@@ -165,7 +167,18 @@ class Evaluation:
 
     def counted(self, measure: Measure, systems: Iterable[str]) -> np.ndarray:
         """Whether each value counts in the mean, bool[queries, systems]."""
-        return self.table.of["codes"][:, [self._places[measure, system] for system in systems]] == COUNTED
+        return self._codes(measure, systems) == COUNTED
+
+    def counting(self, measure: Measure, systems: Sequence[str]) -> np.ndarray:
+        """The values that count in the mean, float64[queries, systems]; nan for others, even for known ones."""
+        return np.where(self.counted(measure, systems), self.values(measure, systems), np.nan)
+
+    def why(self, measure: Measure, systems: Iterable[str]) -> np.ndarray:
+        """Why each value counts in no mean, as text, object[queries, systems]; "" where it counts."""
+        return WHY[self._codes(measure, systems)]
+
+    def _codes(self, measure: Measure, systems: Iterable[str]) -> np.ndarray:
+        return self.table.of["codes"][:, [self._places[measure, system] for system in systems]]
 
     @cached_property
     def lowest(self) -> pd.DataFrame:

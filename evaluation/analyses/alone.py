@@ -33,9 +33,8 @@ class Alone:
 
     def difference(self, first: str, second: str, measure: Measure) -> float | None:
         """The mean of `second` minus `first` over the queries that count for both; None where there are none."""
-        values = self.evaluation.per_query[str(measure)]
-        apart = (values[second] - values[first]).to_numpy(np.float64)
-        apart = apart[~np.isnan(apart)]
+        before, after = self.evaluation.counting(measure, [first, second]).T
+        apart = (after - before)[~np.isnan(after - before)]
         return float(apart.mean()) if apart.size else None
 
 

@@ -1,5 +1,6 @@
 """Comparisons of systems as JSON documents and CSV tables, with the columns of Compare's files."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -34,7 +35,7 @@ class Compared:
     @cached_property
     def common(self) -> np.ndarray:
         """Whether every system has a value that counts, bool[queries]."""
-        return common_queries(_values(self.evaluation, self.measure, self.systems))
+        return common_queries(self.evaluation.counting(self.measure, self.systems))
 
     @cached_property
     def dropped(self) -> dict[str, dict[str, list[str]]]:
@@ -51,13 +52,14 @@ class Compared:
         return dropped
 
     @cached_property
+    def why_left_out(self) -> dict[str, str]:
+        """The reason why a query is left out, by key; several reasons of one query are joined."""
+        return {query: " and ".join(sorted(why)) for query, why in self.dropped.items()}
+
+    @cached_property
     def why_dropped(self) -> dict[str, int]:
-        """The number of queries left out, by reason; several reasons of one query are joined."""
-        tally: dict[str, int] = {}
-        for why in self.dropped.values():
-            reason = " and ".join(sorted(why))
-            tally[reason] = tally.get(reason, 0) + 1
-        return tally
+        """The number of queries left out, by reason."""
+        return dict(Counter(self.why_left_out.values()))
 
     def values(self, system: str) -> np.ndarray:
         """The values of the system on the common queries, in their order."""
@@ -126,16 +128,11 @@ def compared(
     places = [(systems.index(first), systems.index(second)) for first, second in pairs]
     results = []
     for measure in measures or evaluation.measures:
-        values = _values(evaluation, measure, systems)
+        values = evaluation.counting(measure, systems)
         common = values[common_queries(values)]
         tests = compare(common, places, draws, seed, "hsd" if all_pairs else "holm")
         results.append(Compared(evaluation, measure, systems, pairs, tests))
     return results
-
-
-def _values(evaluation: Evaluation, measure: Measure, systems: Sequence[str]) -> np.ndarray:
-    """The values, float64[queries, systems]; nan where a query does not count, even if it has a value."""
-    return np.where(evaluation.counted(measure, systems), evaluation.values(measure, systems), np.nan)
 
 
 def _mean(values: np.ndarray) -> float | None:
@@ -186,8 +183,13 @@ def document(every: Sequence[Compared], profile: str, per_query: bool = False) -
     for each in every:
         facts = {"fingerprint": each.evaluation.fingerprint_of(each.measure), "exact": each.tests.exact}
         for row, pair in zip(each.rows(), each.pairs, strict=True):
-            results.append(row | facts | ({"per_query": differences(each, *pair)} if per_query else {}))
+            results.append(row | facts | (by_query(each, *pair) if per_query else {}))
     return made_by | {"results": results}
+
+
+def by_query(result: Compared, baseline: str, system: str) -> dict[str, dict]:
+    """The members with the difference by query, and with the reason where the query is left out."""
+    return {"per_query": differences(result, baseline, system), "why_per_query": result.why_left_out}
 
 
 def differences(result: Compared, baseline: str, system: str) -> dict[str, float | None]:
@@ -216,11 +218,11 @@ def every_query(every: Sequence[Compared], profile: str) -> report.Table:
     rows = []
     for each in every:
         made_by = [profile, each.evaluation.plain_fingerprint_of(each.measure)]
-        values = _values(each.evaluation, each.measure, each.systems)
+        values = each.evaluation.counting(each.measure, each.systems)
         for pair in each.pairs:
             first, second = (values[:, each.systems.index(name)].tolist() for name in pair)
             for place, (query, difference) in enumerate(differences(each, *pair).items()):
-                reason = " and ".join(sorted(each.dropped.get(query, {REASONS[COUNTED]: []})))
+                reason = each.why_left_out.get(query, REASONS[COUNTED])
                 both = [report.known(first[place]), report.known(second[place])]
                 rows.append([str(each.measure), *pair, query, *both, difference, reason, *made_by])
     return [*header, "profile", "options"], rows

@@ -10,15 +10,22 @@ from math import isnan
 from pandas import DataFrame
 
 from .. import scores
-from ..measures import MEASURES, Difference, Explanation, Measure, Row
+from ..measures import COUNTED, MEASURES, REASONS, Difference, Explanation, Measure, Row
 from ..scores import Evaluation
 
 Table = tuple[list[str], list[list]]  # a CSV table: the names of the columns, and the rows
 
 
 def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> dict:
-    """The JSON document: the options, and an entry for each system and measure, with `per_query` also by query."""
+    """The JSON document: the options, and an entry for each system and measure, with `per_query` also by query.
+
+    By query, `per_query` has the value, and `why_per_query` the reason where the query counts in no mean.
+    """
     frames = ({"per_query": evaluation.per_query} | _bounds(evaluation)) if per_query else {}
+
+    def why(measure: str, system: str) -> dict[str, dict]:
+        return {"why_per_query": _why(evaluation, measure, system)} if per_query else {}
+
     return (
         made_by(evaluation, profile)
         | expectations(evaluation)
@@ -27,6 +34,7 @@ def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> d
                 {"system": system, "measure": measure, "fingerprint": evaluation.fingerprint_of(measure)}
                 | row
                 | _queries(frames, measure, system)
+                | why(measure, system)
                 for system, measure, row in rows(evaluation)
             ]
         }
@@ -58,6 +66,12 @@ def _queries(frames: Mapping[str, DataFrame], measure: str, system: str) -> dict
         for name, frame in frames.items()
         if (measure, system) in frame
     }
+
+
+def _why(evaluation: Evaluation, measure: str, system: str) -> dict[str, str]:
+    """Why queries count in no mean, {query: reason}; only of those that do not count."""
+    reasons = evaluation.reasons[measure, system]
+    return reasons[reasons != REASONS[COUNTED]].to_dict()
 
 
 def _bounds(evaluation: Evaluation) -> dict[str, DataFrame]:
@@ -136,18 +150,26 @@ def explained(
 
     `documents` has keys by pk. `differences` has, by (first, second) system, the difference of the measure `split`
     by rank. Each system has an ideal list, since under ideal=retrieved they differ. In the document, `lowest` and
-    `highest` are the bounds of the first measure, where they were asked for.
+    `highest` are the bounds of the first measure, where they were asked for. `reason` is that of the first
+    measure, and `why` has that of each measure in which the query counts in no mean.
     """
     first = str(evaluation.measures[0])
     ends = {name.removesuffix("_per_query"): frame for name, frame in _bounds(evaluation).items()}
     stated = {"fingerprint": evaluation.fingerprint_of(evaluation.measures[0])}
+
+    def why(system: str) -> dict[str, str]:
+        reasons = {
+            str(measure): evaluation.reasons[str(measure), system][query] for measure in evaluation.measures
+        }
+        return {measure: reason for measure, reason in reasons.items() if reason != REASONS[COUNTED]}
+
     return (
         made_by(evaluation, profile)
         | stated
         | {
             "query": query,
             "results": [
-                {"system": system, "reason": explanation.reason}
+                {"system": system, "reason": evaluation.reasons[first, system][query], "why": why(system)}
                 | {
                     str(measure): known(evaluation.per_query[str(measure), system][query])
                     for measure in evaluation.measures

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from .. import charts
 from ..analyses import report
@@ -112,29 +113,36 @@ def _numbers(evaluation: Evaluation, system: str, measure: Measure) -> dict[str,
 def _heat(evaluation: Evaluation) -> Figure | None:
     measure = evaluation.measures[0]
     order = best_first(evaluation, measure)
-    values = evaluation.per_query[str(measure)][order]
-    if values.size > CELLS or values.isna().all(axis=None):
+    counting = evaluation.counting(measure, order)
+    if counting.size > CELLS or np.isnan(counting).all():
         return None
-    middle = values.median(axis=1).fillna(-np.inf)
-    values = values.iloc[np.argsort(-middle.to_numpy(), kind="stable")]
+    middle = pd.DataFrame(counting).median(axis=1).fillna(-np.inf)
+    rows = np.argsort(-middle.to_numpy(), kind="stable")
+    values, why = evaluation.values(measure, order)[rows], evaluation.why(measure, order)[rows]
     bounded = measure.name not in SUMS
-    top = 1.0 if bounded else max(float(np.nanmax(values.to_numpy())), 0.0) or 1.0
+    top = 1.0 if bounded else max(float(np.nanmax(counting)), 0.0) or 1.0
+    keys, texts = (evaluation.table.record.queries[name].iloc[rows].tolist() for name in ("key", "text"))
     cells = [
-        {"query": key, "system": name, "value": None if np.isnan(value) else round(value, 4)}
-        | ({"below": True} if value < 0 else {})
-        for key, row in zip(values.index, values.to_numpy().tolist(), strict=True)
-        for name, value in zip(order, row, strict=True)
+        {"query": key, "system": name} | _cell(value, reason)
+        for key, row, reasons in zip(keys, values.tolist(), why.tolist(), strict=True)
+        for name, value, reason in zip(order, row, reasons, strict=True)
     ]
-    texts = evaluation.table.record.queries.set_index("key")["text"]
-    queries = [{"query": key, "text": texts[key], "url": ""} for key in values.index]
-    undefined = int(values.isna().all(axis=1).sum())
+    queries = [{"query": key, "text": text, "url": ""} for key, text in zip(keys, texts, strict=True)]
+    left_out = int(np.isnan(counting).all(axis=1).sum())
     return Figure(
         name="queries",
         title=f"{measure} of each query and system",
         sentence=f"Queries from easiest to hardest by their median, in five equal steps from 0 to {top:g}: "
         f"the stronger the shade, the higher. {evaluation.plain_fingerprint_of(measure)}.",
-        alt=f"{len(values):,} queries by {len(order)} systems, {undefined:,} of them undefined (hatched). "
+        alt=f"{len(values):,} queries by {len(order)} systems, {left_out:,} of them not counted (hatched). "
         "per_query.csv has the numbers.",
         spec=charts.heat_map(cells, queries, systems=order, top=top),
         least=3 * len(queries) + 90 if len(queries) > 60 else None,
     )
+
+
+def _cell(value: float, why: str) -> dict:
+    """The value of a cell of the heat map. why: why it counts in no mean; "" where it counts."""
+    if why:
+        return charts.uncounted(report.known(value), why)
+    return {"value": round(value, 4)} | ({"below": True} if value < 0 else {})

@@ -9,17 +9,14 @@ from .spec import BELOW, EDGE, INK, PAPER, SHADES, SHORT, SIGNED, UNDEFINED, WAR
 # The first lines of a query's tooltip.
 QUERY = (alt.Tooltip("text:N", title="Query"), alt.Tooltip("query:N", title="Id"))
 # The value of a cell as its tooltip in the heat map has it.
-SHOWN = (
-    "!isValid(datum.value) ? 'undefined' : "
-    "format(datum.value, '.4f') + (datum.below ? ', worse than an empty list' : '')"
-)
+SHOWN = "datum.why || format(datum.value, '.4f') + (datum.below ? ', worse than an empty list' : '')"
 
 
 def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float = 1.0) -> dict:
     """A cell for each query and system, shaded in five equal steps from 0 to `top`.
 
-    A cell: query (key), system, value (None: undefined), and below (True) where the value is below the neutral
-    point. A query: query (key), text, url. Columns are in the order of `queries`, rows in that of `systems`.
+    A cell: query (key), system, value, and below (True) where the value is below the neutral point; or those of
+    `uncounted`. A query: query (key), text, url. Columns are in the order of `queries`, rows in that of `systems`.
     """
     few = len(queries) <= 60
     keys = [query["query"] for query in queries]
@@ -55,7 +52,8 @@ def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float =
         base.transform_filter("!isValid(datum.value)").mark_rect(fill=UNDEFINED),
     ]
     ends = alt.Chart(alt.NamedData("ends")).encode(y=alt.YValue(-8), text=alt.Text("text:N"))
-    at_end = "hardest, then undefined" if any(cell["value"] is None for cell in cells) else "hardest"
+    shown = {cell["query"] for cell in cells if cell["value"] is not None}
+    at_end = "hardest" if len(shown) == len(queries) else "hardest, then not counted"
     layers += [
         ends.transform_filter("!datum.last").mark_text(align="left").encode(x=alt.XValue(0)),
         ends.transform_filter("datum.last").mark_text(align="right").encode(x=alt.XValue("width")),
@@ -63,6 +61,14 @@ def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float =
     both = [{"text": "easiest", "last": False}, {"text": at_end, "last": True}]
     height = len(systems) * (34 if len(systems) <= 12 else 20)
     return vega_lite(layers, height=height, cells=cells, queries=queries, ends=both)
+
+
+def uncounted(value: float | None, why: str) -> dict:
+    """The members of a cell that counts in no mean: no value to shade, and as `why` what its tooltip says."""
+    return {
+        "value": None,
+        "why": f"undefined: {why}" if value is None else f"{value:.4f}, counts in no mean: {why}",
+    }
 
 
 def by_query(rows: Rows, *, bounded: bool = True) -> dict:

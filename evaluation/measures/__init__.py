@@ -10,12 +10,13 @@ from .notation import Measure, parse_measure, with_gmax
 from .options import Options
 from .pack import pack
 from .profiles import PROFILES
-from .reasons import COUNTED, REASONS
+from .reasons import COUNTED, NOT_JUDGED, REASONS
 from .registry import MEASURES
 
 __all__ = [
     "COUNTED",
     "MEASURES",
+    "NOT_JUDGED",
     "PROFILES",
     "REASONS",
     "SPLIT",

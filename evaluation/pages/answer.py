@@ -74,6 +74,14 @@ class Answer:
         """The values of these systems, float64[queries, names]; nan where there is no value."""
         return self.evaluation.values(measure or self.asked.measure, names)
 
+    def counting(self, names: Sequence[str]) -> np.ndarray:
+        """The values of the asked measure that count in means, float64[queries, names]; nan for others."""
+        return self.evaluation.counting(self.asked.measure, names)
+
+    def why(self, names: Sequence[str]) -> np.ndarray:
+        """Why values of the asked measure count in no mean, object[queries, names]; "" where they count."""
+        return self.evaluation.why(self.asked.measure, names)
+
     def reasons(self, measure: Measure | None = None) -> pd.DataFrame:
         """The reasons why there is no value, by key and name; "counted" where there is one that counts."""
         return self._of(self.evaluation.reasons, measure)
@@ -130,9 +138,9 @@ class Answer:
         return len(distinct(self.judgments.query[self.judgments.grade < 0]))
 
     def below(self, names: Sequence[str]) -> np.ndarray:
-        """Whether values are below the neutral point of their query, bool[queries, names]."""
+        """Whether values that count are below the neutral point of their query, bool[queries, names]."""
         point = self.neutral[:, np.newaxis] if self.asked.measure.name == "nDCG" else 0.0
-        return self.array(names) < point - ROUNDING
+        return self.counting(names) < point - ROUNDING
 
     def places(self, name: str) -> np.ndarray:
         """The number of documents of the system down to the cutoff, int64[queries]."""
@@ -159,16 +167,11 @@ class Answer:
         return kernel.evaluate([measure], self.judgments, self.record.rankings[name], plain).values[measure]
 
     def by_ease(self) -> list[int]:
-        """The rows of the queries from easiest to hardest, by the median over systems; undefined ones last."""
-        values = self.array(list(self.systems))
+        """The rows of the queries from easiest to hardest by the median over systems, those not counted last."""
+        values = self.counting(list(self.systems))
         median, defined = np.full(len(values), -np.inf), ~np.isnan(values).all(axis=1)
         median[defined] = np.nanmedian(values[defined], axis=1)
         return np.argsort(-median, kind="stable").tolist()
-
-    def reason_of(self, row: int) -> str:
-        """The reason why a query has no value, of the first system without one."""
-        reasons = [reason for reason in self.reasons().iloc[row] if reason != "counted"]
-        return reasons[0] if reasons else "no value"
 
 
 def evaluated(

@@ -15,12 +15,16 @@ from .lists import Side
 def scores_sentence(shown: list[dict], splits: Sequence[SafeString], asked: Asked) -> SafeString:
     """The sentence on the scores of the shown systems and, for two, on the ranks where one loses to the other.
 
-    shown: dicts with system, value and why; splits: the sentences of `parts`.
+    shown: dicts with system, value and why it counts in no mean ("": it counts); splits: the sentences of `parts`.
     """
     ordered = sorted(shown, key=lambda each: -(each["value"] or 0))
     parts = [
         format_html(
-            "<bdi>{}</bdi>{} <b>{}</b>", each["system"].name, "" if place else " scores", decimals(each["value"])
+            "<bdi>{}</bdi>{} <b>{}</b>{}",
+            each["system"].name,
+            "" if place else " scores",
+            decimals(each["value"]),
+            f" (counts in no mean: {each['why']})" if each["why"] else "",
         )
         if each["value"] is not None
         else format_html("<bdi>{}</bdi> has no value ({})", each["system"].name, each["why"])

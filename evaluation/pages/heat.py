@@ -28,6 +28,7 @@ class Cell(NamedTuple):
     value: float | None
     below: bool  # whether the value is below the neutral point
     shade: str  # CSS class of the colour
+    why: str  # why it counts in no mean; "" where it counts
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class Row:
     key: str
     text: str
     values: list[Cell]
-    why: str  # the reason where there is no value
-    mean: float | None
-    spread: float | None  # highest minus lowest value
+    why: str  # the reasons where a value counts in no mean
+    mean: float | None  # of the values that count
+    spread: float | None  # the highest minus the lowest of them
     judged: int  # judged documents
 
 
@@ -49,37 +50,43 @@ class Shaded:
     """The values of all queries and systems with their shades. Systems are in the order of `Answer.names`."""
 
     value: np.ndarray  # float64[queries, systems], nan = undefined
+    why: np.ndarray  # object[queries, systems], why a value counts in no mean; "" where it counts
     below: np.ndarray  # bool[queries, systems], whether the value is below the neutral point
     shade: np.ndarray  # object[queries, systems], CSS classes of colours
 
     @property
-    def undefined(self) -> np.ndarray:
-        """The rows of queries without any value, int64[any]."""
-        return np.flatnonzero(np.isnan(self.value).all(axis=1))
+    def counts(self) -> np.ndarray:
+        """Whether each value counts in a mean, bool[queries, systems]."""
+        return self.why == ""
+
+    @property
+    def uncounted(self) -> np.ndarray:
+        """The rows of queries that count for no system, int64[any]."""
+        return np.flatnonzero(~self.counts.any(axis=1))
 
 
 def shaded(answer: Answer) -> Shaded:
     """The values of the answer with their shades."""
-    value, below = answer.array(answer.names), answer.below(answer.names)
+    value, why, below = answer.array(answer.names), answer.why(answer.names), answer.below(answer.names)
     top = highest(answer)
     steps = np.digitize(value, [top * step / 5 for step in range(1, 5)])
     shade = np.where(below, BELOW, np.array(SHADES, object)[steps])
-    return Shaded(value, below, np.where(np.isnan(value), UNDEFINED, shade))
+    return Shaded(value, why, below, np.where(why == "", shade, UNDEFINED))
 
 
 def rows(answer: Answer, all_of: Shaded) -> list[Row]:
     """The rows of the table, in the order of the record."""
-    defined, result = ~np.isnan(all_of.value), []
+    counts, result = all_of.counts, []
     for row, (pk, key, text) in enumerate(answer.record.queries[["pk", "key", "text"]].itertuples(index=False)):
-        values = all_of.value[row][defined[row]]
-        columns = (each[row].tolist() for each in (all_of.value, all_of.below, all_of.shade))
+        values = all_of.value[row][counts[row]]
+        columns = (each[row].tolist() for each in (all_of.value, all_of.below, all_of.shade, all_of.why))
         result.append(
             Row(
                 pk=pk,
                 key=key,
                 text=text,
-                values=[Cell(known(value), below, shade) for value, below, shade in zip(*columns, strict=True)],
-                why="" if defined[row].all() else answer.reason_of(row),
+                values=[Cell(known(value), *facts) for value, *facts in zip(*columns, strict=True)],
+                why="" if counts[row].all() else reasons(all_of.why[row]),
                 mean=float(values.mean()) if values.size else None,
                 spread=float(values.max() - values.min()) if values.size else None,
                 judged=int(answer.judgments.count[row]),
@@ -88,9 +95,14 @@ def rows(answer: Answer, all_of: Shaded) -> list[Row]:
     return result
 
 
+def reasons(why: np.ndarray) -> str:
+    """The reasons as text, each once: "not judged, no ranking"."""
+    return ", ".join(dict.fromkeys(reason for reason in why.tolist() if reason))
+
+
 def highest(answer: Answer) -> float:
-    """The upper end of the last shade: 1, or the highest value of an unbounded measure."""
-    values = answer.array(answer.names)
+    """The upper end of the last shade: 1, or the highest value of an unbounded measure that counts."""
+    values = answer.counting(answer.names)
     top = 1.0 if answer.asked.bounded or np.isnan(values).all() else float(np.nanmax(values))
     return top if top > 0 else 1.0
 
@@ -99,15 +111,16 @@ def key(answer: Answer, all_of: Shaded) -> dict:
     """The context of the legend of shades."""
     ends = [highest(answer) * step / 5 for step in range(6)]
     places = 1 if answer.asked.bounded else 2
-    undefined = [answer.reason_of(row) for row in all_of.undefined]
+    left_out = all_of.uncounted
     return {
         "shades": [
             (shade, f"{decimals(low, places)} to {decimals(high, places)}")
             for shade, low, high in zip(SHADES, ends, ends[1:], strict=False)
         ],
         "below": bool(all_of.below.any()),
-        "undefined": len(undefined),
-        "why": ", ".join(dict.fromkeys(undefined)),
+        "uncounted": len(left_out),
+        "undefined": bool(np.isnan(all_of.value[left_out]).all()),
+        "why": reasons(all_of.why[left_out].ravel()),
     }
 
 
@@ -131,18 +144,25 @@ def chart(answer: Answer, shown: Sequence[Row]) -> dict:
         {"query": row.key, "text": row.text, "url": f"{before}{row.pk}{after}{answer.asked.keep}"} for row in shown
     ]
     cells = [
-        {"query": row.key, "system": name, "value": brief(cell.value)} | ({"below": True} if cell.below else {})
+        drawn(cell) | {"query": row.key, "system": name}
         for row in shown
         for name, cell in zip(answer.names, row.values, strict=True)
     ]
     return charts.heat_map(cells, queries, systems=answer.names, top=highest(answer))
 
 
+def drawn(cell: Cell) -> dict:
+    """The cell for `charts.heat_map`."""
+    if cell.why:
+        return charts.uncounted(brief(cell.value), cell.why)
+    return {"value": brief(cell.value)} | ({"below": True} if cell.below else {})
+
+
 def lines(answer: Answer, shade: np.ndarray) -> list[dict]:
     """For each system its standing and, by shade, the SVG path of its queries, each one unit wide and high.
 
     shade: object[queries, systems], in the order of the picture. Values below the neutral point fill the lower
-    half only, so that they differ not by colour alone. Undefined ones are left out.
+    half only, so that they differ not by colour alone. Values that count in no mean are left out.
     """
     result = []
     for place, standing in enumerate(answer.standings):
@@ -163,14 +183,18 @@ def brief(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def wins(answer: Answer) -> dict[str, int]:
-    """By system, the number of queries on which it alone has the highest value."""
+def wins(answer: Answer) -> tuple[dict[str, int], int]:
+    """By system, the number of queries on which it alone has the highest value; and of how many queries.
+
+    These are the queries that count for two systems or more: on others there is nothing to win.
+    """
     names = list(answer.systems)
-    values = answer.array(names)
+    values = answer.counting(names)
+    values = values[(~np.isnan(values)).sum(axis=1) > 1]
     values = np.where(np.isnan(values), -np.inf, values)
     top = values >= values.max(axis=1, initial=-np.inf, keepdims=True) - TIED
-    alone = top & (top.sum(axis=1, keepdims=True) == 1) & np.isfinite(values)
-    return dict(zip(names, alone.sum(axis=0).tolist(), strict=True))
+    alone = top & (top.sum(axis=1, keepdims=True) == 1)
+    return dict(zip(names, alone.sum(axis=0).tolist(), strict=True)), len(values)
 
 
 def heads(answer: Answer, sort: str | None = None) -> list[dict]:

@@ -9,13 +9,13 @@ from django import template
 from django.utils.safestring import SafeString
 
 from ..words import numbers
-from ..words.numbers import LOW, decimals, score
+from ..words.numbers import LOW, decimals, scored
 
 register = template.Library()
 
 for name in ("decimals", "exact", "signed", "chance", "likely", "share", "count"):
     register.filter(name, getattr(numbers, name))
-for name in ("span", "bounds", "resampled", "score"):
+for name in ("span", "bounds", "resampled", "score", "scored"):
     register.simple_tag(getattr(numbers, name))
 
 
@@ -26,16 +26,17 @@ def number(value: float, places: int = 4) -> str:
 
 
 @register.simple_tag
-def shaded(cells: Iterable[tuple[float | None, bool, str]], why: str, exact: bool) -> SafeString:
+def shaded(cells: Iterable[tuple[float | None, bool, str, str]], exact: bool) -> SafeString:
     """The cells of a row of scores on shades.
 
-    cells: (value, whether it is below the neutral point, CSS class). exact: with all digits in the tooltip;
-    without them, a page of thousands of cells is a fifth as large. Nothing is escaped: no part is a user's text.
+    cells: (value, whether it is below the neutral point, CSS class, why it counts in no mean). exact: with all
+    digits in the tooltip; without them, a page of thousands of cells is a fifth as large. Nothing is escaped: no
+    part is a user's text.
     """
     return SafeString(
         "".join(
             f'<td class="{shade}">{LOW if below else ""}'
-            f"{score(value, why) if exact or value is None else decimals(value)}</td>"
-            for value, below, shade in cells
+            f"{scored(value, why) if exact or why else decimals(value)}</td>"
+            for value, below, shade, why in cells
         )
     )

@@ -44,3 +44,12 @@ def text_of(response) -> str:
     page = re.sub(r"<(script|style)\b.*?</\1>", " ", response.content.decode(), flags=re.S)
     page = re.sub(r"</?bdi>", "", page)  # names in a sentence: no blank is before its comma
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def make_unjudged(slug: str = "hills"):
+    """The collection with q3, which has no judgment: DCG and counts have a value there that counts in no mean.
+
+    "good" returns two documents on each query; "bad" one on q1, none on q2 and three on q3.
+    """
+    rankings = {"good": {"q1": "ad", "q2": "ab", "q3": "ab"}, "bad": {"q1": "c", "q3": "abc"}}
+    return make_hills(slug, queries=("q1", "q2", "q3"), rankings=rankings)

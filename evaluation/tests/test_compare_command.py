@@ -159,7 +159,9 @@ def test_the_table_is_aligned_and_says_what_it_rests_on():
     assert len({len(line) for line in lines[:3]}) == 1
     assert "nDCG@10: 12 queries in common; 1 left out: 1 not judged" in lines
     assert "randomised by all 4,096 signs; verdict at 0.05 by Holm for 2 comparisons" in text
-    assert [line.split()[0] for line in lines if line.startswith("q")] == [*QUERIES, "q13"]
+    of_queries = [line.split() for line in lines if line.startswith("q")]
+    assert [line[0] for line in of_queries] == [*QUERIES, "q13"]
+    assert [line[3:] for line in of_queries] == [[]] * 12 + [["not", "judged"]]
     assert lines[-1] == Options().fingerprint()
     assert err == ""
 

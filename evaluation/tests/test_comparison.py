@@ -217,7 +217,7 @@ def every_value(lists: dict, place: int, grades: dict, scale: tuple, options: di
     ways = [grades | dict(zip(open_, way, strict=True)) for way in product(steps, repeat=len(open_))]
     every = {name: [each[place]] * len(ways) for name, each in lists.items()}
     evaluation = evaluated(every, {f"way {n}": way for n, way in enumerate(ways)}, **options)
-    return np.unique(comparison._values(evaluation, MEASURE, evaluation.systems), axis=0)
+    return np.unique(evaluation.counting(MEASURE, evaluation.systems), axis=0)
 
 
 def every_difference(first: np.ndarray, second: np.ndarray, other: int) -> Iterator[float]:
@@ -241,6 +241,7 @@ def test_the_document_has_plain_numbers_and_a_reason_for_each_that_is_missing():
     for row in document["results"]:
         assert {name for name, value in row.items() if value is None} == set(row["why"]) - {"verdict"}
         assert row["per_query"]["q11"] is None
+        assert row["why_per_query"] == {"q11": "no ranking", "q12": "nothing to find"}
         shown = [value for value in row["per_query"].values() if value is not None]
         assert len(shown) == row["queries"]
         assert np.mean(shown) == pytest.approx(row["difference"])

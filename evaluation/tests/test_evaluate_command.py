@@ -85,6 +85,7 @@ def test_no_value_is_null_and_an_unjudged_query_sums_to_nothing():
     assert [by_measure[f"{name}@10"]["per_query"]["q3"] for name in ("CG", "DCG", "IDCG")] == [0.0, 0.0, 0.0]
     assert {(r["queries"], r["undefined"]) for r in results} == {(2, 1)}
     assert by_measure["CG@10"]["why"] == {"not judged": 1}
+    assert {json.dumps(result["why_per_query"]) for result in results} == {'{"q3": "not judged"}'}
     # q1 gathers 2 + 3 and q2 -1 + 1; q3 counts in no mean.
     assert by_measure["CG@10"]["mean"] == 2.5
 
@@ -93,7 +94,7 @@ def test_one_query_has_a_mean_and_no_interval():
     worked_collection()
     (result,) = as_json("hills", "--profile", "trec_eval", "--system", "hybrid", "--measure", "RR")["results"]
     assert (result["mean"], result["low"], result["high"]) == (1.0, None, None)
-    assert "per_query" not in result
+    assert "per_query" not in result and "why_per_query" not in result
 
 
 def test_option_flags_override_the_profile():
@@ -224,6 +225,20 @@ def test_the_table_of_every_query_has_a_column_for_each_system():
         ["q1", f"{HYBRID_Q1:.4f}", f"{KEYWORD_Q1:.4f}"],
         ["q2", f"{NEUTRAL_Q2:.4f}", f"{KEYWORD_Q2:.4f}"],
     ]
+
+
+def test_the_table_of_every_query_says_which_do_not_count():
+    collection = worked_collection()
+    collection.queries.create(key="q3", text="rated by nobody")
+    text, _ = run("hills", "--per-query", "--measure", "CG@10", "--missing", "skip")
+    table = [line for line in text.splitlines() if line.startswith(("CG@10", "q"))]
+    assert [line.split()[-2:] for line in table] == [
+        ["not", "counted"],
+        table[1].split()[-2:],
+        ["no", "ranking"],
+        ["not", "judged"],
+    ]
+    assert table[2].endswith("  hybrid: no ranking") and table[1].split()[0] == "q1" and len(table[1].split()) == 3
 
 
 def test_csv_has_a_row_for_each_system_and_measure():

@@ -17,7 +17,7 @@ from evaluation import frozen
 from evaluation.frozen import over_time
 from evaluation.frozen.changes import Changes, differences
 from evaluation.models import FrozenEvaluation, FrozenPart
-from evaluation.tests.hills import analyst, make_hills, rate, text_of
+from evaluation.tests.hills import analyst, make_hills, make_unjudged, rate, text_of
 from evaluation.tests.test_frozen import MEASURES, freeze
 from evaluation.views.frozen import lead
 from ratings.models import Guidelines, Presentation, Query, Role
@@ -432,6 +432,33 @@ def test_the_files_of_a_comparison_have_every_digit(client):
     text = client.get(URL + "compare/changes.csv?judgments").content.decode()
     rows = [[*row.values()] for row in csv.DictReader(io.StringIO(text))]
     assert rows == [["q1", "d", "changed", "1.0", "2.0"], ["q2", "a", "added", "", "3.0"]]
+
+
+def test_a_query_that_counts_in_no_mean_is_no_change_and_says_why(client):
+    collection = make_unjudged()
+    one, _ = freeze(collection, "before", measures=["CG@10"], changes={"unjudged": "1"})
+    rate(collection, {("q3", "a"): "3"})
+    freeze(collection, "after", measures=["CG@10"], changes={"unjudged": "1"})
+    page = text_of(analyst(client, collection).get(URL + "compare/"))
+    assert "No value changed on three queries." in page
+    assert "text of q3 q3 2.0000 counts in no mean: not judged not judged 4.0000 –" in page
+    text = client.get(URL + "compare/changes.csv").content.decode()
+    rows = {(row["system"], row["query"]): row for row in csv.DictReader(io.StringIO(text))}
+    row = rows["good", "q3"]
+    assert [row[name] for name in ("before", "after", "difference", "why before", "why after")] == [
+        "2.0",
+        "4.0",
+        "",
+        "not judged",
+        "",
+    ]
+    cells = spec_of(client.get(f"{URL}{one.short}/"), "queries")["datasets"]["cells"]
+    assert {cell["why"] for cell in cells if cell["query"] == "q3"} == {
+        "2.0000, counts in no mean: not judged",
+        "3.0000, counts in no mean: not judged",
+    }
+    result = client.get(f"{URL}{one.short}/evaluation.json").json()["results"][0]
+    assert result["why_per_query"] == {"q3": "not judged"}
 
 
 @pytest.mark.parametrize("asked", [{"first": "0" * 12}, {"measure": "AP@3"}, {"system": "worse"}])

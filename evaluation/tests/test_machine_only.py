@@ -91,8 +91,12 @@ def test_every_option_holds_and_one_that_does_not_fit_is_refused(hills, run):
 def test_a_pair_that_it_did_not_grade_counts_as_unjudged(hills, run):
     MachineGrade.objects.filter(query__key="q2").delete()
     uses.switch_on(run.version, "alone")
-    whole = json.loads(analyst(hills).get(reverse("alone_json", args=["hills"])).content)
+    analyst_client = analyst(hills)
+    whole = json.loads(analyst_client.get(reverse("alone_json", args=["hills"])).content)
     assert {row["queries"] for row in whole["machines"][0]["results"]} == {1}
+    # DCG of q2, which the machine did not grade, is 0 and counts in no mean: what is left is q1, 3 and 0.
+    compare = analyst_client.get(reverse("compare", args=["hills"]), {"measure": "DCG@1"})
+    assert compare.context["alone_rows"] == [("bad less good", [3.0])]
 
 
 def test_an_admin_switches_it_on_and_off_and_the_audit_knows(hills, run):

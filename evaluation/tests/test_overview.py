@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from evaluation.pages import heat
-from evaluation.tests.hills import analyst, make_hills, rate, text_of
+from evaluation.tests.hills import analyst, make_hills, make_unjudged, rate, text_of
 from evaluation.words import sentences
 from ratings.models import Anchor, Pair, Ranking, Role
 from ratings.pool.adjudication import adjudicate
@@ -190,6 +190,26 @@ def test_an_undefined_query_is_counted_and_never_shown_as_nought(client):
     assert "– undefined: nothing to find" in page
     cells = {(c["query"], c["system"]): c["value"] for c in spec_of(response, "heat")["datasets"]["cells"]}
     assert cells["q2", "good"] is None
+
+
+def test_a_query_that_counts_in_no_mean_is_not_won_and_says_why(client):
+    collection = make_unjudged()
+    response = analyst(client, collection).get(URL, {"measure": "DCG@10", "unjudged": "1"})
+    # q3 has the larger DCG for "bad", and nobody judged it. On q1 and q2 "good" is above "bad".
+    assert response.context["differing"].startswith("Alone at the top: <b>good</b> on 2, of 2 queries.")
+    cells = [cell for cell in spec_of(response, "heat")["datasets"]["cells"] if cell["query"] == "q3"]
+    assert [(cell["value"], cell["why"]) for cell in cells] == [
+        (None, "1.6309, counts in no mean: not judged"),
+        (None, "2.1309, counts in no mean: not judged"),
+    ]
+    assert "counted in no mean: not judged" in text_of(response)
+
+
+def test_a_query_that_counts_for_one_system_is_not_won(client):
+    grades = {("q1", "a"): "3", ("q2", "a"): "3"}
+    rankings = {"x": {"q1": "ab"}, "y": {"q1": "ba", "q2": "ab"}}
+    response = analyst(client, make_hills(rankings=rankings, grades=grades)).get(URL, {"missing": "skip"})
+    assert response.context["differing"] == "Alone at the top: <b>x</b> on 1, of 1 query."
 
 
 def test_many_cells_are_drawn_as_lines_of_shades_without_a_script(client, monkeypatch):

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evaluation.pages import tables
-from evaluation.tests.hills import analyst, make_hills, text_of
+from evaluation.tests.hills import analyst, make_hills, make_unjudged, text_of
 from evaluation.views import queries
 
 pytestmark = pytest.mark.django_db
@@ -104,6 +104,17 @@ def test_every_value_has_its_shade_and_what_is_worse_than_an_empty_list_or_undef
     assert shades_of(response) == {"q1": ["h5", "h3", "h0"], "q2": ["h4", "h1", "h1"], "q3": ["hu"] * 3}
     page = text_of(response)
     assert "▼ below the neutral point 0.0000" in page and "undefined: not judged" in page
+
+
+def test_a_value_that_counts_in_no_mean_has_no_shade_and_says_why(client):
+    response = analyst(client, make_unjudged()).get(URL, {"measure": "NumRet@10"})
+    # The strongest shade is that of 2, the highest value that counts.
+    assert shades_of(response) == {"q1": ["h5", "h3"], "q2": ["h5", "h1"], "q3": ["hu"] * 2}
+    page = text_of(response)
+    assert "text of q3 q3 – undefined: not judged – undefined: not judged" in page  # its mean and its spread
+    assert "2.0000 counts in no mean: not judged 3.0000 counts in no mean: not judged" in page
+    pk = response.context["collection"].systems.get(name="bad").pk
+    assert rows_of(client.get(URL, {"measure": "NumRet@10", "sort": f"-s{pk}"})) == ["q1", "q2", "q3"]
 
 
 def test_a_value_on_the_line_between_two_shades_has_the_stronger(client):

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from evaluation.measures import Difference, Part
 from evaluation.pages import parts
-from evaluation.tests.hills import GRADES, RANKINGS, analyst, make_hills, rate, text_of
+from evaluation.tests.hills import GRADES, RANKINGS, analyst, make_hills, make_unjudged, rate, text_of
 from evaluation.views import opinions
 from evaluation.views.agreement import pseudonym
 from ratings import queue
@@ -289,6 +289,19 @@ def test_a_query_that_nobody_judged_shows_its_rankings_without_a_value(client):
     lists = page.split("How it is computed")[0]
     for empty in ("nothing left to find", "0 / 0", "IDCG", "DCG by rank"):
         assert empty not in lists
+
+
+def test_a_value_of_a_query_that_nobody_judged_counts_in_no_mean_and_says_so(client):
+    collection = make_unjudged()
+    asked = {"measure": "DCG@10", "unjudged": "1"}
+    page = text_of(analyst(client, collection).get(address(collection, "q3"), asked))
+    assert "bad scores 2.1309 (counts in no mean: not judged)" in page
+    assert (
+        "2.1309 counts in no mean: not judged not judged – undefined: not judged 3.0000 counts in no mean" in page
+    )
+    document = client.get(address(collection, "q3") + "scores.json", asked).json()
+    assert document["differences"] == []
+    assert [(each["reason"], each["why"]["DCG@10"]) for each in document["results"]] == [("not judged",) * 2] * 2
 
 
 def test_a_query_that_waits_for_raters_need_not_be_pooled(client):

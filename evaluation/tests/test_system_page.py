@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluation.tests.hills import analyst, make_hills, text_of
+from evaluation.tests.hills import analyst, make_hills, make_unjudged, text_of
 from ratings.models import Role
 from ratings.tests.cast import make_member
 
@@ -71,6 +71,18 @@ def test_without_judgments_it_says_so(client):
     collection = make_hills(grades={})
     page = text_of(analyst(client, collection).get(address(collection)))
     assert "No query counts for a mean nDCG@10 yet: 2 not judged." in page
+
+
+def test_a_query_that_counts_in_no_mean_is_neither_best_nor_worst_and_says_why(client):
+    collection = make_unjudged()
+    asked = {"measure": "CG@10", "unjudged": "-1"}
+    response = analyst(client, collection).get(address(collection, "bad"), asked)
+    page = text_of(response)
+    # CG of q3 would be the lowest: three unjudged documents, each taken as grade -1.
+    assert "CG@10 of each of 2 queries, best first (1 left out: 1 not judged)." in page
+    assert "Worst: “text of q1” , −1.0000." in page
+    assert "−3.0000 counts in no mean: not judged not judged" in page
+    assert "q3" not in str(response.context["charts"]["bars"].spec["datasets"])
 
 
 def test_the_file_has_a_row_for_each_query(client):

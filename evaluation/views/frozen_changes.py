@@ -17,6 +17,7 @@ from ratings.views.pages import paged
 from .. import charts, frozen
 from ..analyses.report import known
 from ..frozen.changes import Changes, differences
+from ..measures import COUNTED, REASONS
 from ..models import FrozenEvaluation
 from ..pages.asked import takes
 from ..pages.charts import Chart, charted
@@ -194,7 +195,7 @@ def by_query(
 ) -> dict:
     """The context of the differences by query of one system, the largest first."""
     system = asked(request, "system", offered)
-    apart = compared(evaluations, measure, system)
+    apart, why = compared(evaluations, measure, system), reasons(evaluations, measure, system)
     again = changes.judgments.queries if changes.judgments else {}
     texts = dict(zip(changes.queries[1]["key"], changes.queries[1]["text"], strict=True))
     rows = [
@@ -204,6 +205,8 @@ def by_query(
             "before": known(row.before),
             "after": known(row.after),
             "difference": known(row.difference),
+            "why_before": why[0][key],
+            "why_after": why[1][key],
             "rejudged": again.get(key, 0),
         }
         for key, row in zip(apart.index, apart.itertuples(index=False), strict=True)
@@ -226,7 +229,20 @@ def by_query(
 
 
 def compared(evaluations: Sequence[Evaluation], measure: str, system: str) -> pd.DataFrame:
-    return differences(*(each.per_query[measure, system] for each in evaluations))
+    """The values of the queries of both, and the difference where a query counts in both means."""
+    values = [each.per_query[measure, system] for each in evaluations]
+    counting = [
+        each.where(of.reasons[measure, system] == REASONS[COUNTED])
+        for each, of in zip(values, evaluations, strict=True)
+    ]
+    apart = differences(*counting)
+    apart["before"], apart["after"] = (each.reindex(apart.index) for each in values)
+    return apart
+
+
+def reasons(evaluations: Sequence[Evaluation], measure: str, system: str) -> list[dict[str, str]]:
+    """Why each query counts in no mean, by key, in each of the evaluations; "" where it counts."""
+    return [each.reasons[measure, system].replace(REASONS[COUNTED], "").to_dict() for each in evaluations]
 
 
 def moved_in_words(moved: list[dict], queries: int) -> str:
@@ -234,7 +250,7 @@ def moved_in_words(moved: list[dict], queries: int) -> str:
         return f"No value changed on {counted(queries, 'query', 'queries')}."
     up = sum(row["difference"] > 0 for row in moved)
     return (
-        f"Higher on {up:,}, lower on {len(moved) - up:,}, the same or without a value on "
+        f"Higher on {up:,}, lower on {len(moved) - up:,}, the same or not counted in both on "
         f"{queries - len(moved):,} of {counted(queries, 'query', 'queries')}."
     )
 
@@ -277,10 +293,12 @@ def compare_frozen_csv(request: HttpRequest, collection: Collection) -> HttpResp
     measure = asked(request, "measure", changes.measures)
     evaluations = [frozen.evaluation_of(each) for each in changes.both]
     labels = [each.plain_fingerprint_of(measure) for each in evaluations]
-    header = ["system", "measure", "query", "before", "after", "difference", "options before", "options after"]
+    header = ["system", "measure", "query", "before", "after", "difference"]
+    header += ["why before", "why after", "options before", "options after"]
     rows = (
-        [system, measure, key, row.before, row.after, row.difference, *labels]
+        [system, measure, key, row.before, row.after, row.difference, *(each[key] for each in why), *labels]
         for system in changes.systems[2]
+        for why in [reasons(evaluations, measure, system)]
         for key, row in compared(evaluations, measure, system).iterrows()
     )
     return csv_response(request, f"{name}-{measure}", header, rows)

@@ -108,7 +108,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
         "neutral": neutral,
         "described": options.in_force(asked.options, asked.rule, asked.adjudications, asked.departing),
         "cautions": cautions(asked.options, answer.judgments.grade),
-        "differing": sentences.differing(answer.standings, heat.wins(answer), counted, below),
+        "differing": sentences.differing(answer.standings, *heat.wins(answer), below),
         "heat": shades,
         "heads": heat.heads(answer),
         "matrix": matrix(answer, shaded),

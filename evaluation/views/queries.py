@@ -49,8 +49,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     }
     if shown and answer.systems and answer.judgments.count.any():
         below = int(shaded.below.sum())
-        counted = max(standing.queries for standing in answer.standings)
-        context["differing"] = sentences.differing(answer.standings, heat.wins(answer), counted, below)
+        context["differing"] = sentences.differing(answer.standings, *heat.wins(answer), below)
     elif not shown:
         context["next_step"] = next_step(collection, holdings(collection))
     return render(request, "evaluation/queries.html", context)
@@ -59,7 +58,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
 def values_by(answer: Answer) -> dict[str, Callable[[heat.Row], object]]:
     """The values that the table can be sorted by, by name in the address."""
     of_systems = {
-        f"s{answer.systems[name].pk}": lambda row, place=place: row.values[place].value
+        f"s{answer.systems[name].pk}": lambda row, place=place: counting(row.values[place])
         for place, name in enumerate(answer.names)
     }
     return of_systems | {
@@ -67,6 +66,11 @@ def values_by(answer: Answer) -> dict[str, Callable[[heat.Row], object]]:
         "key": lambda row: natural(row.key),
         **{name: attrgetter(name) for name in ("mean", "spread", "judged")},
     }
+
+
+def counting(cell: heat.Cell) -> float | None:
+    """The value by which a cell is sorted; None where it counts in no mean."""
+    return None if cell.why else cell.value
 
 
 @files()

@@ -16,7 +16,7 @@ from ratings.people.access import READERS, of_collection
 from .. import scores
 from ..analyses import report
 from ..analyses.report import known
-from ..measures import Explanation, Measure
+from ..measures import NOT_JUDGED, REASONS, Explanation, Measure
 from ..pages import arithmetic, lists, parts, running
 from ..pages.answer import Answer, NextStep, bounded_in, evaluated, holdings, next_step
 from ..pages.asked import Asked, CannotAnswer, page, with_options
@@ -79,27 +79,34 @@ def explanations_of(
 def standings(answer: Answer, place: int) -> list[dict]:
     """A row for each system on query number `place`, highest value first."""
     key = answer.record.queries["key"].iloc[place]
-    values, reasons = answer.values().loc[key], answer.reasons().loc[key]
+    names = list(answer.systems)
+    values, why, counting = (of(names)[place] for of in (answer.array, answer.why, answer.counting))
+    values, why = dict(zip(names, values, strict=True)), dict(zip(names, why, strict=True))
     ndcg = answer.values(answer.asked.at("nDCG")).loc[key]
     lowest, highest = answer.bounds(key)
     return [
         {
             "system": answer.systems[name],
             "value": known(values[name]),
-            "why": reasons[name],
+            "why": why[name],
             "ndcg": known(ndcg[name]),
-            "others": [known(answer.values(measure).loc[key][name]) for measure in others(answer.asked)],
+            "others": [other(answer, measure, place, name) for measure in others(answer.asked)],
             "judged": float(answer.judged(name)[place]),
             "lowest": known(lowest[name]),
             "highest": known(highest[name]),
         }
-        for name in best_first(values)
-        if name in answer.systems
+        for name in best_first(pd.Series(counting, names))
     ]
 
 
+def other(answer: Answer, measure: Measure, place: int, name: str) -> tuple[float | None, str]:
+    """The value in another measure, and why it counts in no mean; "" where it counts."""
+    value, why = answer.array([name], measure)[place, 0], answer.evaluation.why(measure, [name])[place, 0]
+    return known(value), why
+
+
 def best_first(values: pd.Series) -> list[str]:
-    """Names of systems by their values on a query, those without a value last."""
+    """Names of systems by their values on a query that count, those without one last."""
     return sorted(values.index, key=lambda name: (isnan(values[name]), -values[name], name))
 
 
@@ -212,7 +219,7 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
 
 def not_judged(found: Query) -> NextStep:
     lack = "Nobody has judged a document of this query yet."
-    shown = "So nDCG has no value here: the rankings below are shown as they are."
+    shown = "So it counts in no mean: the rankings below are shown as they are."
     waiting = Assignment.objects.filter(pair__query=found).exclude(state=Assignment.State.DONE).count()
     if waiting:
         wait = "rating is" if waiting == 1 else "ratings are"
@@ -247,11 +254,12 @@ def opened(
     documents = lists.titles(pks)
     keys = {pk: document.key for pk, document in documents.items()}
     evaluation = evaluated(collection, asked, summed(asked), bounds=bounded_in(collection, asked))
-    measure = parts.measure_of(asked)
-    # Without systems the frame has no columns.
-    best = best_first(evaluation.per_query[str(asked.measure)].loc[found.key]) if explanations else []
-    chosen = chosen_in(request, best)
-    differences = parts.differences(explanations, chosen, measure) if chosen else {}
+    measure, systems = parts.measure_of(asked), list(evaluation.systems)
+    place = evaluation.per_query.index.get_loc(found.key)
+    values = pd.Series(evaluation.counting(asked.measure, systems)[place], systems)
+    chosen = chosen_in(request, best_first(values))
+    judged = any(each.reason != REASONS[NOT_JUDGED] for each in explanations.values())
+    differences = parts.differences(explanations, chosen, measure) if chosen and judged else {}
     document = report.explained(evaluation, asked.profile, found.key, explanations, keys, differences, measure)
     return document, {document.key: document.title for document in documents.values()}
 

@@ -34,7 +34,7 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
     found = get_object_or_404(System, collection=collection, pk=pk)
     answer = Answer.of(collection, asked, main_measures(asked), system=found)
     rows = ranked(answer, found)
-    defined = [row for row in rows if row["value"] is not None]
+    defined = [row for row in rows if not row["why"]]
     measures = dict.fromkeys([asked.measure, *main_measures(asked)])
     standing = answer.standing(found.name)
     rankings = answer.record.rankings[found.name]
@@ -69,10 +69,10 @@ def main_measures(asked: Asked) -> list[Measure]:
 
 
 def ranked(answer: Answer, found: System) -> list[dict]:
-    """A row for each query, highest value first, those without a value last."""
+    """A row for each query, highest value first, those that count in no mean last."""
     record, asked = answer.record, answer.asked
     values, below = answer.array([found.name])[:, 0].tolist(), answer.below([found.name])[:, 0].tolist()
-    reasons = answer.reasons()[found.name].tolist()
+    reasons = answer.why([found.name])[:, 0].tolist()
     judged, rankings = answer.judged(found.name), record.rankings[found.name]
     keep = f"{asked.keep[1:]}&" if asked.keep else ""
     rows = [
@@ -94,7 +94,7 @@ def ranked(answer: Answer, found: System) -> list[dict]:
     ]
     for row in rows:
         row["url"] = reverse("query", args=[answer.collection.slug, row["pk"]]) + "?" + row["keep"]
-    return sorted(rows, key=lambda row: (row["value"] is None, -(row["value"] or 0)))
+    return sorted(rows, key=lambda row: (row["why"] != "", -(row["value"] or 0)))
 
 
 def lead(standing, measure: str) -> SafeString:

@@ -88,6 +88,19 @@ def resampled(low: float | None, high: float | None, why: str, same: str = "all 
     return span(low, high, why)
 
 
+def scored(value: float | None, why: str) -> str:
+    """The score as `score` has it. `why` it counts in no mean follows where it does not; "" where it counts."""
+    if not why or value is None or isnan(value):
+        return score(value, why or "no value")
+    number = format_html(
+        '<data value="{0}" title="{0}, counts in no mean: {2}">{1}</data>',
+        repr(float(value)),
+        decimals(value),
+        why,
+    )
+    return format_html('{}<span class="vh"> counts in no mean: {}</span>', number, why)
+
+
 def score(value: float | None, why: str = "no value") -> str:
     """The score with four decimals and all digits in the tooltip; without a value, a dash with the reason."""
     if value is not None and not isnan(value):

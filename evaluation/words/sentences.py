@@ -140,8 +140,8 @@ def uneven(judged: Mapping[str, float | None], label: str, zero: bool) -> tuple[
 def differing(standings: Sequence[Standing], won: dict[str, int], queries: int, below: int) -> SafeString:
     """The sentences on how many queries each system alone is best, and on values below the neutral point.
 
-    won: by system, the number of queries on which it alone is best; queries: their total; below: the number of
-    values below the neutral point.
+    won: by system, the number of queries on which it alone is best; queries: the number of queries that count for
+    two systems or more; below: the number of values below the neutral point.
     """
     winners = [(standing.system.name, won[standing.system.name]) for standing in standings]
     winners = [(name, wins) for name, wins in winners if wins]

@@ -25,6 +25,7 @@ from .evaluate import (
     missing_steps,
     refuse_expected_queries,
     refuse_format,
+    with_reasons,
 )
 
 MANY = 100_000  # queries: larger numbers are printed as "over 100,000"
@@ -180,7 +181,7 @@ def per_query_lines(result: Compared) -> list[list[str]]:
     differences = [comparison.differences(result, *pair) for pair in result.pairs]
     lines = [[str(result.measure), *(f"{system} less {baseline}" for baseline, system in result.pairs)]]
     lines += [[query, *(decimals(column[query]) for column in differences)] for query in differences[0]]
-    return lines
+    return with_reasons(lines, "left out", [result.why_left_out.get(query, "") for query in differences[0]])
 
 
 FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}
