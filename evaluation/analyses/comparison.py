@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..draws import SEED, TESTS
+from ..draws import SEED, TESTS, TESTS_ON_PAGES
 from ..measures import COUNTED, REASONS, Bounds, Measure, bounds_of_mean
 from ..record import unknown_system
 from ..scores import Evaluation
@@ -133,6 +133,17 @@ def compared(
         tests = compare(common, places, draws, seed, "hsd" if all_pairs else "holm")
         results.append(Compared(evaluation, measure, systems, pairs, tests))
     return results
+
+
+def of_page(
+    evaluation: Evaluation, measure: Measure, baseline: str, others: Sequence[str], all_pairs: bool
+) -> Compared:
+    """The comparison as pages draw it, cached with the scores, so that a change of a rating makes it again."""
+
+    def made() -> Compared:
+        return compared(evaluation, baseline, others, all_pairs, TESTS_ON_PAGES, SEED, [measure])[0]
+
+    return evaluation.table.remember(("compared", measure, baseline, tuple(others), all_pairs), made)
 
 
 def _mean(values: np.ndarray) -> float | None:

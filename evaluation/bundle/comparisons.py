@@ -1,6 +1,6 @@
 """Tests of all pairs of systems of a frozen evaluation, by its first measure."""
 
-from ..analyses.comparison import Compared, compared
+from ..analyses.comparison import Compared, compared, of_page
 from ..draws import SEED, TESTS_ON_PAGES
 from ..scores import Evaluation
 from ..significance import ALPHA, CANNOT_TELL, FEWEST, Comparison
@@ -19,8 +19,9 @@ def comparisons(evaluation: Evaluation, draws: int = TESTS_ON_PAGES, seed: int =
     names = [name for name in best_first(evaluation, measure) if means[name] == means[name]]
     if len(names) < 2:
         return None
-    (result,) = compared(evaluation, names[0], names[1:], len(names) > 2, draws, seed, [measure])
-    return result
+    if (draws, seed) == (TESTS_ON_PAGES, SEED):
+        return of_page(evaluation, measure, names[0], names[1:], len(names) > 2)
+    return compared(evaluation, names[0], names[1:], len(names) > 2, draws, seed, [measure])[0]
 
 
 def in_words(result: Compared | None, text) -> str:

@@ -18,6 +18,7 @@ from evaluation.frozen import over_time
 from evaluation.frozen.changes import Changes, differences
 from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import analyst, make_hills, make_unjudged, rate, text_of
+from evaluation.tests.test_compare_page import make_field
 from evaluation.tests.test_frozen import MEASURES, freeze
 from evaluation.views.frozen import lead
 from ratings.models import Guidelines, Presentation, Query, Role
@@ -139,6 +140,21 @@ def test_one_shows_its_numbers_and_how_to_cite_it(client):
     assert r"\begin{tabular}" in page
     assert [row["system"] for row in spec_of(response, "means")["datasets"]["means"]] == ["good", "bad"]
     assert text_of(client.get(f"{URL}{found.hash}/")) == page
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "NumRet@10"])
+@pytest.mark.parametrize("first", [{"x": 12, "y": 10, "z": 0}, {"x": 12, "y": 2}, {"x": 3, "y": 3}])
+def test_results_the_page_before_freezing_and_the_frozen_page_say_the_same_of_the_best(client, first, measure):
+    """The intervals of the means of x and y overlap where the test of their differences tells them apart."""
+    collection = make_field(first=first)
+    analyst(client, collection)
+    said = [
+        client.get(f"/collections/hills/{page}", {"measure": measure}).context["lead"]
+        for page in ("", "frozen/new/")
+    ]
+    found, _ = freeze(collection, measures=[measure, "nDCG@5"])
+    said.append(client.get(f"{URL}{found.short}/").context["lead"])
+    assert said == said[:1] * 3
 
 
 def test_its_files_have_what_was_frozen(client):

@@ -57,6 +57,7 @@ def test_who_may_look_around_sees_the_sample_and_three_ways_in(client, demo):
     for role in ("a rater", "an analyst", "an admin"):
         assert f"Look around as {role}" in page
     assert "good 0.8155" in page
+    assert "Whether that is more than chance cannot be told : two queries in common, and a test takes 10." in page
     assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page
 
 

@@ -20,7 +20,7 @@ from .. import charts, scores
 from ..analyses import comparison
 from ..analyses.comparison import Compared
 from ..analyses.report import known
-from ..draws import SEED, TESTS_ON_PAGES
+from ..measures import Measure
 from ..pages.answer import NextStep, evaluated, holdings, next_step
 from ..pages.asked import OF_PICTURES, Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
@@ -70,7 +70,7 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     if selection is None:
         context["next_step"] = nothing_to_compare(collection, asked)
         return charted(request, "evaluation/compare.html", context)
-    result = compared(evaluation, asked, selection)
+    result = compared(evaluation, asked.measure, selection)
     rows = shown(result, selection)
     for row in rows:
         row["url"] = address_of_queries(request, collection, row)
@@ -111,7 +111,7 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         spec = charts.differences([dot(row) for row in drawn])
         context["charts"] = {"forest": Chart("forest", spec, alt_text(drawn, selection.baseline))}
     if len(selection.systems) >= MATRIX_FROM:
-        every = result if selection.all_pairs else compared(evaluation, asked, every_pair(selection))
+        every = result if selection.all_pairs else compared(evaluation, asked.measure, every_pair(selection))
         context |= {"matrix": matrix(every, ranked), "critical": every.tests.critical, "every": every}
     return charted(request, "evaluation/compare.html", context)
 
@@ -127,14 +127,17 @@ def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
 
 
 def ranking_of(collection: Collection, asked: Asked) -> tuple[scores.Evaluation, list[tuple[str, float]]]:
-    """The scores, and (system, mean) of the systems that have a mean, the highest first."""
+    """The scores, and the ranking by them as `ranking_in` has it."""
     evaluation = evaluated(collection, asked, [asked.measure])
+    return evaluation, ranking_in(evaluation, asked.measure)
+
+
+def ranking_in(evaluation: scores.Evaluation, measure: Measure) -> list[tuple[str, float]]:
+    """(system, mean) of the systems that have a mean, the highest first."""
     if not evaluation.systems:
-        return evaluation, []
-    means = [(name, known(evaluation.summary["mean"][name, str(asked.measure)])) for name in evaluation.systems]
-    return evaluation, sorted(
-        [(name, mean) for name, mean in means if mean is not None], key=lambda each: (-each[1], each[0])
-    )
+        return []
+    means = [(name, known(evaluation.summary["mean"][name, str(measure)])) for name in evaluation.systems]
+    return sorted([each for each in means if each[1] is not None], key=lambda each: (-each[1], each[0]))
 
 
 def best_first(ranked: Sequence[tuple[str, float]]) -> Selection | None:
@@ -186,25 +189,25 @@ def every_pair(selection: Selection) -> Selection:
     )
 
 
-def compared(evaluation: scores.Evaluation, asked: Asked, selection: Selection) -> Compared:
-    """The tests, cached with the scores, so that a change of a rating makes them again."""
-
-    def tested() -> Compared:
-        return comparison.compared(
-            evaluation, selection.baseline, selection.others, selection.all_pairs, draws=TESTS_ON_PAGES, seed=SEED
-        )[0]
-
-    name = ("compared", selection.baseline, selection.others, selection.all_pairs, TESTS_ON_PAGES, SEED)
-    return evaluation.table.remember(name, tested)
+def compared(evaluation: scores.Evaluation, measure: Measure, selection: Selection) -> Compared:
+    return comparison.of_page(evaluation, measure, selection.baseline, selection.others, selection.all_pairs)
 
 
 def of_best(collection: Collection, asked: Asked) -> tuple[list[dict], int]:
-    """The rows of `comparison` for the best system and up to MOST - 1 others, and how many are left out."""
-    evaluation, ranked = ranking_of(collection, asked)
-    selection = best_first(ranked)
+    """The tests of the best system as `of_best_in` has them, by the scores of this page."""
+    evaluation, _ = ranking_of(collection, asked)
+    return of_best_in(evaluation, asked.measure)
+
+
+def of_best_in(evaluation: scores.Evaluation, measure: Measure) -> tuple[list[dict], int]:
+    """The rows of `comparison` for the best system and up to MOST - 1 others, and how many are left out.
+
+    Every page that says which system is best says it by these rows.
+    """
+    selection = best_first(ranking_in(evaluation, measure))
     if selection is None:
         return [], 0
-    return shown(compared(evaluation, asked, selection), selection), selection.left_out
+    return shown(compared(evaluation, measure, selection), selection), selection.left_out
 
 
 def shown(result: Compared, selection: Selection) -> list[dict]:
@@ -367,7 +370,7 @@ def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Comp
     selection = selection_in(request, evaluation, ranked)
     if selection is None:
         raise CannotAnswer(NOTHING)
-    result = compared(evaluation, asked, selection)
+    result = compared(evaluation, asked.measure, selection)
     return replace(result, evaluation=with_expected_in(request, collection, asked, evaluation))
 
 

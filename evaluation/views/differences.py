@@ -114,7 +114,7 @@ def compared(
 ) -> tuple[Compared, list[OnSegment]]:
     """The pair compared on all queries and on each segment, cached with the scores."""
     baseline, system = pair
-    result = compare.compared(evaluation, asked, compare.Selection(baseline, (system,), True, False))
+    result = compare.compared(evaluation, asked.measure, compare.Selection(baseline, (system,), True, False))
 
     table = evaluation.table
 

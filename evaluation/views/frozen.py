@@ -36,7 +36,7 @@ from ..record.drawn import rounds_so_far
 from ..scores import SUMS, Evaluation
 from ..words import expectations, options, sentences
 from ..words.numbers import decimals
-from . import overview
+from . import compare, overview
 
 SHA = re.compile(r"[0-9a-f]{12,64}")  # the beginning of a hash, long enough to be unique
 
@@ -224,7 +224,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "measure": str(measure),
         "judged_label": f"Judged@{measure.cutoff}" if measure.cutoff else "Judged",
         "standings": standings,
-        "lead": sentences.leading(standings, str(measure)),
+        "lead": sentences.leading(standings, measure, *compare.of_best_in(evaluation, measure)),
         "queries": len(evaluation.table.record.queries),
         "label": f"{measure} {evaluation.plain_fingerprint_of(measure)}",
         "expected": expected_of(evaluation, standings),
@@ -377,9 +377,7 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
             form.add_error(None, f"Nothing was frozen: {error}")
     context = page(request, collection, "results", asked) | {
         "freeze_form": form,
-        "lead": expectations.standing(found.headline)
-        if found.headline
-        else sentences.leading(answer.standings, str(asked.measure)),
+        "lead": overview.lead(collection, asked, answer, found),
         "heading": sentences.heading(collection.name, len(answer.systems), len(answer.record.queries)),
         "described": options.in_force(asked.options, asked.rule, asked.adjudications, asked.departing),
         "measures": list(map(str, measures)),

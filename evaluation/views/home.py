@@ -26,7 +26,7 @@ from ..pages.step_by_step import rankings_of
 from ..record import Version
 from ..scores import options_for
 from ..words import sentences
-from . import overview
+from . import compare, overview
 
 AT_ONCE = 50_000  # rankings that a request reads for best systems: about a second. Others have a link meanwhile
 
@@ -67,11 +67,11 @@ def sampled() -> dict:
     answer = collection and answered(collection)
     if not answer or answer.standings[0].mean is None:
         return {"offered": bool(collection)}
-    neutral = overview.neutral_mean(answer)
+    measure, neutral = answer.asked.measure, overview.neutral_mean(answer)
     return {
         "sample": collection,
         "n": holdings(collection),
-        "lead": sentences.leading(answer.standings, MEASURE),
+        "lead": sentences.leading(answer.standings, measure, *compare.of_best(collection, answer.asked)),
         "standings": answer.standings,
         "neutral": neutral,
         "label": answer.asked.label,

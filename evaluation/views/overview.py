@@ -136,7 +136,7 @@ def matrix(answer: Answer, shaded: heat.Shaded) -> list[heat.Row] | None:
 def lead(collection: Collection, asked: Asked, answer: Answer, expected: Expecting) -> SafeString:
     if expected.headline:
         return expectations.standing(expected.headline)
-    return sentences.leading(answer.standings, str(asked.measure), *compare.of_best(collection, asked))
+    return sentences.leading(answer.standings, asked.measure, *compare.of_best(collection, asked))
 
 
 def gains(asked: Asked) -> list[Measure]:

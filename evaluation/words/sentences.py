@@ -6,6 +6,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from ..analyses.standings import Standing
+from ..measures import Measure
 from ..significance import CANNOT_TELL, FEWEST, HIGHER
 from .numbers import decimals, share
 
@@ -43,12 +44,12 @@ def named(names: Sequence[str], most: int = 3) -> SafeString:
 
 
 def leading(
-    standings: Sequence[Standing], measure: str, paired: Sequence[Mapping] | None = None, untested: int = 0
+    standings: Sequence[Standing], measure: Measure, paired: Sequence[Mapping], untested: int = 0
 ) -> SafeString:
     """The sentence on the system with the highest mean, and on the others that differ significantly from it.
 
-    paired: tests of the best system with others, as rows of `comparison`; None: the sentence is on intervals.
-    untested: the number of systems without such a test.
+    paired: tests of this system with others, as rows of `comparison`. untested: the number of systems without such
+    a test. Intervals decide nothing here: two that overlap can belong to systems that differ significantly.
     """
     known = [standing for standing in standings if standing.mean is not None]
     if not known:
@@ -62,26 +63,7 @@ def leading(
     if equal:
         names = named([standing.system.name for standing in (best, *equal)])
         return format_html("{} share the highest mean {}, {}.", names, measure, value)
-    if paired:
-        return format_html("{}{}", start, tested(paired, untested))
-    if best.low is None or any(standing.high is None for standing in others):
-        return format_html("{}. One query gives no interval, so it cannot tell which system is better.", start)
-    near = [standing.system.name for standing in others if standing.high >= best.low]
-    if not near:
-        return format_html(
-            "{}. Its 95 % interval lies above {}.",
-            start,
-            "that of the other" if len(others) == 1 else "those of all others",
-        )
-    which = "which of the two" if len(near) == 1 else "which of them"
-    its = "that" if len(near) == 1 else "those"
-    return format_html(
-        "{}. Its 95 % interval overlaps {} of {}: {} is better <em>cannot be told</em> from the means alone.",
-        start,
-        its,
-        named(near),
-        which,
-    )
+    return format_html("{}{}", start, tested(paired, untested))
 
 
 def tested(paired: Sequence[Mapping], untested: int = 0) -> SafeString:
