@@ -11,6 +11,7 @@ from ..charts import pictures
 from ..measures import Measure
 from ..scores import SUMS, Evaluation
 from ..words.numbers import decimals
+from ..words.sentences import degree
 
 CELLS = 20_000  # queries x systems of a heat map, at most
 WIDEST = 2_400  # pixels that fit on a page of a paper
@@ -67,7 +68,7 @@ def _means(evaluation: Evaluation) -> Figure | None:
         name="means",
         title=f"Mean {measure} by system",
         sentence=f"Dots are means of {measure}, lines their 95 % intervals over queries; the dotted one "
-        "stands at the best; "
+        f"stands at the {degree(measure).most}; "
         f"{evaluation.plain_fingerprint_of(measure)}, n = {max(row['queries'] for row in rows):,}.",
         alt="; ".join(_mean_in_words(row) for row in rows) + ".",
         spec=charts.means(rows, bounded=measure.name not in SUMS),
@@ -93,14 +94,17 @@ def _curves(evaluation: Evaluation) -> Figure | None:
     if not rows:
         return None
     first, last = measures[0], measures[-1]
+    name = str(Measure(first.name, None, first.params))
     ends = {row["system"]: row["value"] for row in rows if row["cutoff"] == last.cutoff}
     return Figure(
         name="cutoffs",
-        title=f"Mean {first.name}@k for k from {first.cutoff} to {last.cutoff}",
-        sentence=f"Means of {first.name} at growing cutoffs, bands to 95 %; "
+        title=f"Mean {name}@k for k from {first.cutoff} to {last.cutoff}",
+        sentence=f"Means of {name} at growing cutoffs, bands to 95 %; "
         f"{evaluation.plain_fingerprint_of(first)}. "
-        "Where lines cross, the choice of k decides which system looks better.",
-        alt=f"At {last.cutoff}: " + ", ".join(f"{name} {decimals(value)}" for name, value in ends.items()) + ".",
+        f"Where lines cross, the choice of k decides which system looks {degree(first).more}.",
+        alt=f"At {last.cutoff}: "
+        + ", ".join(f"{system} {decimals(value)}" for system, value in ends.items())
+        + ".",
         spec=charts.curves(rows, bounded=first.name not in SUMS),
     )
 
@@ -128,15 +132,16 @@ def _heat(evaluation: Evaluation) -> Figure | None:
         for name, value, reason in zip(order, row, reasons, strict=True)
     ]
     queries = [{"query": key, "text": text, "url": ""} for key, text in zip(keys, texts, strict=True)]
+    ends = charts.ends(measure)
     left_out = int(np.isnan(counting).all(axis=1).sum())
     return Figure(
         name="queries",
         title=f"{measure} of each query and system",
-        sentence=f"Queries from easiest to hardest by their median, in five equal steps from 0 to {top:g}: "
+        sentence=f"Queries from {ends[0]} to {ends[1]} by their median, in five equal steps from 0 to {top:g}: "
         f"the stronger the shade, the higher. {evaluation.plain_fingerprint_of(measure)}.",
         alt=f"{len(values):,} queries by {len(order)} systems, {left_out:,} of them not counted (hatched). "
         "per_query.csv has the numbers.",
-        spec=charts.heat_map(cells, queries, systems=order, top=top),
+        spec=charts.heat_map(cells, queries, systems=order, top=top, ends=ends),
         least=3 * len(queries) + 90 if len(queries) > 60 else None,
     )
 

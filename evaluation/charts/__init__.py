@@ -5,7 +5,7 @@ that draws charts in the browser.
 """
 
 from .expected import expected_means, over_rounds, wrong_over_rounds
-from .queries import by_query, deltas, heat_map, uncounted
+from .queries import by_query, deltas, ends, heat_map, uncounted
 from .raters import biases, confusion, grade_shares
 from .spec import ACCENT, EDGE, INK, PAPER, SHADES, SOFT, WARN, score_domain, shortened
 from .systems import curves, differences, means, running, spread_labels
@@ -24,6 +24,7 @@ __all__ = [
     "curves",
     "deltas",
     "differences",
+    "ends",
     "expected_means",
     "grade_shares",
     "heat_map",

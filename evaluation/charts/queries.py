@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from ..measures import Measure
 from .spec import BELOW, EDGE, INK, PAPER, SHADES, SHORT, SIGNED, UNDEFINED, WARN, Rows, score_domain, vega_lite
 
 # The first lines of a query's tooltip.
@@ -12,11 +13,24 @@ QUERY = (alt.Tooltip("text:N", title="Query"), alt.Tooltip("query:N", title="Id"
 SHOWN = "datum.why || format(datum.value, '.4f') + (datum.below ? ', worse than an empty list' : '')"
 
 
-def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float = 1.0) -> dict:
+def ends(measure: Measure) -> tuple[str, str]:
+    """What queries with the highest values are called, and those with the lowest."""
+    return ("easiest", "hardest") if measure.more_is_better else ("highest", "lowest")
+
+
+def heat_map(
+    cells: Rows,
+    queries: Rows,
+    *,
+    systems: Sequence[str],
+    top: float = 1.0,
+    ends: tuple[str, str] = ("easiest", "hardest"),
+) -> dict:
     """A cell for each query and system, shaded in five equal steps from 0 to `top`.
 
     A cell: query (key), system, value, and below (True) where the value is below the neutral point; or those of
     `uncounted`. A query: query (key), text, url. Columns are in the order of `queries`, rows in that of `systems`.
+    ends: what the first and the last query are called.
     """
     few = len(queries) <= 60
     keys = [query["query"] for query in queries]
@@ -51,14 +65,14 @@ def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float =
         base.transform_filter("isValid(datum.value) && datum.below").mark_rect(fill=BELOW),
         base.transform_filter("!isValid(datum.value)").mark_rect(fill=UNDEFINED),
     ]
-    ends = alt.Chart(alt.NamedData("ends")).encode(y=alt.YValue(-8), text=alt.Text("text:N"))
+    at_ends = alt.Chart(alt.NamedData("ends")).encode(y=alt.YValue(-8), text=alt.Text("text:N"))
     shown = {cell["query"] for cell in cells if cell["value"] is not None}
-    at_end = "hardest" if len(shown) == len(queries) else "hardest, then not counted"
+    at_end = ends[1] if len(shown) == len(queries) else f"{ends[1]}, then not counted"
     layers += [
-        ends.transform_filter("!datum.last").mark_text(align="left").encode(x=alt.XValue(0)),
-        ends.transform_filter("datum.last").mark_text(align="right").encode(x=alt.XValue("width")),
+        at_ends.transform_filter("!datum.last").mark_text(align="left").encode(x=alt.XValue(0)),
+        at_ends.transform_filter("datum.last").mark_text(align="right").encode(x=alt.XValue("width")),
     ]
-    both = [{"text": "easiest", "last": False}, {"text": at_end, "last": True}]
+    both = [{"text": ends[0], "last": False}, {"text": at_end, "last": True}]
     height = len(systems) * (34 if len(systems) <= 12 else 20)
     return vega_lite(layers, height=height, cells=cells, queries=queries, ends=both)
 

@@ -52,6 +52,11 @@ class Measure:
         """Whether the measure needs gmax, the highest grade of the scale, and does not state it."""
         return MEASURES[self.name].needs_gmax and not {"rel", "gmax"} & dict(self.params).keys()
 
+    @property
+    def more_is_better(self) -> bool:
+        """Whether a ranking with a higher value is better."""
+        return MEASURES[self.name].more_is_better
+
 
 def with_gmax(measure: Measure, highest: float) -> Measure:
     """`measure` with gmax, the highest grade of the scale, where it lacks one: ERR@10 becomes ERR(gmax=3)@10.

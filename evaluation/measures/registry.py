@@ -24,12 +24,15 @@ class Definition:
     takes_cutoff: bool = True
     depth: Callable | None = None  # (graded rankings, **parameters) -> the deepest rank read; None: the cutoff
     needs_gmax: bool = False  # has no value without the highest grade of the scale, unless rel is given
+    more_is_better: bool = True  # a ranking with a higher value is better; else pages call it higher, not better
 
 
 MEASURES: dict[str, Definition] = {
     "CG": Definition(cumulative.cg, without_judgments=True),
     "DCG": Definition(cumulative.dcg, ("dcg",), without_judgments=True),
-    "IDCG": Definition(cumulative.idcg, ("dcg",), without_judgments=True, of_judgments=False),
+    "IDCG": Definition(
+        cumulative.idcg, ("dcg",), without_judgments=True, of_judgments=False, more_is_better=False
+    ),
     "nDCG": Definition(cumulative.ndcg, ("dcg",)),
     "P": Definition(binary.precision, ("rel",)),
     "R": Definition(binary.recall, ("rel",)),
@@ -41,12 +44,30 @@ MEASURES: dict[str, Definition] = {
     "ERR": Definition(user_models.expected_reciprocal_rank, ("gmax",), sums_ranks=False, needs_gmax=True),
     "RBP": Definition(user_models.rank_biased_precision, ("p", "rel", "gmax"), needs_gmax=True),
     "RBPResidual": Definition(
-        user_models.rank_biased_residual, ("p", "rel", "gmax"), without_judgments=True, of_judgments=False
+        user_models.rank_biased_residual,
+        ("p", "rel", "gmax"),
+        without_judgments=True,
+        of_judgments=False,
+        more_is_better=False,
     ),
-    "Judged": Definition(coverage.judged, why_undefined=NO_RANKING, without_judgments=True, of_judgments=False),
-    "NumRet": Definition(counts.returned, without_judgments=True, of_judgments=False, counts=True),
+    "Judged": Definition(
+        coverage.judged,
+        why_undefined=NO_RANKING,
+        without_judgments=True,
+        of_judgments=False,
+        more_is_better=False,
+    ),
+    "NumRet": Definition(
+        counts.returned, without_judgments=True, of_judgments=False, counts=True, more_is_better=False
+    ),
     "NumRel": Definition(
-        counts.relevant, ("rel",), without_judgments=True, of_judgments=False, counts=True, takes_cutoff=False
+        counts.relevant,
+        ("rel",),
+        without_judgments=True,
+        of_judgments=False,
+        counts=True,
+        takes_cutoff=False,
+        more_is_better=False,
     ),
     "NumRelRet": Definition(counts.relevant_returned, ("rel",), without_judgments=True, counts=True),
 }

@@ -16,6 +16,7 @@ from ..measures import MEASURES, PROFILES, Measure, Options, effective
 from ..measures.options import TEXT_NAMES
 from ..scores import SUMS, Setup, fingerprint, measure_for, options_for
 from ..words import options as panel
+from ..words.sentences import Degree, degree
 
 MEASURE, PROFILE, RULE, ADJUDICATIONS = "nDCG@10", "default", "mean", "use"
 DEFAULTS = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications": ADJUDICATIONS}
@@ -101,6 +102,11 @@ class Asked:
     def bounded(self) -> bool:
         """Whether the maximum of the measure is 1."""
         return self.measure.name not in SUMS
+
+    @property
+    def degree(self) -> Degree:
+        """The words for a higher value: better, or only higher."""
+        return degree(self.measure)
 
     def at(self, name: str) -> Measure:
         """The measure with this name at the same cutoff, and with the same form of DCG where it has one."""

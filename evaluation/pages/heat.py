@@ -128,7 +128,7 @@ def picture(answer: Answer, all_of: Shaded) -> dict:
     """The context of `_heat.html`: a chart, or for more than MOST_CELLS cells a line for each system."""
     order = answer.by_ease()
     alt_text = f"{answer.asked.measure} of {len(order):,} queries by {len(answer.names)} systems, as shades."
-    context = {"key": key(answer, all_of), "alt_text": alt_text}
+    context = {"key": key(answer, all_of), "alt_text": alt_text, "ends": charts.ends(answer.asked.measure)}
     if len(order) * len(answer.names) > MOST_CELLS:
         return context | {"lines": lines(answer, all_of.shade[order]), "queries": len(order)}
     least = max(280, 3 * len(order) + 90) if len(order) > 60 else None
@@ -148,7 +148,9 @@ def chart(answer: Answer, shown: Sequence[Row]) -> dict:
         for row in shown
         for name, cell in zip(answer.names, row.values, strict=True)
     ]
-    return charts.heat_map(cells, queries, systems=answer.names, top=highest(answer))
+    return charts.heat_map(
+        cells, queries, systems=answer.names, top=highest(answer), ends=charts.ends(answer.asked.measure)
+    )
 
 
 def drawn(cell: Cell) -> dict:

@@ -162,6 +162,7 @@ def test_the_order_of_systems_is_said_in_words_first(client):
 
 def test_who_changes_the_order_is_named():
     order = {
+        "measure": "AP",
         "systems": [{"system": "a"}],
         "holds": 0.5,
         "leader_holds": 0.75,

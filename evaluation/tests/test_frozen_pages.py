@@ -27,7 +27,7 @@ from ratings.tests.cast import grade, make_collection, make_member, make_pair, m
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/frozen/"
-LEADS = "<b>a</b> leads the latest with mean nDCG 0.5000"
+HIGHEST = "<b>a</b> has a mean nDCG of 0.5000 in the latest"
 LABEL = "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"
 
 
@@ -238,17 +238,27 @@ def test_the_line_has_the_means_in_order_and_marks_what_changed(client):
     assert "before: good 0.8155, bad 0.2044. after: good 0.9649, bad 0.1799" in alt_text
     page = text_of(response)
     assert "Two frozen evaluations" in page
-    assert f"good leads the latest with mean nDCG@10 {after:.4f}, {after - 0.8154648768:.4f} more than" in page
+    highest = f"good has the highest mean nDCG@10 in the latest, {after:.4f}"
+    assert f"{highest}, {after - 0.8154648768:.4f} more than" in page
 
 
 @pytest.mark.parametrize(
     "before, latest, said",
     [
         ({}, {"new": None}, "No system has a value of nDCG in the latest."),
-        ({"old": 0.7}, {"new": 0.5}, "<b>new</b> leads the latest with mean nDCG 0.5000."),
-        ({"a": None}, {"a": 0.5}, f"{LEADS}."),
-        ({"a": 0.5}, {"a": 0.5, "b": 0.25}, f"{LEADS}, as in “1” before it."),
-        ({"a": 0.75}, {"a": 0.5}, f"{LEADS}, 0.2500 less than in “1” before it."),
+        ({"old": 0.7}, {"new": 0.5}, "<b>new</b> has a mean nDCG of 0.5000 in the latest."),
+        ({"a": None}, {"a": 0.5}, f"{HIGHEST}."),
+        (
+            {"a": 0.5},
+            {"a": 0.5, "b": 0.25},
+            "<b>a</b> has the highest mean nDCG in the latest, 0.5000, as in “1” before it.",
+        ),
+        (
+            {"a": 0.5},
+            {"a": 0.5, "b": 0.5},
+            "<b>a</b> and <b>b</b> share the highest mean nDCG in the latest, 0.5000.",
+        ),
+        ({"a": 0.75}, {"a": 0.5}, f"{HIGHEST}, 0.2500 less than in “1” before it."),
     ],
 )
 def test_the_line_names_who_leads_and_where_that_system_stood_before(before, latest, said):

@@ -74,7 +74,7 @@ def test_without_the_sample_nobody_is_sent_into_it(client, demo):
 
 def test_an_analyst_sees_counts_and_the_leader(client):
     page = text_of(analyst(client, make_hills()).get("/"))
-    assert "good leads with nDCG@10 0.8155" in page
+    assert "good has the highest mean nDCG@10, 0.8155, 95 % interval" in page
     assert "n = 2" in page
     assert "2 queries, 4 documents, 2 systems, 5 ratings" in page
 

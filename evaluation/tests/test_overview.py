@@ -11,6 +11,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from evaluation import frozen, scores
+from evaluation.measures import parse_measure
 from evaluation.pages import heat
 from evaluation.tests.hills import analyst, make_hills, make_unjudged, rate, text_of
 from evaluation.words import sentences
@@ -66,7 +68,7 @@ def test_a_leader_that_others_beat_where_all_have_values_is_told():
         {"queries": 12, "system": "y", "verdict": "higher"},
         {"queries": 12, "system": "z", "verdict": "lower"},
     ]
-    said = sentences.tested(rows)
+    said = sentences.tested(rows, sentences.BETTER)
     worse = "yet significantly worse than <b>y</b> on the queries that all have."
     assert said == f", significantly better than <b>z</b> on the same queries, {worse}"
 
@@ -85,6 +87,41 @@ def test_the_systems_that_are_not_tested_are_counted(client, others, told):
     assert response.context["lead"].endswith(f"significantly better than {named} on the same queries.{told}")
 
 
+@pytest.mark.parametrize("measure", ["NumRet@10", "Judged@10", "RBPResidual(p=0.8)", "IDCG@10", "NumRel"])
+def test_where_more_is_not_better_nothing_is_called_better(client, measure):
+    """x returns a document more than y on each query, and half of what it returns is judged."""
+    queries = [f"q{n}" for n in range(1, 13)]
+    rankings = {
+        "x": dict.fromkeys(queries, "acbd"),
+        "y": dict.fromkeys(queries, "ab"),
+        "z": dict.fromkeys(queries, "a"),
+    }
+    grades = {(query, document): value for query in queries for document, value in (("a", "3"), ("b", "1"))}
+    collection = make_hills(queries=queries, rankings=rankings, grades=grades)
+    analyst(client, collection)
+    found, _ = frozen.freeze(collection, "one", [measure], scores.Setup(scores.options_for(collection)))
+    frozen.freeze(collection, "two", [measure], scores.Setup(scores.options_for(collection, relevant_from="2")))
+    pages = [
+        "",
+        "compare/",
+        "differences/",
+        "queries/",
+        "agreement/",
+        "frozen/",
+        "frozen/new/",
+        f"frozen/{found.short}/",
+    ]
+    pages += [f"systems/{collection.systems.get(name='y').pk}/", "frozen/compare/"]
+    for page in pages:
+        response = client.get(URL + page, {} if page.startswith("frozen/compare") else {"measure": measure})
+        told = re.sub(r'<form class="form ask".*?</form>', " ", response.content.decode(), flags=re.S)
+        response.content = told.encode()
+        assert not re.search(r"\b(better|best|worse|worst|easiest|hardest|wins?|leads?)\b", text_of(response)), (
+            page
+        )
+        assert not re.search(r'"text": "(easiest|hardest)', told), page
+
+
 def test_systems_that_are_judged_unevenly_are_a_warning(client):
     page = text_of(analyst(client, make_hills()).get(URL))
     assert "Judged unevenly: Judged@10 is 100 % for bad and 75.0 % for good" in page
@@ -94,7 +131,7 @@ def test_systems_that_are_judged_unevenly_are_a_warning(client):
 
 @pytest.mark.parametrize(("least", "warns"), [(0.9, True), (0.91, False), (None, False)])
 def test_a_tenth_is_uneven(least, warns):
-    said, name = sentences.uneven({"a": 1.0, "b": least}, "Judged@10", zero=True)
+    said, name = sentences.uneven({"a": 1.0, "b": least}, "Judged@10", parse_measure("AP"), zero=True)
     assert (bool(said), name) == (warns, "b" if warns else "")
 
 

@@ -295,6 +295,7 @@ def test_a_value_of_a_query_that_nobody_judged_counts_in_no_mean_and_says_so(cli
     collection = make_unjudged()
     asked = {"measure": "DCG@10", "unjudged": "1"}
     page = text_of(analyst(client, collection).get(address(collection, "q3"), asked))
+    assert "good nDCG@10 – undefined: not judged" in page and "Ideal list nDCG@10 –" in page
     assert "bad scores 2.1309 (counts in no mean: not judged)" in page
     assert (
         "2.1309 counts in no mean: not judged not judged – undefined: not judged 3.0000 counts in no mean" in page

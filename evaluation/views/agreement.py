@@ -23,6 +23,7 @@ from ..analyses import consistency
 from ..analyses.consistency import FEWEST, Agreement, Order
 from ..draws import FEWEST_RATERS, RATERS
 from ..judgments.rules import RULES_OF_ALL
+from ..measures import parse_measure
 from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
@@ -30,7 +31,7 @@ from ..pages.lists import titles
 from ..pages.step_by_step import step_by_step
 from ..templatetags.numbers import number
 from ..words.numbers import decimals, share
-from ..words.sentences import counted, named
+from ..words.sentences import counted, degree, named
 
 # How much a page scores for the order of systems, in systems x queries x times: about a second. It scores at least
 # FEWEST_RATERS draws, and once without each rater. Where these take over three times as long, use the command.
@@ -216,10 +217,11 @@ def order_says(order: Mapping) -> SafeString:
         return format_html("There is no order of systems to test: {}.", order["why"]["holds"])
     said = format_html(
         "The order of the systems holds in <b>{}</b> of {} resamples of the ratings. "
-        "The best system stays the best in {}.",
+        "The {most} system stays the {most} in {}.",
         share(order["holds"]),
         f"{order['draws']:,}",
         share(order["leader_holds"]),
+        most=degree(parse_measure(order["measure"])).most,
     )
     moved = [row["rater"] for row in order["without"] if row["reversed"]]
     if not order["without"]:

@@ -101,7 +101,9 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     }
     judged = {name: known(evaluation.summary["judged"][name, str(asked.measure)]) for name in selection.systems}
     context["misleads"] = expectations.MISLEADS if found.misleads(asked, judged.values()) else ""
-    context["uneven"], least = uneven(judged, str(asked.at("Judged")), asked.options.unjudged == "zero")
+    context["uneven"], least = uneven(
+        judged, str(asked.at("Judged")), asked.measure, asked.options.unjudged == "zero"
+    )
     if least:
         context["least_judged"] = collection.systems.filter(name=least).first()
     if every := alone_in(collection, asked):

@@ -27,6 +27,7 @@ from ..pages.downloads import Files, files
 from ..record import unknown_system
 from ..significance import ALPHA, FEWEST
 from ..words.numbers import decimals, signed
+from ..words.sentences import Degree
 from . import compare
 
 MOST_BARS = 1_000  # about the width in pixels: with more queries, every n-th is drawn
@@ -73,7 +74,7 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
     (whole,), rows = result.rows(), every_row(result, asked)
     context |= {
         "whole": whole,
-        "lead": lead(whole),
+        "lead": lead(whole, asked.degree),
         "why_dropped": scores.why(result.why_dropped),
         "files": ending_with(request, *pair),
         "swapped": ending_with(request, *reversed(pair)),
@@ -140,15 +141,19 @@ def every_row(result: Compared, asked: Asked) -> list[Row]:
 # All queries
 
 
-def lead(whole: dict) -> SafeString:
-    """A sentence: on how many queries each of the two is better, and by how much on average."""
+def lead(whole: dict, words: Degree) -> SafeString:
+    """A sentence: on how many queries each of the two is higher, and by how much on average."""
     if not whole["queries"]:
         return format_html("No query has a value of both {} and {}.", whole["baseline"], whole["system"])
     sentence = format_html(
-        "<b>{}</b> is better than <b>{}</b> on {}, equal on {} and worse on {} of {}. The mean difference is {}",
+        "<b>{}</b> is {} than <b>{}</b> on {}, equal on {} and {} on {} of {}. The mean difference is {}",
         whole["system"],
+        words.more,
         whole["baseline"],
-        *(f"{whole[name]:,}" for name in ("wins", "ties", "losses")),
+        f"{whole['wins']:,}",
+        f"{whole['ties']:,}",
+        words.less,
+        f"{whole['losses']:,}",
         f"{whole['queries']:,} {'query' if whole['queries'] == 1 else 'queries'}",
         signed(whole["difference"]),
     )

@@ -143,24 +143,23 @@ def table(every, points: Sequence[over_time.Point], systems: Sequence[str] = ())
 
 
 def lead(points: Sequence[over_time.Point], measure: str) -> str:
-    """A sentence: which system leads the latest frozen evaluation, and its place before."""
+    """A sentence: the highest mean of the latest frozen evaluation, and what its system had before."""
     if not points:
         return ""
-    means = [mean for mean in ordered(points[-1].means) if mean.mean is not None]
+    means = {mean.system: mean.mean for mean in ordered(points[-1].means) if mean.mean is not None}
     if not means:
         return format_html("No system has a value of {} in the latest.", measure)
-    best = means[0]
-    now = format_html("<b>{}</b> leads the latest with mean {} {}", best.system, measure, decimals(best.mean))
+    now, best = sentences.highest(means, measure, "in the latest"), sentences.at_top(means)
     earlier = [
         (point.frozen.name, mean.mean)
         for point in points[:-1]
         for mean in point.means
-        if mean.system == best.system and mean.mean is not None
+        if mean.system == best[0] and mean.mean is not None
     ]
-    if not earlier:
+    if not earlier or len(best) > 1:
         return format_html("{}.", now)
     name, before = earlier[-1]
-    apart = best.mean - before
+    apart = means[best[0]] - before
     if apart == 0:
         return format_html("{}, as in “{}” before it.", now, name)
     return format_html(
@@ -222,6 +221,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "about": told,
         "before": before,
         "measure": str(measure),
+        "degree": sentences.degree(measure),
         "judged_label": f"Judged@{measure.cutoff}" if measure.cutoff else "Judged",
         "standings": standings,
         "lead": sentences.leading(standings, measure, *compare.of_best_in(evaluation, measure)),

@@ -218,7 +218,7 @@ def by_query(
     now = dict(collection.queries.filter(key__in={row["key"] for row in linked}).values_list("key", "pk"))
     for row in linked:
         row["pk"] = now.get(row["key"])
-    alt_text = f"Change of {measure} of {system} by query, from the largest gain to the largest loss."
+    alt_text = f"Change of {measure} of {system} by query, from the largest rise to the largest fall."
     return {
         "system": system,
         "offered": offered,

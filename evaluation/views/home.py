@@ -1,12 +1,13 @@
 """The first page: an introduction for visitors, and the collections of a person who is signed in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings import queue, sample
@@ -90,6 +91,7 @@ class Mine:
     brought: Brought | None = None
     ratings: int = 0  # grades
     leader: Standing | None = None
+    lead: str = ""  # the sentence on the highest mean, without its full stop
     label: str = ""
 
 
@@ -110,11 +112,11 @@ def mine(user: AbstractBaseUser, roles: Sequence[tuple[Collection, str]]) -> lis
             rows.append(Mine(collection, role, **about))
             continue
         version = record.version(collection)
-        leader, read = leader_of(collection, version, left)
+        (leader, lead), read = leader_of(collection, version, left)
         left -= read
         label = asked_of(collection).label if leader else ""
         facts = {"brought": brought(collection, version), "ratings": ratings_of(collection, version)}
-        rows.append(Mine(collection, role, **facts, leader=leader, label=label))
+        rows.append(Mine(collection, role, **facts, leader=leader, lead=lead, label=label))
     return rows
 
 
@@ -128,8 +130,10 @@ def ratings_of(collection: Collection, version: Version) -> int:
     return cache.count(collection, version, "ratings", counted)
 
 
-def leader_of(collection: Collection, version: Version, most: int) -> tuple[Standing | None, int]:
-    """The best system, and how many rankings were read for it.
+def leader_of(
+    collection: Collection, version: Version, most: int
+) -> tuple[tuple[Standing | None, SafeString | str], int]:
+    """The system with the highest mean, the sentence on it, and how many rankings were read for it.
 
     None where it has more than `most` rankings to read, unless this request has read none so far. Otherwise a
     large collection would never have a best system.
@@ -138,11 +142,16 @@ def leader_of(collection: Collection, version: Version, most: int) -> tuple[Stan
     if not cache.is_counted(collection, version, "leader"):
         read = rankings_of(collection)
     if most < AT_ONCE and read > max(most, 0):
-        return None, 0
+        return (None, ""), 0
 
-    def best() -> Standing | None:
+    def best() -> tuple[Standing | None, SafeString | str]:
         answer = answered(collection)
-        return answer.standings[0] if answer and answer.standings[0].mean is not None else None
+        means = {row.system.name: row.mean for row in answer.standings if row.mean is not None} if answer else {}
+        if not means:
+            return None, ""
+        first, shared = answer.standings[0], len(sentences.at_top(means)) > 1
+        # Systems that share the mean have intervals of their own.
+        return replace(first, low=None, high=None) if shared else first, sentences.highest(means, MEASURE)
 
     return cache.count(collection, version, "leader", best), read
 

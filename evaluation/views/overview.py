@@ -79,7 +79,9 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
     means = {row.system: row for row in told.means} if told else {}
     cutoffs, curve = curves(answer)
     judged = {standing.system.name: standing.judged for standing in answer.standings}
-    uneven, least = sentences.uneven(judged, str(asked.at("Judged")), asked.options.unjudged == "zero")
+    uneven, least = sentences.uneven(
+        judged, str(asked.at("Judged")), asked.measure, asked.options.unjudged == "zero"
+    )
     return {
         "lead": lead(collection, asked, answer, expected),
         "expecting": expected,
@@ -108,12 +110,13 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
         "neutral": neutral,
         "described": options.in_force(asked.options, asked.rule, asked.adjudications, asked.departing),
         "cautions": cautions(asked.options, answer.judgments.grade),
-        "differing": sentences.differing(answer.standings, *heat.wins(answer), below),
+        "differing": sentences.differing(answer.standings, asked.degree, *heat.wins(answer), below),
         "heat": shades,
         "heads": heat.heads(answer),
         "matrix": matrix(answer, shaded),
         "cutoffs": cutoffs,
         "curve": curve,
+        "curve_measure": str(asked.to(None)),
         "curve_label": f"{asked.to(None)}@k {asked.fingerprint}",
         "charts": {
             "means": expected_chart(answer, expected.interval, neutral)
@@ -262,7 +265,7 @@ def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list
     if not rows:
         return {}
     last = ", ".join(f"{name} {decimals(standings[-1].mean)}" for name, standings in curve)
-    alt_text = f"Mean {answer.asked.measure.name}@k by system for k from {cutoffs[0]} to {cutoffs[-1]}. "
+    alt_text = f"Mean {answer.asked.to(None)}@k by system for k from {cutoffs[0]} to {cutoffs[-1]}. "
     alt_text += f"At {cutoffs[-1]}: {last}."
     return {"curves": Chart("curves", charts.curves(rows, bounded=answer.asked.bounded), alt_text)}
 

@@ -49,7 +49,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     }
     if shown and answer.systems and answer.judgments.count.any():
         below = int(shaded.below.sum())
-        context["differing"] = sentences.differing(answer.standings, *heat.wins(answer), below)
+        context["differing"] = sentences.differing(answer.standings, asked.degree, *heat.wins(answer), below)
     elif not shown:
         context["next_step"] = next_step(collection, holdings(collection))
     return render(request, "evaluation/queries.html", context)

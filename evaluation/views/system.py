@@ -23,6 +23,7 @@ from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, every_query, files
 from ..pages.tables import AT_ONCE
 from ..words.numbers import decimals
+from ..words.sentences import Degree
 
 MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 
@@ -56,9 +57,9 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
     if defined:
         best, worst = defined[0], defined[-1]
         spec = charts.by_query(defined, bounded=asked.bounded)
-        said = f"{asked.measure} of {found.name} on {len(defined)} queries, best first."
+        said = f"{asked.measure} of {found.name} on {len(defined)} queries, {asked.degree.most} first."
         context["charts"] = {"bars": Chart("bars-spec", spec, said)}
-        context["extremes"] = extremes(best, worst)
+        context["extremes"] = extremes(best, worst, asked.degree)
     return charted(request, "evaluation/system.html", context)
 
 
@@ -109,14 +110,16 @@ def lead(standing, measure: str) -> SafeString:
     return format_html(said, measure, decimals(standing.mean), interval, f"{standing.queries:,}")
 
 
-def extremes(best: dict, worst: dict) -> SafeString:
+def extremes(best: dict, worst: dict, words: Degree) -> SafeString:
     if best is worst:
         return format_html("The only one: <bdi>“{}”</bdi>, {}.", best["text"], decimals(best["value"]))
     return format_html(
-        "Best: <a href='{}'>“{}”</a>, {}. Worst: <a href='{}'>“{}”</a>, {}.",
+        "{}: <a href='{}'>“{}”</a>, {}. {}: <a href='{}'>“{}”</a>, {}.",
+        words.most.capitalize(),
         best["url"],
         best["text"],
         decimals(best["value"]),
+        words.least.capitalize(),
         worst["url"],
         worst["text"],
         decimals(worst["value"]),

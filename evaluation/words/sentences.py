@@ -1,16 +1,19 @@
 """Sentences about results. They claim no more than the numbers show: a mean with an interval is no test."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isclose
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from ..analyses.standings import Standing
-from ..measures import Measure
+from ..measures import MEASURES, Measure
 from ..significance import CANNOT_TELL, FEWEST, HIGHER
 from .numbers import decimals, share
 
 WINNERS = 4  # systems named in a sentence; the table has all
+ROUNDING = 1e-12  # means with smaller differences are equal
 UNEVEN = 0.1  # least difference of judged shares with a warning
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -43,6 +46,25 @@ def named(names: Sequence[str], most: int = 3) -> SafeString:
     return format_html("{} and {}", head, parts[-1])
 
 
+@dataclass(frozen=True)
+class Degree:
+    """What a system with a higher value is called, and one with a lower value."""
+
+    more: str
+    most: str
+    less: str
+    least: str
+
+
+BETTER = Degree("better", "best", "worse", "worst")
+HIGH = Degree("higher", "highest", "lower", "lowest")
+
+
+def degree(measure: Measure) -> Degree:
+    """The words for the measure: a higher value is better only in some."""
+    return BETTER if measure.more_is_better else HIGH
+
+
 def leading(
     standings: Sequence[Standing], measure: Measure, paired: Sequence[Mapping], untested: int = 0
 ) -> SafeString:
@@ -51,22 +73,32 @@ def leading(
     paired: tests of this system with others, as rows of `comparison`. untested: the number of systems without such
     a test. Intervals decide nothing here: two that overlap can belong to systems that differ significantly.
     """
-    known = [standing for standing in standings if standing.mean is not None]
+    known = {standing.system.name: standing.mean for standing in standings if standing.mean is not None}
     if not known:
         return format_html("No system has a value of {} yet.", measure)
-    best, others = known[0], known[1:]
-    value = decimals(best.mean)
-    start = format_html("<b>{}</b> has the highest mean {}, {}", best.system.name, measure, value)
-    if not others:
-        return format_html("<b>{}</b> has a mean {} of {}.", best.system.name, measure, value)
-    equal = [standing for standing in others if standing.mean == best.mean]
-    if equal:
-        names = named([standing.system.name for standing in (best, *equal)])
-        return format_html("{} share the highest mean {}, {}.", names, measure, value)
-    return format_html("{}{}", start, tested(paired, untested))
+    start = highest(known, measure)
+    if len(known) == 1 or len(at_top(known)) > 1:
+        return format_html("{}.", start)
+    return format_html("{}{}", start, tested(paired, degree(measure), untested))
 
 
-def tested(paired: Sequence[Mapping], untested: int = 0) -> SafeString:
+def highest(means: Mapping[str, float], measure: Measure | str, where: str = "") -> SafeString:
+    """The sentence on the highest of the means by system, without its full stop. where: as in "in the latest"."""
+    names, value = at_top(means), decimals(max(means.values()))
+    where = f" {where}" if where else ""
+    if len(means) == 1:
+        return format_html("<b>{}</b> has a mean {} of {}{}", names[0], measure, value, where)
+    verb = "has" if len(names) == 1 else "share"
+    return format_html("{} {} the highest mean {}{}, {}", named(names), verb, measure, where, value)
+
+
+def at_top(means: Mapping[str, float]) -> list[str]:
+    """The systems with the highest mean: more than one where means are equal up to rounding."""
+    most = max(means.values())
+    return [name for name, mean in means.items() if isclose(mean, most, rel_tol=ROUNDING, abs_tol=ROUNDING)]
+
+
+def tested(paired: Sequence[Mapping], words: Degree, untested: int = 0) -> SafeString:
     """The end of the sentence on the best system: from which others it differs, and how many are not tested."""
     queries = paired[0]["queries"]
     if queries < FEWEST:
@@ -81,23 +113,28 @@ def tested(paired: Sequence[Mapping], untested: int = 0) -> SafeString:
     below = [row["system"] for row in paired if row["system"] not in (*near, *beyond)]
     parts = []
     if below:
-        parts.append(format_html("significantly better than {} on the same queries", named(below)))
+        parts.append(format_html("significantly {} than {} on the same queries", words.more, named(below)))
     if beyond:
-        parts.append(format_html("yet significantly worse than {} on the queries that all have", named(beyond)))
+        on = "yet significantly {} than {} on the queries that all have"
+        parts.append(format_html(on, words.less, named(beyond)))
     end = format_html("{}.", format_html_join("", ", {}", ((part,) for part in parts)))
     if near:
-        end = format_html("{} Whether it is better than {} <em>cannot be told</em>.", end, named(near))
+        cannot = "{} Whether it is {} than {} <em>cannot be told</em>."
+        end = format_html(cannot, end, words.more, named(near))
     if untested:
         more = "system is" if untested == 1 else "systems are"
         end = format_html("{} {} more {} not tested.", end, f"{untested:,}", more)
     return end
 
 
-def uneven(judged: Mapping[str, float | None], label: str, zero: bool) -> tuple[SafeString, str]:
+def uneven(judged: Mapping[str, float | None], label: str, measure: Measure, zero: bool) -> tuple[SafeString, str]:
     """The warning that systems are judged unevenly, and the least judged system; both empty where they are not.
 
-    judged: judged shares by system; label: the name of the share; zero: unjudged documents count as gain 0.
+    They are empty, too, for a measure that does not read the judgments of what a system returned. judged: judged
+    shares by system; label: the name of the share; zero: unjudged documents count as gain 0.
     """
+    if not MEASURES[measure.name].of_judgments:
+        return SafeString(), ""
     known = {name: value for name, value in judged.items() if value is not None}
     most, least = (pick(known, key=known.get, default="") for pick in (max, min))
     if not known or round(known[most] - known[least], 9) < UNEVEN:
@@ -119,11 +156,13 @@ def uneven(judged: Mapping[str, float | None], label: str, zero: bool) -> tuple[
     )
 
 
-def differing(standings: Sequence[Standing], won: dict[str, int], queries: int, below: int) -> SafeString:
-    """The sentences on how many queries each system alone is best, and on values below the neutral point.
+def differing(
+    standings: Sequence[Standing], words: Degree, won: dict[str, int], queries: int, below: int
+) -> SafeString:
+    """The sentences on how many queries each system alone is highest, and on values below the neutral point.
 
-    won: by system, the number of queries on which it alone is best; queries: the number of queries that count for
-    two systems or more; below: the number of values below the neutral point.
+    won: by system, the number of queries on which it alone is highest; queries: the number of queries that count
+    for two systems or more; below: the number of values below the neutral point.
     """
     winners = [(standing.system.name, won[standing.system.name]) for standing in standings]
     winners = [(name, wins) for name, wins in winners if wins]
@@ -134,7 +173,8 @@ def differing(standings: Sequence[Standing], won: dict[str, int], queries: int, 
             listed.append(f"others on {sum(wins for _, wins in winners[WINNERS:])}")
         named_wins = format_html_join(", ", "{}", ((part,) for part in listed))
         noun = "query" if queries == 1 else "queries"
-        parts.append(format_html("Alone at the top: {}, of {} {}.", named_wins, f"{queries:,}", noun))
+        alone = "at the top" if words is BETTER else f"the {words.most}"
+        parts.append(format_html("Alone {}: {}, of {} {}.", alone, named_wins, f"{queries:,}", noun))
     if below:
         cells = "value lies" if below == 1 else "values lie"
         parts.append(format_html("{} {} below the neutral point: worse than an empty list.", f"{below:,}", cells))

@@ -2,6 +2,8 @@ from evaluation import record
 from evaluation.analyses import consistency, report
 from evaluation.analyses.consistency import Agreement, Order
 from evaluation.draws import MOST_RATERS, RATERS, SEED
+from evaluation.measures import parse_measure
+from evaluation.words.sentences import degree
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import ExportCommand, Refused
 
@@ -158,7 +160,8 @@ def order_lines(order: dict) -> str:
         notes = [f"no order to hold in {resamples}: {order['why']['holds']}"]
     else:
         holds, leads = f"{order['holds']:.1%}", f"{order['leader_holds']:.1%}"
-        notes = [f"the order holds in {holds} of {resamples}, the best system in {leads}"]
+        most = degree(parse_measure(order["measure"])).most
+        notes = [f"the order holds in {holds} of {resamples}, the {most} system in {leads}"]
     if order["tau"] is not None:
         notes.append(f"Kendall's tau with the order of all ratings is {decimals(order['tau'])} in the mean")
     for row in order["without"]:

@@ -105,7 +105,10 @@ def as_csv(every: list[Compared], profile: str, per_query: bool, *, raw: bool = 
 def as_table(every: list[Compared], profile: str, per_query: bool) -> str:
     rows = [row for each in every for row in each.rows()]
     columns = [name for name in COLUMNS if name in rows[0]]
-    lines = [["measure", "baseline", "system", *(COLUMNS[name][0] for name in columns)]]
+    titles = [COLUMNS[name][0] for name in columns]
+    if not all(each.measure.more_is_better for each in every):
+        titles[columns.index("wins")] = "higher/same/lower"
+    lines = [["measure", "baseline", "system", *titles]]
     for row in rows:
         cells = [COLUMNS[name][1](row) for name in columns]
         lines.append([row["measure"], row["baseline"], row["system"], *cells])
