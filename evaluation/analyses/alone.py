@@ -31,11 +31,15 @@ class Alone:
     def mean(self, system: str, measure: Measure) -> float | None:
         return report.known(self.evaluation.summary["mean"][system, str(measure)])
 
-    def difference(self, first: str, second: str, measure: Measure) -> float | None:
-        """The mean of `second` minus `first` over the queries that count for both; None where there are none."""
+    def queries(self, system: str, measure: Measure) -> int:
+        """How many queries count in the mean."""
+        return int(self.evaluation.summary["queries"][system, str(measure)])
+
+    def difference(self, first: str, second: str, measure: Measure) -> tuple[float | None, int]:
+        """The mean of `second` minus `first` over the queries that count for both, and their number."""
         before, after = self.evaluation.counting(measure, [first, second]).T
         apart = (after - before)[~np.isnan(after - before)]
-        return float(apart.mean()) if apart.size else None
+        return (float(apart.mean()) if apart.size else None), apart.size
 
 
 def alone_of(collection: Collection, measures: tuple[Measure, ...], options: Options) -> list[Alone]:

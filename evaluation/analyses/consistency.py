@@ -74,6 +74,7 @@ class Order:
     profile: str
     fingerprint: str
     systems: tuple[str, ...]
+    queries: tuple[int, ...]  # how many count for each system with all ratings
     raters: dict[int, str]  # names by pk
     stability: Stability | None  # None: no pair has two grades, or there is no system
 
@@ -100,8 +101,8 @@ def order_of(
     """
     data = record.load(collection, setup.systems, setup.options.ties)
     worlds = Worlds.of(collection, measure, setup, data.ratings, draws, seed)
-    means = [_means(*scored) for scored in worlds.scored(data)]
-    return _order(collection, worlds, data, np.array(means))
+    scored = [(_means(*each), each[1].sum(axis=0)) for each in worlds.scored(data)]
+    return _order(collection, worlds, data, np.array([means for means, _ in scored]), scored[0][1])
 
 
 def cached_order(
@@ -121,7 +122,7 @@ def cached_order(
 
     of = cache.columns(collection, version, source, ("order", worlds), compute).of
     means = [_means(of["values"][:, world], of["counted"][:, world]) for world in range(of["values"].shape[1])]
-    return _order(collection, worlds, data, np.array(means))
+    return _order(collection, worlds, data, np.array(means), of["counted"][:, 0].sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,8 @@ def _means(values: np.ndarray, counted: np.ndarray) -> list[float]:
     return [kernel.mean(*column) for column in zip(values.T, counted.T, strict=True)]
 
 
-def _order(collection: Collection, worlds: Worlds, data: Record, means: np.ndarray) -> Order:
+def _order(collection: Collection, worlds: Worlds, data: Record, means: np.ndarray, queries: np.ndarray) -> Order:
+    """The order. queries: how many count for each system with all ratings, int64[systems]."""
     options, setup = worlds.setup.options, worlds.setup
     stability = None
     if data.systems:
@@ -187,6 +189,7 @@ def _order(collection: Collection, worlds: Worlds, data: Record, means: np.ndarr
         profile=setup.profile,
         fingerprint=scores.fingerprint(kernel.effective(worlds.measure, options), setup.rule, setup.adjudications),
         systems=data.systems,
+        queries=tuple(queries.tolist()),
         raters=dict(collection.raters.values_list("pk", "name")),
         stability=stability,
     )
@@ -343,6 +346,7 @@ def standing(order: Order) -> dict:
                 "mean": report.known(stability.means[place]),
                 "low": report.known(stability.low[place]),
                 "high": report.known(stability.high[place]),
+                "queries": order.queries[place],
             }
             for place in best_first
         ],
@@ -394,7 +398,7 @@ def table(agreed: Agreement, order: Order | None = None) -> report.Table:
         stands = whole["order"]
         add("order", stands["measure"], None, stands, stands["pairs"], ["holds", "leader_holds", "tau"])
         for row in stands["systems"]:
-            add("order", row["system"], None, row, stands["pairs"], ["mean"], "mean")
+            add("order", row["system"], None, row, row["queries"], ["mean"], "mean")
         for row in stands["kept"]:
             add("order", row["first"], row["second"], row, stands["pairs"], ["kept"])
         for row in stands["without"]:

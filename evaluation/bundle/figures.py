@@ -10,7 +10,7 @@ from ..analyses import report
 from ..charts import pictures
 from ..measures import Measure
 from ..scores import SUMS, Evaluation
-from ..words.numbers import decimals
+from ..words.numbers import counts, decimals
 from ..words.sentences import degree
 
 CELLS = 20_000  # queries x systems of a heat map, at most
@@ -69,7 +69,7 @@ def _means(evaluation: Evaluation) -> Figure | None:
         title=f"Mean {measure} by system",
         sentence=f"Dots are means of {measure}, lines their 95 % intervals over queries; the dotted one "
         f"stands at the {degree(measure).most}; "
-        f"{evaluation.plain_fingerprint_of(measure)}, n = {max(row['queries'] for row in rows):,}.",
+        f"{evaluation.plain_fingerprint_of(measure)}, n = {counts(row['queries'] for row in rows)}.",
         alt="; ".join(_mean_in_words(row) for row in rows) + ".",
         spec=charts.means(rows, bounded=measure.name not in SUMS),
     )
@@ -100,7 +100,7 @@ def _curves(evaluation: Evaluation) -> Figure | None:
         name="cutoffs",
         title=f"Mean {name}@k for k from {first.cutoff} to {last.cutoff}",
         sentence=f"Means of {name} at growing cutoffs, bands to 95 %; "
-        f"{evaluation.plain_fingerprint_of(first)}. "
+        f"{evaluation.plain_fingerprint_of(first)}, n = {counts(row['queries'] for row in rows)}. "
         f"Where lines cross, the choice of k decides which system looks {degree(first).more}.",
         alt=f"At {last.cutoff}: "
         + ", ".join(f"{system} {decimals(value)}" for system, value in ends.items())
@@ -111,7 +111,8 @@ def _curves(evaluation: Evaluation) -> Figure | None:
 
 def _numbers(evaluation: Evaluation, system: str, measure: Measure) -> dict[str, float | None]:
     row = evaluation.summary.loc[(system, str(measure))]
-    return {"value": report.known(row["mean"]), "low": report.known(row["low"]), "high": report.known(row["high"])}
+    numbers = {"value": row["mean"], "low": row["low"], "high": row["high"], "queries": row["queries"]}
+    return {name: report.known(value) for name, value in numbers.items()}
 
 
 def _heat(evaluation: Evaluation) -> Figure | None:

@@ -139,11 +139,14 @@ def _counted(evaluation: Evaluation) -> str:
 
 def _means(evaluation: Evaluation, text) -> str:
     measure, parts = evaluation.measures[0], []
+    # `_counted` has said the number where it is the same for all.
+    differ = evaluation.summary.xs(str(measure), level="measure")["queries"].nunique() > 1
     for name in best_first(evaluation, measure):
         row = evaluation.summary.loc[(name, str(measure))]
         low, high = report.known(row["low"]), report.known(row["high"])
-        interval = "" if low is None else f" ({decimals(low)} to {decimals(high)})"
-        parts.append(f"{text(name)} {decimals(row['mean'])}{interval}")
+        beside = [] if low is None else [f"{decimals(low)} to {decimals(high)}"]
+        beside += [f"n = {int(row['queries']):,}"] if differ else []
+        parts.append(f"{text(name)} {decimals(row['mean'])}" + (f" ({', '.join(beside)})" if beside else ""))
     return ", ".join(parts)
 
 

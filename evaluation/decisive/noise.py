@@ -67,7 +67,7 @@ def _noise(data: Record, aim: Aim, repeats: np.ndarray) -> Noise:
 
     def means(ratings: Ratings) -> np.ndarray:
         judgments = combine(ratings, aim.rule, adjudications=aim.adjudications)
-        return plain_means(data, judgments, aim.measure, aim.options)
+        return plain_means(data, judgments, aim.measure, aim.options)[0]
 
     generator, now = np.random.default_rng(SEED), means(ratings)
     grades, chances = _transitions(pairs, ratings.grade)

@@ -42,6 +42,7 @@ class Mean:
     best: float | None  # chance to be the best
     plain: float | None  # mean with unjudged documents as gain 0
     outside: int  # documents above the cutoff outside the pool, which have gain 0
+    queries: int = 0  # how many count in the plain mean
 
 
 def not_expected(system: str) -> Mean:
@@ -204,7 +205,7 @@ def with_expected(
 def expected_of_state(state: State, aim: Aim) -> Expected:
     """The expected means in this state. ValueError where expected values are not defined."""
     pool, judged = state.pool, state.judged
-    plain = plain_means(state.record, state.judgments, aim.measure, aim.options)
+    plain, queries = plain_means(state.record, state.judgments, aim.measure, aim.options)
     estimated = estimate_of(state, plain, aim.measure, aim.options)
     machines, triage = state.predicted_with, state.triaged_by
     est = MODEL if estimated.covariance is None else DESIGN
@@ -221,6 +222,7 @@ def expected_of_state(state: State, aim: Aim) -> Expected:
             best=None if best is None else float(best[place]),
             plain=_known(plain[place]),
             outside=state.outside[name],
+            queries=int(queries[place]),
         )
         for place, name in enumerate(state.systems)
     ]
@@ -265,7 +267,7 @@ def estimate_of(state: State, plain: np.ndarray, measure: Measure, options: Opti
     rounded = _rounded(state, options)
     if rounded is None:
         return result
-    return replace(result, mean=result.mean + plain - plain_means(state.record, rounded, measure, options))
+    return replace(result, mean=result.mean + plain - plain_means(state.record, rounded, measure, options)[0])
 
 
 def why_no_interval(state: State) -> str:
@@ -286,10 +288,16 @@ def _rounded(state: State, options: Options) -> Judgments | None:
     return Judgments(exact.queries, exact.query, exact.document, grade_of[apart.argmin(axis=1)])
 
 
-def plain_means(data: Record, judgments: Judgments, measure: Measure, options: Options) -> np.ndarray:
-    """The mean of each system with unjudged documents as gain 0, float64[systems]; nan where no query counts."""
-    results = (kernel.evaluate([measure], judgments, each, options) for each in data.rankings.values())
-    return np.array([each.mean(measure) for each in results])
+def plain_means(
+    data: Record, judgments: Judgments, measure: Measure, options: Options
+) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of each system with unjudged documents as gain 0, float64[systems], and how many queries count.
+
+    nan where no query counts.
+    """
+    results = [kernel.evaluate([measure], judgments, each, options) for each in data.rankings.values()]
+    counted = np.array([each.counted(measure).sum() for each in results], np.int64)
+    return np.array([each.mean(measure) for each in results], np.float64), counted
 
 
 def _known(value: float) -> float | None:

@@ -104,7 +104,7 @@ def test_with_a_measure_it_tells_whether_the_order_of_systems_holds():
     order = as_json("hills", "--measure", "nDCG@2", "--draws", "40", "--seed", "3")["order"]
     assert (order["measure"], order["draws"], order["seed"], order["pairs"]) == ("nDCG@2", 40, 3, 3)
     assert order["options"] == Options().as_dict()
-    assert [row["system"] for row in order["systems"]] == ["first", "second"]
+    assert [(row["system"], row["queries"]) for row in order["systems"]] == [("first", 2), ("second", 2)]
     assert (order["holds"], order["leader_holds"]) == (1, 1)
     assert order["kept"] == [{"first": "first", "second": "second", "kept": 1}]
     assert [row["rater"] for row in order["without"]] == ["ann", "bob", "cid"]

@@ -385,6 +385,17 @@ def test_a_mean_that_only_one_of_them_has_differs_by_no_number(client):
         assert good["difference"] is None
 
 
+def test_a_mean_of_one_query_has_its_n_though_it_has_no_interval(client):
+    collection = make_hills(queries=("q1",), rankings={"good": {"q1": "adb"}}, grades={("q1", "a"): "3"})
+    found, _ = freeze(collection, "before")
+    rate(collection, {("q1", "d"): "1"})
+    freeze(collection, "after")
+    analyst(client, collection)
+    assert "good 1.0000 n = 1 1.0000 n = 1" in text_of(client.get(URL + "compare/"))
+    assert "1.0000 n = 1" in text_of(client.get(URL))
+    assert "n = 1, as it was on" in text_of(client.get(f"{URL}{found.short}/"))
+
+
 def test_the_other_way_round_everything_is_the_other_way_round(client):
     collection = make_hills()
     first, second = two_of(collection)

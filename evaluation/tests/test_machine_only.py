@@ -56,12 +56,12 @@ def test_on_the_pages_end_with_it_and_people_s_files_are_the_same_bytes(hills, r
     assert [client.get(reverse(name, args=["hills"])).content for name in FILES] == before
     overview, compare = (client.get(reverse(name, args=["hills"]), {"measure": "DCG@1"}) for name in PAGES)
     # By hand: first of q1 and q2 the machine gave bad 3 and 0, good 0 and 0.
-    assert dict(overview.context["alone_rows"]) == {"good": [0.0], "bad": [1.5]}
-    assert compare.context["alone_rows"] == [("bad less good", [1.5])]
+    assert dict(overview.context["alone_rows"]) == {"good": [(0.0, 2)], "bad": [(1.5, 2)]}
+    assert compare.context["alone_rows"] == [("bad less good", [(1.5, 2)])]
     for page in (overview, compare):
         said = text_of(page)
         assert "No person has a part in these numbers" in said and "llama, version 1 (llama3), 4 pairs" in said
-        assert "est=machine" in said
+        assert "est=machine" in said and "1.5000 n = 2" in said
 
 
 def test_files_and_api_have_the_same_numbers_and_name_the_machine(hills, run):
@@ -83,7 +83,7 @@ def test_every_option_holds_and_one_that_does_not_fit_is_refused(hills, run):
     uses.switch_on(run.version, "alone")
     client = analyst(hills)
     found = client.get(reverse("overview", args=["hills"]), {"measure": "DCG@1", "gain": "exponential"})
-    assert dict(found.context["alone_rows"])["bad"] == [3.5]
+    assert dict(found.context["alone_rows"])["bad"] == [(3.5, 2)]
     refused = client.get(reverse("alone_json", args=["hills"]), {"gain": "map:0=0,2=3"})
     assert refused.status_code == 400 and "By the grades of a machine alone" in refused.content.decode()
 
@@ -96,7 +96,7 @@ def test_a_pair_that_it_did_not_grade_counts_as_unjudged(hills, run):
     assert {row["queries"] for row in whole["machines"][0]["results"]} == {1}
     # DCG of q2, which the machine did not grade, is 0 and counts in no mean: what is left is q1, 3 and 0.
     compare = analyst_client.get(reverse("compare", args=["hills"]), {"measure": "DCG@1"})
-    assert compare.context["alone_rows"] == [("bad less good", [3.0])]
+    assert compare.context["alone_rows"] == [("bad less good", [(3.0, 1)])]
 
 
 def test_an_admin_switches_it_on_and_off_and_the_audit_knows(hills, run):

@@ -14,7 +14,7 @@ from django.utils import timezone
 from evaluation import frozen, scores
 from evaluation.measures import parse_measure
 from evaluation.pages import heat
-from evaluation.tests.hills import analyst, make_hills, make_unjudged, rate, text_of
+from evaluation.tests.hills import GRADES, analyst, make_hills, make_unjudged, rate, text_of
 from evaluation.words import sentences
 from ratings.models import Anchor, Pair, Ranking, Role
 from ratings.pool.adjudication import adjudicate
@@ -34,6 +34,17 @@ def test_it_shows_means_with_interval_n_and_judged_share(client):
     assert "good 0.8155" in page and "bad 0.2044" in page
     assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page
     assert "n = 2" in page
+
+
+def test_every_mean_has_its_n_where_not_all_queries_count(client):
+    """bad has no ranking for q2; nothing is to be found on q3, where CG is 0 and counts."""
+    rankings = {"good": {"q1": "adb", "q2": "ab", "q3": "a"}, "bad": {"q1": "ca"}}
+    collection = make_hills(queries=("q1", "q2", "q3"), grades=GRADES | {("q3", "a"): "0"}, rankings=rankings)
+    page = text_of(analyst(client, collection).get(URL, {"missing": "skip"}))
+    assert "over queries, n = 1 to 2" in page and "interval, n = 1 to 2" in page
+    gains, curve = page.split("Means of CG@10")[1].split("Mean by cutoff")
+    assert "good 2.0000 n = 3" in gains and "bad 2.0000 n = 1" in gains  # (3 + 1, 2 and 0) / 3, and 3 - 1
+    assert "n = 1 " in curve.split("bad")[1]
 
 
 def test_the_best_system_comes_first(client):

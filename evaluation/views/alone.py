@@ -20,7 +20,10 @@ def alone_in(collection: Collection, asked: Asked) -> list[Alone]:
 
 def table_of(every: list[Alone], systems: list[str], asked: Asked) -> dict:
     """The context of a table: a column for each machine, a row for each system."""
-    rows = [(name, [each.mean(name, asked.measure) for each in every]) for name in systems]
+    rows = [
+        (name, [(each.mean(name, asked.measure), each.queries(name, asked.measure)) for each in every])
+        for name in systems
+    ]
     return {"alone": every, "alone_rows": rows}
 
 

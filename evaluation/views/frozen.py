@@ -35,7 +35,7 @@ from ..pages.expecting import expecting, is_defined
 from ..record.drawn import rounds_so_far
 from ..scores import SUMS, Evaluation
 from ..words import expectations, options, sentences
-from ..words.numbers import decimals
+from ..words.numbers import counts, decimals
 from . import compare, overview
 
 SHA = re.compile(r"[0-9a-f]{12,64}")  # the beginning of a hash, long enough to be unique
@@ -224,6 +224,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "degree": sentences.degree(measure),
         "judged_label": f"Judged@{measure.cutoff}" if measure.cutoff else "Judged",
         "standings": standings,
+        "counted": counts(standing.queries for standing in standings),
         "lead": sentences.leading(standings, measure, *compare.of_best_in(evaluation, measure)),
         "queries": len(evaluation.table.record.queries),
         "label": f"{measure} {evaluation.plain_fingerprint_of(measure)}",
@@ -292,9 +293,9 @@ def expected_lead(evaluation: Evaluation) -> SafeString | str:
 def others(evaluation: Evaluation) -> dict:
     """The means of the other measures, a row for each system."""
     measures = [str(measure) for measure in evaluation.measures[1:]]
-    means = evaluation.summary["mean"]
+    means, queries = evaluation.summary["mean"], evaluation.summary["queries"]
     rows = [
-        (name, [known(means[name, measure]) for measure in measures])
+        (name, [(known(means[name, measure]), int(queries[name, measure])) for measure in measures])
         for name in figures.best_first(evaluation, evaluation.measures[0])
     ]
     return {"measures": measures, "rows": rows}

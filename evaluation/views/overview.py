@@ -26,7 +26,7 @@ from ..pages.step_by_step import step_by_step
 from ..record import InUse
 from ..record.drawn import rounds_so_far
 from ..words import expectations, options, sentences
-from ..words.numbers import decimals
+from ..words.numbers import counts, decimals
 from . import compare
 from .alone import alone_in, table_of
 
@@ -69,10 +69,9 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
     shaded = heat.shaded(answer)
     shades = heat.picture(answer, shaded)
     below = int(shaded.below.sum())
-    counted = max(standing.queries for standing in answer.standings)
     neutral = neutral_mean(answer)
     rows = [
-        (standing, [answer.standing(standing.system.name, measure).mean for measure in gains(asked)])
+        (standing, [answer.standing(standing.system.name, measure) for measure in gains(asked)])
         for standing in answer.standings
     ]
     told = expected.expected
@@ -106,7 +105,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
         "top_label": f"in the top {asked.measure.cutoff}" if asked.measure.cutoff else "in the rankings",
         "unjudged_words": options.unjudged(asked.options),
         "trust": trust(answer),
-        "most_counted": counted,
+        "counted": counts(standing.queries for standing in answer.standings),
         "neutral": neutral,
         "described": options.in_force(asked.options, asked.rule, asked.adjudications, asked.departing),
         "cautions": cautions(asked.options, answer.judgments.grade),

@@ -1,5 +1,6 @@
 """Numbers as text: few decimals, a minus sign, and "–" where there is no value."""
 
+from collections.abc import Iterable
 from math import isnan
 
 from django.utils.html import format_html
@@ -60,6 +61,12 @@ def share(value: float | None) -> str:
 def count(value: int) -> str:
     """The count with thousands separators, as 1,837."""
     return f"{value:,}"
+
+
+def counts(numbers: Iterable[int]) -> str:
+    """The counts as "12", or as "10 to 12" where they differ; "0" without one."""
+    least, most = min(numbers := list(numbers), default=0), max(numbers, default=0)
+    return count(least) if least == most else f"{count(least)} to {count(most)}"
 
 
 def span(low: float | None, high: float | None, why: str = "not known for this measure and these options") -> str:

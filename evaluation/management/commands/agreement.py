@@ -153,8 +153,11 @@ def disputed_lines(document: dict) -> list[list[str]]:
 def order_lines(order: dict) -> str:
     if not order["systems"]:
         return f"{order['measure']}: no order of systems, because {order['why']['systems']}\n"
-    lines = [["system", order["measure"], "95 % interval by raters"]]
-    lines += [[row["system"], decimals(row["mean"]), between(row["low"], row["high"])] for row in order["systems"]]
+    lines = [["system", order["measure"], "queries", "95 % interval by raters"]]
+    lines += [
+        [row["system"], decimals(row["mean"]), str(row["queries"]), between(row["low"], row["high"])]
+        for row in order["systems"]
+    ]
     resamples = f"{order['draws']:,} resamples of the ratings of {order['pairs']:,} pairs (seed {order['seed']})"
     if order["holds"] is None:
         notes = [f"no order to hold in {resamples}: {order['why']['holds']}"]
