@@ -28,6 +28,7 @@ ONE = "one query"
 NONE_DIFFERS = "no query differs"
 ALL_THE_SAME = "every query differs by the same"
 NO_DIFFERENCE = "no difference to see"
+TOO_MANY = "too few queries for so many comparisons"
 TWO_SYSTEMS = "two systems make one comparison"
 
 
@@ -196,4 +197,6 @@ def _why(name: str, numbers: dict[str, float], queries: int, systems: int) -> st
         return TWO_SYSTEMS
     if numbers["wins"] + numbers["losses"] == 0:
         return NONE_DIFFERS
-    return ALL_THE_SAME if numbers["deviation"] == 0 else NO_DIFFERENCE
+    if numbers["deviation"] == 0:
+        return ALL_THE_SAME
+    return TOO_MANY if name == "detectable" else NO_DIFFERENCE

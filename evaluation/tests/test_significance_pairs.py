@@ -120,6 +120,14 @@ def test_a_difference_that_is_always_the_same_has_no_t_but_a_verdict():
     assert (found.p_randomised, found.p_holm, found.verdict) == (0.001, 0.001, "higher")
 
 
+def test_too_few_queries_for_many_comparisons_are_the_reason_why_nothing_is_detectable():
+    generator = np.random.default_rng(5)
+    pairs = [(0, other) for other in range(1, 13)]
+    few, enough = (compare(generator.random((queries, 13)), pairs, draws=50).pairs[0] for queries in (4, 6))
+    assert (few.detectable, few.why["detectable"]) == (None, "too few queries for so many comparisons")
+    assert enough.detectable > 0
+
+
 def test_differences_that_cancel_need_no_number_of_queries():
     values = np.zeros((20, 2))
     values[:, 1] = [0.1, -0.1] * 10
