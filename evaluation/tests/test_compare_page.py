@@ -204,6 +204,35 @@ def test_the_options_are_kept_when_the_baseline_changes_and_the_other_way_round(
     assert moved.url == URL + "?measure=P@1&system=best&system=worst"
 
 
+def controls(response) -> tuple[list[str], list[str]]:
+    """What the form would send again: the chosen options, by their first word, and the ticked systems."""
+    form = response.content.decode().split('aria-label="Which systems are compared"')[1].split("</form>")[0]
+    return re.findall(r" selected>(\w+)", form), re.findall(r'name="system" value="(\w+)" checked', form)
+
+
+@pytest.mark.parametrize(
+    ("params", "chosen", "ticked"),
+    [
+        ({"system": ["fair"]}, [], "fair"),
+        ({"baseline": "near", "system": ["near"]}, ["near"], "near"),
+        ({"baseline": "near", "system": ["near"], "pairs": "all"}, ["near", "all"], "near"),
+    ],
+)
+def test_the_form_is_kept_where_one_system_is_ticked(client, params, chosen, ticked):
+    response = analyst(client, make_field()).get(URL, params)
+    assert response.status_code == 200
+    assert f"Only {ticked} is chosen, so there is nothing to compare. Tick another system." in text_of(response)
+    assert controls(response) == (chosen, [ticked])
+    refused = client.get(URL + "differences.csv", params)
+    assert refused.status_code == 400 and b"Tick another system." in refused.content
+
+
+def test_all_pairs_are_not_sent_unless_they_are_chosen(client):
+    analyst(client, make_field())
+    assert controls(client.get(URL)) == ([], ["best", "near", "fair", "worst"])
+    assert controls(client.get(URL, {"baseline": "fair", "pairs": "all"}))[0] == ["fair", "all"]
+
+
 def test_tests_are_made_once_for_each_state_of_the_collection(client, monkeypatch):
     collection = make_field()
     made = []

@@ -67,8 +67,13 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     evaluation, ranked = ranking_of(collection, asked)
     context = page(request, collection, "compare", asked) | {"ranked": ranked, "most": MOST}
     selection = selection_in(request, evaluation, ranked)
+    context |= form_of(request, selection)
     if selection is None:
-        context["next_step"] = nothing_to_compare(collection, asked)
+        context |= (
+            {"too_few": too_few(request)}
+            if len(ranked) > 1
+            else {"next_step": nothing_to_compare(collection, asked)}
+        )
         return charted(request, "evaluation/compare.html", context)
     result = compared(evaluation, asked.measure, selection)
     rows = shown(result, selection)
@@ -82,7 +87,6 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "expecting": found,
         "machines": expectations.machines(found.expected.facts()) if found.expected else "",
         "selection": selection,
-        "chosen": selection.systems,
         "compared": result,
         "rows": rows,
         "lead": lead(result, selection, rows),
@@ -93,7 +97,6 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "tests": result.tests.queries >= FEWEST,
         "signs": signs(result),
         "files": ending_with(request, **with_these),
-        "hidden": hidden(request),
         "label": asked.label,
         "alpha": ALPHA,
         "power": f"{POWER:.0%}".replace("%", " %"),
@@ -158,7 +161,7 @@ def selection_in(
 ) -> Selection | None:
     """The selection in the address; None where nothing can be compared. Raises CannotAnswer."""
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
-    asked_for = dict.fromkeys(filter(None, [baseline, *request.GET.getlist("system")]))
+    asked_for = dict.fromkeys(filter(None, [baseline, *ticked_in(request)]))
     for name in asked_for:
         if name not in evaluation.systems:
             raise CannotAnswer(unknown_system(name, evaluation.systems))
@@ -169,7 +172,7 @@ def selection_in(
     order = [name for name, _ in ranked]
     if baseline and baseline not in order:
         raise CannotAnswer(f"{baseline} has no mean in this measure, so nothing can be compared with it.")
-    if asked_for.keys() - {baseline}:
+    if ticked_in(request):
         order = [name for name in order if name in asked_for]
     if len(asked_for) > MOST:
         raise CannotAnswer(
@@ -183,6 +186,31 @@ def selection_in(
         return None
     kept = others[: MOST - 1]
     return Selection(baseline, tuple(kept), True, pairs == ALL and len(kept) > 1, len(others) - len(kept))
+
+
+def ticked_in(request: HttpRequest) -> list[str]:
+    """The systems that the address names beside the baseline; none: all systems."""
+    return list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
+
+
+def form_of(request: HttpRequest, selection: Selection | None) -> dict:
+    """The context of the form as it was sent. Ticked are the systems that are compared, or else were chosen."""
+    baseline = request.GET.get("baseline", "")
+    chosen = selection.systems if selection else [baseline, *ticked_in(request)]
+    return {
+        "hidden": hidden(request),
+        "baseline": baseline,
+        "chosen": [*dict.fromkeys(filter(None, chosen))],
+        "pairs": request.GET.get("pairs", ""),
+    }
+
+
+def too_few(request: HttpRequest) -> str:
+    """The sentence on systems that were chosen, of which fewer than two can be compared."""
+    chosen = dict.fromkeys(filter(None, [request.GET.get("baseline", ""), *ticked_in(request)]))
+    if len(chosen) == 1:
+        return f"Only {next(iter(chosen))} is chosen, so there is nothing to compare. Tick another system."
+    return "Fewer than two of the chosen systems have a mean in this measure. Tick another system."
 
 
 def every_pair(selection: Selection) -> Selection:
@@ -371,7 +399,7 @@ def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Comp
     evaluation, ranked = ranking_of(collection, asked)
     selection = selection_in(request, evaluation, ranked)
     if selection is None:
-        raise CannotAnswer(NOTHING)
+        raise CannotAnswer(too_few(request) if len(ranked) > 1 else NOTHING)
     result = compared(evaluation, asked.measure, selection)
     return replace(result, evaluation=with_expected_in(request, collection, asked, evaluation))
 
