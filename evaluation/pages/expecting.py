@@ -48,7 +48,12 @@ class Expecting:
         return expected if self.decisive and self.rounds and expected and not expected.final else None
 
     def misleads(self, asked: Asked, judged: Iterable[float | None]) -> bool:
-        """Whether plain means are biased by the decisive order. judged: the judged shares of the systems."""
+        """Whether plain means are biased by the decisive order. judged: the judged shares of the systems.
+
+        They are not once all of the pool is judged, even if systems return documents outside of it.
+        """
+        if self.expected and not self.expected.predicted:
+            return False
         open_ = any(share is not None and share < 1 for share in judged)
         return self.decisive and bool(self.rounds) and open_ and asked.options.unjudged == "zero"
 

@@ -147,6 +147,7 @@ def test_documents_outside_a_judged_pool_leave_the_means_open(client, judged):
     assert "The expected means are the plain ones, without an interval: all of the pool is judged, but" in overview
     assert "because it is final" not in overview and "What a model expects" not in overview
     compared = text_of(client.get(COMPARE, ASKED))
+    assert "mislead" not in overview + compared + page
     assert "No expected differences: all of the pool is judged, but not all documents" in compared
 
 
