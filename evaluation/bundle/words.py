@@ -102,7 +102,7 @@ def _judged(facts: About, asked: Settings, text) -> str:
 
 def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
     measure = evaluation.measures[0]
-    in_force = options.in_force(asked.options, asked.rule, asked.adjudications)
+    in_force = options.in_force(measure, asked.options, asked.rule, asked.adjudications)
     # Rule and adjudications are in the sentence of `_judged`.
     listed = "; ".join(
         f"{line.label.lower()}: {text(line.words)}" for line in in_force if line.label not in _OF_JUDGMENTS

@@ -81,6 +81,21 @@ class Asked:
         """The measure and its fingerprint."""
         return f"{self.measure} {self.fingerprint}"
 
+    def label_beside(self, measure: Measure) -> str:
+        """The label of another measure of the page; "" where its options are those of the asked one."""
+        own = fingerprint(effective(measure, self.options), self.rule, self.adjudications)
+        return "" if own == self.fingerprint else f"{measure} {own}"
+
+    @property
+    def described(self) -> list[panel.InForce]:
+        """Each option in force as a phrase."""
+        return panel.in_force(self.measure, self.options, self.rule, self.adjudications, self.departing)
+
+    @property
+    def reads_judgments(self) -> bool:
+        """Whether the measure reads the judgments of what a system returned, down to the cutoff."""
+        return MEASURES[self.measure.name].of_judgments
+
     @property
     def departing(self) -> list[str]:
         """The names of the options that differ from the profile."""

@@ -52,7 +52,7 @@ class Expecting:
 
         They are not once all of the pool is judged, even if systems return documents outside of it.
         """
-        if self.expected and not self.expected.predicted:
+        if not asked.reads_judgments or (self.expected and not self.expected.predicted):
             return False
         open_ = any(share is not None and share < 1 for share in judged)
         return self.decisive and bool(self.rounds) and open_ and asked.options.unjudged == "zero"

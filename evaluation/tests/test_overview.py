@@ -133,6 +133,23 @@ def test_where_more_is_not_better_nothing_is_called_better(client, measure):
         assert not re.search(r'"text": "(easiest|hardest)', told), page
 
 
+def test_a_measure_that_states_its_form_is_said_to_be_computed_by_it(client):
+    response = analyst(client, make_hills()).get(URL, {"measure": "nDCG(dcg='exp-log2')@10", "log_base": "10"})
+    assert {line.label: (line.words, line.departs) for line in response.context["described"]}.items() >= {
+        "Gain": ("2^grade − 1, by dcg=exp-log2", False),
+        "Discount": ("1 / log2(rank + 1), by dcg=exp-log2", False),
+    }.items()
+    page = text_of(response)
+    assert "never falls below -1" in page  # q1 has a grade of -1
+    assert "CG@10 lin log10 ideal=judged" in page.split("Means of CG@10")[1].split("How it is")[0]
+
+
+def test_of_a_residual_unjudged_places_are_not_said_to_count_as_nothing(client):
+    page = text_of(analyst(client, make_hills()).get(URL, {"measure": "RBPResidual(p=0.8)@10"}))
+    assert "Holes in the top 10 1 of 7 unjudged places Undefined" in page
+    assert "Judged unevenly" not in page
+
+
 def test_systems_that_are_judged_unevenly_are_a_warning(client):
     page = text_of(analyst(client, make_hills()).get(URL))
     assert "Judged unevenly: Judged@10 is 100 % for bad and 75.0 % for good" in page

@@ -15,7 +15,7 @@ from .. import cache, charts, record, scores
 from ..analyses import consistency, report
 from ..analyses.standings import Standing
 from ..decisive import Expected, not_expected
-from ..measures import MEASURES, Measure, cautions
+from ..measures import MEASURES, Measure, cautions, effective
 from ..pages import heat
 from ..pages.answer import Answer, bounded_in, evaluated, holdings, next_step
 from ..pages.asked import Asked, page, with_options
@@ -101,14 +101,15 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
         "weighted": answer.evaluation.is_weighted,
         "counts": any(standing.total is not None for standing in answer.standings),
         "gains": [str(measure) for measure in gains(asked)],
+        "gain_labels": [label for measure in gains(asked) if (label := asked.label_beside(measure))],
         "judged_label": str(asked.at("Judged")),
         "top_label": f"in the top {asked.measure.cutoff}" if asked.measure.cutoff else "in the rankings",
-        "unjudged_words": options.unjudged(asked.options),
+        "unjudged_words": options.unjudged(asked.options) if asked.reads_judgments else "",
         "trust": trust(answer),
         "counted": counts(standing.queries for standing in answer.standings),
         "neutral": neutral,
-        "described": options.in_force(asked.options, asked.rule, asked.adjudications, asked.departing),
-        "cautions": cautions(asked.options, answer.judgments.grade),
+        "described": asked.described,
+        "cautions": cautions(effective(asked.measure, asked.options), answer.judgments.grade),
         "differing": sentences.differing(answer.standings, asked.degree, *heat.wins(answer), below),
         "heat": shades,
         "heads": heat.heads(answer),

@@ -206,6 +206,7 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
         "unjudged_words": panel.unjudged(options),
         "missing_words": panel.WORDS["missing"][options.missing],
         "others": [str(measure) for measure in others(asked)],
+        "other_labels": [label for measure in others(asked) if (label := asked.label_beside(measure))],
         "parts": parted,
         "worst": any(explanation.min_dcg for explanation in explanations),
         "harm": arithmetic.harm_sentence(explanations) if parted and len(shown) == 2 else "",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS, RULES, SMOOTHING_NOTE
-from ..measures import Options
+from ..measures import Measure, Options, effective
 from ..measures.options import CHOICES, TEXT_NAMES
 from .numbers import decimals
 
@@ -179,9 +179,12 @@ class InForce:
     departs: bool  # the value differs from that of the profile
 
 
-def in_force(options: Options, rule: str, adjudications: str, departing: Iterable[str] = ()) -> list[InForce]:
-    """Each option in force as a phrase. departing: names of the options that differ from the profile."""
-    departing = set(departing)
+def in_force(
+    measure: Measure, options: Options, rule: str, adjudications: str, departing: Iterable[str] = ()
+) -> list[InForce]:
+    """Each option in force for the measure as a phrase. departing: names of those that differ from the profile."""
+    departing, stated = set(departing), dict(measure.params).get("dcg")
+    options = effective(measure, options)
     phrases = {name: WORDS.get(name, {}).get(text, text) for name, text in options.as_dict().items()}
     base = phrases.pop("log_base")
     phrases["discount"] = f"1 / log{base}(rank + 1)"
@@ -193,6 +196,9 @@ def in_force(options: Options, rule: str, adjudications: str, departing: Iterabl
     phrases["adjudications"] = WORDS["adjudications"].get(adjudications, adjudications)
     if "log_base" in departing:
         departing.add("discount")
+    if stated:
+        departing -= {"gain", "discount"}
+        phrases |= {name: f"{phrases[name]}, by dcg={stated}" for name in ("gain", "discount")}
     return [InForce(_about(name)[0], words, name in departing) for name, words in phrases.items()]
 
 
