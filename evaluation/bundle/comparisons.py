@@ -33,7 +33,7 @@ def in_words(result: Compared | None, text) -> str:
         return "There were no two systems to compare."
     best, queries = result.systems[0], counted(result.tests.queries, "query", "queries")
     if result.tests.queries < FEWEST:
-        return f"Differences were not tested: {queries} with a value for all are less than {FEWEST}."
+        return f"Differences were not tested: a test takes {FEWEST} queries with a value for all, not {queries}."
     others = result.tests.pairs[: len(result.systems) - 1]
     differences = ", ".join(
         _against(text(name), test) for name, test in zip(result.systems[1:], others, strict=True)
@@ -44,6 +44,8 @@ def in_words(result: Compared | None, text) -> str:
 
 def _method(result: Compared) -> str:
     level = f"two-sided, at the level {ALPHA}"
+    if len(result.pairs) == 1 and result.tests.pairs[0].p is None:
+        return f"a randomisation test ({level}), as all queries differ by the same,"
     if len(result.pairs) == 1:
         return f"a paired t test ({level})"
     draws = f"{result.tests.draws:,} draws, seed {result.tests.seed}"

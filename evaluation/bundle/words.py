@@ -91,13 +91,22 @@ def _what(facts: About, evaluation: Evaluation, text) -> str:
 def _judged(facts: About, asked: Settings, text) -> str:
     grades = [f"{value} ({text(label)})" if label else value for value, label in facts.grades]
     scale = f" on a scale of {', '.join(grades)}" if grades else ""
-    made = f"from {facts.ratings:,} ratings of {counted(facts.raters, 'rater', 'raters')}" if facts.ratings else ""
+    made = (
+        f"from {_number(facts.ratings, 'rating')} of {counted(facts.raters, 'rater', 'raters')}"
+        if facts.ratings
+        else ""
+    )
     if facts.adjudicated and asked.adjudications == "use":
         decided = f"{facts.adjudicated:,} decided by adjudication"
         made = f"{made}, {decided}" if made else f"all {decided}"
     rule = options.RULE_DESCRIPTIONS[asked.rule].rstrip(".")
     how = f" {text(SMOOTHING_NOTE)}" if asked.rule == "dawid_skene" else ""
-    return f"There were {facts.judgments:,} judgments{scale}, made {made}; rule: {rule[0].lower()}{rule[1:]}.{how}"
+    there = f"There {'was' if facts.judgments == 1 else 'were'} {_number(facts.judgments, 'judgment')}{scale}"
+    return f"{there}, made {made}; rule: {rule[0].lower()}{rule[1:]}.{how}"
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _measured(asked: Settings, evaluation: Evaluation, text) -> str:

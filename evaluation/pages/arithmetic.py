@@ -57,6 +57,8 @@ def harm_sentence(explanations: list[Explanation]) -> str:
         return f"Documents graded above 0 put it {plus} ahead; harmful ones take {minus} of that back."
     if good < 0:
         return f"It is {total} ahead because harmful documents cost the other {minus} more."
+    if good < 5e-5:
+        return f"All of the {total} between them comes from harmful documents placed lower or left out."
     return (
         f"Of the {total} between them, {plus} comes from documents graded above 0 and {minus} from harmful ones "
         "placed lower or left out."

@@ -270,13 +270,15 @@ def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) 
     values = defaults | panel.values_in(params)
     if asked:
         values |= asked.options.as_dict() | dict(asked.of_judgments)
-    controls = panel.controls(values, defaults, [grade.plain for grade in collection.grades.all()])
+    grades = list(collection.grades.all())
+    controls = panel.controls(values, defaults, [grade.plain for grade in grades])
     return {
         "measure": measure,
         "offered": OFFERED,
         "profile": profile,
         "profiles": PROFILES,
         "controls": controls,
+        "lowest": min((float(grade.value) for grade in grades), default=0.0),
         "departing": [control for control in controls if control.departs],
         "kept": kept_in(request),
         "back": request.path + ending([("measure", measure), ("profile", profile), *kept_in(request)]),

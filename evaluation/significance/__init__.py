@@ -3,11 +3,13 @@
 from .bootstrap import bootstrap_interval
 from .many import holm, tukey_hsd
 from .pairs import (
+    ALL_THE_SAME,
     ALPHA,
     CANNOT_TELL,
     FEWEST,
     HIGHER,
     LOWER,
+    NONE_DIFFERS,
     TWO_SYSTEMS,
     Comparison,
     Comparisons,
@@ -17,11 +19,13 @@ from .pairs import (
 from .power import POWER
 
 __all__ = [
+    "ALL_THE_SAME",
     "ALPHA",
     "CANNOT_TELL",
     "FEWEST",
     "HIGHER",
     "LOWER",
+    "NONE_DIFFERS",
     "POWER",
     "TWO_SYSTEMS",
     "Comparison",

@@ -184,7 +184,7 @@ def test_the_paragraph_says_what_was_done_and_what_came_out():
         "unjudged documents: counted as gain 0",
         "2,000 resamples, seed 225",
         "good 0.8155",
-        "Differences were not tested: two queries with a value for all are less than 10.",
+        "Differences were not tested: a test takes 10 queries with a value for all, not two queries.",
         HILLS,
     ):
         assert said in text
@@ -245,6 +245,17 @@ def test_two_systems_are_compared_by_a_t_test():
 
 
 SPECIAL = "\\{}$&#_%^~<>|\"'`--?`!`"
+
+
+def test_where_all_queries_differ_by_the_same_the_paragraph_names_the_test_that_was_made():
+    queries = [f"q{n}" for n in range(1, 13)]
+    rankings = {"x": dict.fromkeys(queries, "ab"), "y": dict.fromkeys(queries, "ba")}
+    collection = make_hills(queries=queries, rankings=rankings, grades={(query, "a"): "1" for query in queries})
+    found, _ = freeze(collection)
+    evaluation = frozen.evaluation_of(found)
+    text = words.methods(found, evaluation, bundle.comparisons(evaluation))
+    assert "a randomisation test (two-sided, at the level 0.05), as all queries differ by the same, found" in text
+    assert "t test" not in text
 
 
 def test_latex_takes_every_character():

@@ -58,6 +58,12 @@ def test_where_every_query_differs_by_the_same_the_randomisation_test_decides_an
     assert "worst: no value where every query differs by the same." in page
 
 
+def test_systems_that_are_equal_on_every_query_are_said_to_be_that(client):
+    page = text_of(analyst(client, make_field(first={"x": 7, "y": 7, "z": 0})).get(URL))
+    assert "y equals x on every query." in page
+    assert "– undefined: no query differs" in page and "every query differs by the same" not in page
+
+
 def test_each_test_that_gave_a_verdict_is_named(client):
     """near differs from best on two of twelve queries, worst on all."""
     collection = make_field(first={"best": 12, "near": 10, "worst": 0})
@@ -135,7 +141,7 @@ def test_two_systems_are_one_comparison(client):
 def test_too_few_queries_cannot_tell(client):
     page = text_of(analyst(client, make_hills()).get(URL))
     assert "Whether they differ cannot be told : two queries in common, and a test takes at least 10." in page
-    assert "none: too few queries" in page
+    assert "none: too few queries" in page and "Randomisation test" not in page
 
 
 def test_queries_that_are_left_out_are_told(client):

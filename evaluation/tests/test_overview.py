@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from evaluation import frozen, scores
-from evaluation.measures import parse_measure
+from evaluation.measures import Options, parse_measure
 from evaluation.pages import heat
 from evaluation.tests.hills import GRADES, analyst, make_hills, make_unjudged, rate, text_of
 from evaluation.words import sentences
@@ -153,14 +153,15 @@ def test_of_a_residual_unjudged_places_are_not_said_to_count_as_nothing(client):
 def test_systems_that_are_judged_unevenly_are_a_warning(client):
     page = text_of(analyst(client, make_hills()).get(URL))
     assert "Judged unevenly: Judged@10 is 100 % for bad and 75.0 % for good" in page
-    assert "may be better than it looks: unjudged documents count as gain 0" in page
+    assert "may be better or worse than it looks: unjudged documents count as gain 0" in page
     assert "rests on fewer judgments" in text_of(client.get(URL, {"unjudged": "condensed"}))
 
 
 @pytest.mark.parametrize(("least", "warns"), [(0.9, True), (0.91, False), (None, False)])
 def test_a_tenth_is_uneven(least, warns):
-    said, name = sentences.uneven({"a": 1.0, "b": least}, "Judged@10", parse_measure("AP"), zero=True)
+    said, name = sentences.uneven({"a": 1.0, "b": least}, "Judged@10", parse_measure("AP"), Options(), 0)
     assert (bool(said), name) == (warns, "b" if warns else "")
+    assert ("may be better than it looks" in said) is warns
 
 
 def test_one_query_is_no_plural(client):
@@ -193,6 +194,12 @@ def test_without_a_query_that_counts_nothing_is_said_of_judged_shares_and_holes(
     # b is judged 0, so nothing is to be found; a, c and d are unjudged.
     page = text_of(analyst(client, make_hills(grades={("q1", "b"): "0"})).get(URL, {"measure": asked}))
     assert f"{share} – no query counts Holes {where} – no query counts Undefined queries 2 of 2" in page
+
+
+def test_without_a_mean_no_line_marks_the_best(client):
+    collection = make_hills(grades={("q1", "b"): "0"})
+    assert "dotted line" not in text_of(analyst(client, collection).get(URL))
+    assert "dotted line" in text_of(client.get(URL, {"measure": "P@10"}))
 
 
 def test_without_a_ranked_document_nothing_is_said_of_judged_shares_and_holes(client):

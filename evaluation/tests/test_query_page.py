@@ -40,6 +40,20 @@ def test_the_sentence_says_who_wins_and_why(client):
     assert "Of the 0.5913 between them, 0.3753 comes from documents graded above 0 and 0.2159 from harmful" in page
 
 
+def test_a_difference_that_harm_alone_makes_is_said_to_be_that(client):
+    rankings = {"good": {"q1": "b"}, "bad": {"q1": "c"}}
+    page = text_of(analyst(client, collection := make_hills(rankings=rankings)).get(address(collection)))
+    assert "All of the 0.2159 between them comes from harmful documents placed lower or left out." in page
+
+
+def test_a_system_that_is_left_out_does_not_hide_the_ideal(client):
+    collection = make_hills(rankings={"good": {"q1": "adb"}, "bad": {"q2": "b"}})
+    page = text_of(
+        analyst(client, collection).get(address(collection), {"missing": "skip", "system": ["bad", "good"]})
+    )
+    assert "bad has no value (no ranking)" in page and "IDCG 3.6309" in page
+
+
 # 4.630930 is IDCG - W. bad: -1 and 1.892789, good: 3, 0.630930 and 0, each divided by that.
 BY_RANK = "Against good, bad loses 0.8638 at rank 1; it wins back 0.2725 at rank 2."
 

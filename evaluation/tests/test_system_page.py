@@ -85,6 +85,12 @@ def test_a_query_that_counts_in_no_mean_is_neither_best_nor_worst_and_says_why(c
     assert "q3" not in str(response.context["charts"]["bars"].spec["datasets"])
 
 
+def test_where_all_queries_are_equal_none_is_best_or_worst(client):
+    collection = make_hills(rankings={"good": {"q1": "a", "q2": "b"}}, grades={("q1", "a"): "3", ("q2", "b"): "2"})
+    page = text_of(analyst(client, collection).get(address(collection)))
+    assert "best first. All are equal: 1.0000." in page and "Worst" not in page
+
+
 def test_the_file_has_a_row_for_each_query(client):
     collection = make_hills()
     response = analyst(client, collection).get(address(collection) + "scores.csv")

@@ -29,7 +29,17 @@ from ..pages.expecting import expecting, with_expected_in
 from ..pages.step_by_step import step_by_step
 from ..record import unknown_system
 from ..record.drawn import rounds_so_far
-from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, POWER, TWO_SYSTEMS
+from ..significance import (
+    ALL_THE_SAME,
+    ALPHA,
+    CANNOT_TELL,
+    FEWEST,
+    HIGHER,
+    LOWER,
+    NONE_DIFFERS,
+    POWER,
+    TWO_SYSTEMS,
+)
 from ..words import expectations
 from ..words.numbers import decimals, signed
 from ..words.sentences import counted, named, uneven
@@ -105,7 +115,7 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     judged = {name: known(evaluation.summary["judged"][name, str(asked.measure)]) for name in selection.systems}
     context["misleads"] = expectations.MISLEADS if found.misleads(asked, judged.values()) else ""
     context["uneven"], least = uneven(
-        judged, str(asked.at("Judged")), asked.measure, asked.options.unjudged == "zero"
+        judged, str(asked.at("Judged")), asked.measure, asked.options, context["form"]["lowest"]
     )
     if least:
         context["least_judged"] = collection.systems.filter(name=least).first()
@@ -248,6 +258,7 @@ def shown(result: Compared, selection: Selection) -> list[dict]:
         row["adjusted"] = row[adjusted]
         row["significant"] = row["verdict"] != CANNOT_TELL
         row["lacking"] = lacking(row)
+        row["same"] = ALL_THE_SAME if row["wins"] or row["losses"] else NONE_DIFFERS
     return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
 
 
@@ -283,7 +294,11 @@ def lead(result: Compared, selection: Selection, rows: Sequence[dict]) -> SafeSt
         for verdict in (HIGHER, LOWER)
         if (group := [row for row in rows if row["verdict"] == verdict])
     ]
-    open_ = [row for row in rows if not row["significant"]]
+    equal = [row for row in rows if row["ties"] == n]
+    if equal:
+        names, verb = named([row["system"] for row in equal]), "equals" if len(equal) == 1 else "equal"
+        sentences.append(format_html("{} {} {} on every query.", names, verb, bold(selection.baseline)))
+    open_ = [row for row in rows if not row["significant"] and row not in equal]
     if open_:
         names, verb = named([row["system"] for row in open_]), "differs" if len(open_) == 1 else "differ"
         cannot = "Whether {} {} from {} <em>cannot be told</em>"

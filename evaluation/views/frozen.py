@@ -224,6 +224,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "degree": sentences.degree(measure),
         "judged_label": f"Judged@{measure.cutoff}" if measure.cutoff else "Judged",
         "standings": standings,
+        "lined": sum(standing.mean is not None for standing in standings) > 1,
         "counted": counts(standing.queries for standing in standings),
         "lead": sentences.leading(standings, measure, *compare.of_best_in(evaluation, measure)),
         "queries": len(evaluation.table.record.queries),

@@ -79,7 +79,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
     cutoffs, curve = curves(answer)
     judged = {standing.system.name: standing.judged for standing in answer.standings}
     uneven, least = sentences.uneven(
-        judged, str(asked.at("Judged")), asked.measure, asked.options.unjudged == "zero"
+        judged, str(asked.at("Judged")), asked.measure, asked.options, (record.scale(collection) or [0.0])[0]
     )
     return {
         "lead": lead(collection, asked, answer, expected),
@@ -106,6 +106,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
         "top_label": f"in the top {asked.measure.cutoff}" if asked.measure.cutoff else "in the rankings",
         "unjudged_words": options.unjudged(asked.options) if asked.reads_judgments else "",
         "trust": trust(answer),
+        "lined": sum(standing.mean is not None for standing in answer.standings) > 1,
         "counted": counts(standing.queries for standing in answer.standings),
         "neutral": neutral,
         "described": asked.described,

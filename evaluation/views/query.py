@@ -170,7 +170,9 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
     whole = explanations_of(answer.collection, asked, found, chosen, whole=True) if cutoff else explained
     explanations = [explained[name] for name in chosen]
     places = [{row.document: row.rank for row in whole[name].ranking} for name in chosen]
-    ideal, judged = explanations[0], bool(grades)
+    # A system without a ranking can have no sums. All have the same ideal list, except with ideal=retrieved.
+    ideal = next((each for each in explanations if not isnan(each.idcg)), explanations[0])
+    ideal, judged = explanations[0] if options.ideal == "retrieved" else ideal, bool(grades)
     listed = [explanation.ranking for explanation in explanations] + [ideal.ideal]
     documents = lists.titles({row.document for rows in listed for row in rows[: lists.SHOWN]})
     sides = [

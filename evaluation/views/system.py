@@ -17,7 +17,7 @@ from .. import charts
 from ..analyses import report
 from ..analyses.report import known
 from ..measures import MEASURES, Measure, parse_measure
-from ..pages.answer import Answer, evaluated
+from ..pages.answer import ROUNDING, Answer, evaluated
 from ..pages.asked import Asked, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, every_query, files
@@ -113,6 +113,8 @@ def lead(standing, measure: str) -> SafeString:
 def extremes(best: dict, worst: dict, words: Degree) -> SafeString:
     if best is worst:
         return format_html("The only one: <bdi>“{}”</bdi>, {}.", best["text"], decimals(best["value"]))
+    if best["value"] - worst["value"] <= ROUNDING:
+        return format_html("All are equal: {}.", decimals(best["value"]))
     return format_html(
         "{}: <a href='{}'>“{}”</a>, {}. {}: <a href='{}'>“{}”</a>, {}.",
         words.most.capitalize(),

@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from ..analyses.standings import Standing
-from ..measures import MEASURES, Measure
+from ..measures import MEASURES, Measure, Options
 from ..significance import CANNOT_TELL, FEWEST, HIGHER
 from .numbers import decimals, share
 
@@ -127,11 +127,13 @@ def tested(paired: Sequence[Mapping], words: Degree, untested: int = 0) -> SafeS
     return end
 
 
-def uneven(judged: Mapping[str, float | None], label: str, measure: Measure, zero: bool) -> tuple[SafeString, str]:
+def uneven(
+    judged: Mapping[str, float | None], label: str, measure: Measure, options: Options, lowest: float
+) -> tuple[SafeString, str]:
     """The warning that systems are judged unevenly, and the least judged system; both empty where they are not.
 
     They are empty, too, for a measure that does not read the judgments of what a system returned. judged: judged
-    shares by system; label: the name of the share; zero: unjudged documents count as gain 0.
+    shares by system; label: the name of the share; lowest: the lowest grade of the scale.
     """
     if not MEASURES[measure.name].of_judgments:
         return SafeString(), ""
@@ -140,8 +142,9 @@ def uneven(judged: Mapping[str, float | None], label: str, measure: Measure, zer
     if not known or round(known[most] - known[least], 9) < UNEVEN:
         return SafeString(), ""
     effect = "rests on fewer judgments. How much that matters is unknown."
-    if zero:
-        effect = "may be better than it looks: unjudged documents count as gain 0."
+    if options.unjudged == "zero":
+        worse = " or worse" if lowest < 0 and options.negatives != "clip" else ""
+        effect = f"may be better{worse} than it looks: unjudged documents count as gain 0."
     return (
         format_html(
             "{} is {} for <b>{}</b> and {} for <b>{}</b>. The latter {}",
