@@ -22,8 +22,8 @@ hypothesis_settings.register_profile("thorough", deadline=None, max_examples=100
 ROOT = Path(__file__).resolve().parent
 DATABASE = {"db", "transactional_db", "live_server"}
 EDGES = ("_page", "_pages", "_command", "_commands", "_browser")
-# Files of tests that only call what other files test on both databases: beside those of pages and commands, in
-# `evaluation` those that show what was computed from arrays, and in `ratings` those of accounts, texts and the API.
+# Files of tests that only call what other files test on both databases: in `evaluation` those that show what was
+# computed from arrays, and in `ratings` those of accounts, texts and the API. Pages and commands are told by name.
 CALLING = {"asked", "bundle", "overview", "panel", "pictures", "report"}
 CALLING |= {"decisive", "expected_numbers", "frozen_expected", "machine_only", "machines_expected"}
 CALLING |= {"api", "cache", "export_qrels", "real_collections", "scores", "step_by_step", "worked_files"}
