@@ -233,7 +233,7 @@ def test_answers_to_repeats_are_listed_as_ratings_everywhere(repeated):
         token = str(task.token)
         assert token in page
         (row,) = [row for row in rows if row["token"] == token]
-        assert (row["grade"], row["revision"]) == ("3", 2)
+        assert (row["grade"], row["revision"]) == (3, 2)
         assert [row["grade"] for row in kept["ratings"] if row["token"] == token] == ["3"]
     events = [row["kind"] for row in kept["events"] if row["token"] == str(repeat.token)]
     assert events == ["skip", "undo", "grade", "grade"]
