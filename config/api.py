@@ -22,7 +22,7 @@ from pydantic import Field
 from evaluation.api import router as evaluation
 from ratings.api import bringing, rating, reading  # noqa: F401  (each adds its calls to the router)
 from ratings.api.access import Bearer
-from ratings.api.problems import DETAILS, MEDIA_TYPE, Problem, too_large
+from ratings.api.problems import DETAILS, LISTED, MEDIA_TYPE, Problem, too_large
 from ratings.api.routes import router as record
 from ratings.formats import strict_json
 from ratings.formats.refusal import as_sentence
@@ -163,7 +163,7 @@ def on_unreadable_body(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    errors = [error_entry(each, request) for each in error.errors]
+    errors = [error_entry(each, request) for each in error.errors[:LISTED]]
     return Problem(422, "What was sent is not as described.", kind="invalid", errors=errors).response()
 
 
@@ -254,7 +254,7 @@ def refuse_malformed(request: HttpRequest, allowed: dict[str, dict[str, bool]]) 
     if unknown := sorted(request.GET.keys() - allowed[request.method].keys()):
         known = sorted(allowed[request.method])
         detail = f"There is no such parameter; this call takes {', '.join(known) or 'none'}."
-        errors = [{"parameter": name, "detail": nearest(name, known) or detail} for name in unknown]
+        errors = [{"parameter": name, "detail": nearest(name, known) or detail} for name in unknown[:LISTED]]
         raise Problem(422, "The address has an unknown parameter.", kind="invalid", errors=errors)
     if repeated := sorted(
         n for n, many in allowed[request.method].items() if not many and len(request.GET.getlist(n)) > 1
