@@ -3,6 +3,8 @@
 Roles that were granted by hand are not changed. A superuser gets no role of a rater.
 """
 
+import logging
+
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
@@ -10,6 +12,8 @@ from django.contrib.auth.models import AbstractBaseUser
 from ..audit import Act, note
 from ..models import Collection, Membership, Role, SuperuserByGroup
 from ..people import members
+
+log = logging.getLogger(__name__)
 
 RANKS = [Role.RATER, Role.ANALYST, Role.ADMIN]  # of two roles in one collection the later one counts
 
@@ -19,7 +23,10 @@ def apply(user: AbstractBaseUser, groups: frozenset[str]) -> None:
     get_user_model().objects.select_for_update().get(pk=user.pk)  # simultaneous sign-ins take turns
     roles = [role for group in groups for role in settings.GROUP_ROLES.get(group, ())]
     apply_superuser(user, ("", "superuser") in roles)
-    granted = [(slug, role) for slug, role in roles if slug and not (user.is_superuser and role == Role.RATER)]
+    granted = [(slug, role) for slug, role in roles if slug]
+    if user.is_superuser and any(role == Role.RATER for _, role in granted):
+        log.warning("By a group of the provider: %s", members.SuperuserCannotRate(user))
+        granted = [(slug, role) for slug, role in granted if role != Role.RATER]
     apply_memberships(user, granted)
     user.refresh_from_db(fields=["is_staff"])  # the acts above have changed the row
     members.settle_staff(user)
