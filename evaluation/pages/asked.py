@@ -209,15 +209,15 @@ def with_options(*names: str, many: Iterable[str] = ()) -> Callable[[View], View
 
 
 def misread(request: HttpRequest, known: Iterable[str], many: Iterable[str] = ()) -> str:
-    """What is wrong with the names of the parameters in the address; "" where the page reads all of them."""
+    """A sentence that says which parameter in the address is wrong; "" where the page reads all of them."""
     known = (*known, *OF_PICTURES)
     for name, values in request.GET.lists():
         if name not in known and not name.startswith(OF_MAILS):
             near = get_close_matches(name.lower(), known, n=1)
             instead = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}."
-            return f"this page takes no parameter {name[:40]!r}; {instead}"
+            return f"This page takes no parameter {name[:40]!r}; {instead}"
         if name in known and len(values) > 1 and name not in many:
-            return f"the address has {name} {len(values)} times; give it once."
+            return f"The address has {name} {len(values)} times; give it once."
     return ""
 
 

@@ -52,7 +52,7 @@ def test_the_nearest_name_is_told(client, hills):
     assert "did you mean baseline?" in said(reader.get(address(hills, "compare_csv"), {"base_line": "good"}))
     assert "did you mean format?" in said(reader.get(address(hills, "export_judgments"), {"formats": "csv"}))
     response = reader.get(address(hills, "overview_csv"), {"zzz": "P@5"})
-    assert response.content.decode().startswith("this page takes no parameter 'zzz'; it takes measure, profile,")
+    assert response.content.decode().startswith("This page takes no parameter 'zzz'; it takes measure, profile,")
 
 
 def test_a_parameter_counts_once_unless_it_is_a_list(client, hills):

@@ -12,7 +12,6 @@ from django import forms
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import cached_property
-from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
 from ratings import archive, audit, downloads
@@ -20,7 +19,6 @@ from ratings.archive import rounds
 from ratings.archive import rows as record_rows
 from ratings.database.snapshot import snapshot
 from ratings.formats import spreadsheet
-from ratings.formats.refusal import as_sentence
 from ratings.formats.registry import BY_NAME, Format, writable
 from ratings.models import Collection, Role
 from ratings.people.access import READERS, of_collection
@@ -178,7 +176,7 @@ def export(
     """The rows as a file whose name ends in the version of the record, or the page with the error."""
     form = FORMS[what](request.GET, collection=collection)
     if problem := misread(request, form.fields):
-        form.add_error(None, as_sentence(capfirst(problem)))
+        form.add_error(None, problem)
     if not form.is_valid():
         return exports_page(request, collection, **{what: form})
     try:

@@ -392,7 +392,7 @@ def test_gold_that_would_run_out_is_told_before_raters_know(world):
         assert (said in text(world.get())) is told
 
 
-QUERIES = {"pool": 21, "holes": 18}
+QUERIES = {"pool": 20, "holes": 18}
 
 
 @pytest.mark.parametrize("name", QUERIES)
