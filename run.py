@@ -439,10 +439,10 @@ def parts_of(arguments: Sequence[str], environment: Mapping[str, str], server: s
         data.mkdir(mode=0o700)
         return Part(name, data, arguments, {**environment, "IDEALIST_DATA": str(data), **changed})
 
+    halves = [part("SQLite, ratings"), part("SQLite, the rest")]
     postgres = [part("PostgreSQL", DATABASE_URL=server)] if server else []
     looks = [part("looks, desk"), part("looks, pages")]
-    halves = [part("SQLite, ratings"), part("SQLite, the rest")]
-    return [*postgres, *looks, *halves, part("no database")]
+    return [*halves, *postgres, part("no database"), *looks]
 
 
 def tests_compiling(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen:

@@ -449,12 +449,12 @@ def test_every_check_and_every_part_runs_and_one_failure_fails_all(installed, ru
         "ruff check",
         "manage.py makemigrations --check",
         "manage.py check",
-        ("PostgreSQL", "postgres://db.example.org/test"),
-        ("looks, desk", None),
-        ("looks, pages", None),
         ("SQLite, ratings", None),
         ("SQLite, the rest", None),
+        ("PostgreSQL", "postgres://db.example.org/test"),
         ("no database", None),
+        ("looks, desk", None),
+        ("looks, pages", None),
     ]
     lines = capsys.readouterr().out.splitlines()
     assert "failed: ruff check" in lines
