@@ -61,8 +61,13 @@ def rated(raters: Iterator, answers: dict[tuple[int, int], tuple[int, object]]) 
     from evaluation.decisive import draw_due
     from ratings import queue
 
+    idle = 0
     for rater in raters:
-        for task in queue.claim(rater, HELD):
+        tasks = queue.claim(rater, HELD)
+        idle = 0 if tasks else idle + 1
+        if idle > 2 * RATERS:
+            raise RuntimeError("No rater gets a pair any more.")
+        for task in tasks:
             row, grade = answers[task.pair.query_id, task.pair.document_id]
             queue.save(rater, task.pair, queue.Submission(grade=grade))
             yield task.pair.pk, row
@@ -71,7 +76,8 @@ def rated(raters: Iterator, answers: dict[tuple[int, int], tuple[int, object]]) 
 
 def stored(pool: Pool, truth: np.ndarray, seed: int):
     """The draw as a collection in the decisive order, its raters, and the row and the grade of each pair."""
-    from ratings.models import Collection, Document, Grade, Query, Ranking, Rater, System
+    from bench._people import made_raters
+    from ratings.models import Collection, Document, Grade, Query, Ranking, System
     from ratings.pool.pooling import pool as pooled
 
     slug = f"draw-{seed}-{Collection.objects.count()}"
@@ -95,7 +101,7 @@ def stored(pool: Pool, truth: np.ndarray, seed: int):
         Ranking.objects.bulk_create(lists)
     pooled(collection, depth=pool.depth, wanted=1)
     collection.touch()
-    raters = [Rater.objects.create(collection=collection, name=f"rater{number}") for number in range(RATERS)]
+    raters = made_raters(collection, (f"{slug}-rater{number}" for number in range(RATERS)))
     answers = {(queries[pool.query[row]].pk, int(ids[row])): (row, scale[truth[row]]) for row in range(pool.pairs)}
     return collection, raters, answers
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from uuid import uuid4
 
 import numpy as np
-from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import make_password
 from django.db import connection, transaction
 from django.utils import timezone
 
 from bench._collection import SEED
+from bench._people import made_raters
 from ratings.database.bulk import insert, new_ids
 from ratings.models import (
     UNDRAWN,
@@ -22,14 +22,12 @@ from ratings.models import (
     Document,
     Grade,
     Guidelines,
-    Membership,
     Pair,
     Query,
     Ranking,
     Rater,
     Rating,
     RatingEvent,
-    Role,
     System,
 )
 
@@ -92,16 +90,8 @@ class _Filling:
 
     def _people(self) -> list[Rater]:
         password = make_password("a pass phrase")
-        users = get_user_model().objects.bulk_create(
-            get_user_model()(username=f"{self.collection.slug}-rater-{number}", password=password)
-            for number in range(self.size.raters)
-        )
-        Membership.objects.bulk_create(
-            Membership(collection=self.collection, user=user, role=Role.RATER) for user in users
-        )
-        return Rater.objects.bulk_create(
-            Rater(collection=self.collection, user=user, name=user.username, guidelines_read=1) for user in users
-        )
+        names = (f"{self.collection.slug}-rater-{number}" for number in range(self.size.raters))
+        return made_raters(self.collection, names, password, guidelines_read=1)
 
     def _documents(self, each: int) -> np.ndarray:
         """The ids, uint32[queries, documents that may be returned]."""

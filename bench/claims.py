@@ -30,7 +30,8 @@ def fill(assignments: int):
     """
     from django.db import connection
 
-    from ratings.models import UNDRAWN, Collection, Document, Grade, Query, Rater
+    from bench._people import made_raters
+    from ratings.models import UNDRAWN, Collection, Document, Grade, Query
 
     pairs = assignments // WANTED
     collection = Collection.objects.create(slug="bench", name="Bench")
@@ -38,7 +39,7 @@ def fill(assignments: int):
     Document.objects.bulk_create(Document(collection=collection, key=f"d{i}") for i in range(DOCUMENTS))
     queries = (Query(collection=collection, key=f"q{i}", text=f"q{i}") for i in range(pairs // DOCUMENTS))
     Query.objects.bulk_create(queries, batch_size=1_000)
-    Rater.objects.bulk_create(Rater(collection=collection, name=f"rater{i}") for i in range(RATERS))
+    made_raters(collection, (f"rater{i}" for i in range(RATERS)))
     sqlite = connection.vendor == "sqlite"
     token = "lower(hex(randomblob(16)))" if sqlite else "gen_random_uuid()"
     lot = "abs(random() % 2147483647)" if sqlite else "floor(random() * 2147483647)::int"

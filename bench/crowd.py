@@ -39,11 +39,10 @@ def set_up() -> None:
 
 def raters_of(slug: str, count: int, pairs: int) -> list[int]:
     from bench import _round
-    from ratings.models import Rater
+    from bench._people import made_raters
 
     collection = _round.made(slug, raters=0, pairs=pairs, wanted=1)
-    made = Rater.objects.bulk_create(Rater(collection=collection, name=f"rater {place}") for place in range(count))
-    return [rater.pk for rater in made]
+    return [rater.pk for rater in made_raters(collection, (f"{slug}-rater{place}" for place in range(count)))]
 
 
 def saves(until: float, in_line: bool, rater_id: int) -> int:

@@ -176,12 +176,13 @@ def rate() -> None:
 
 
 def something_to_rate() -> None:
+    from bench._people import made_raters
     from ratings import queue
-    from ratings.models import Collection, Document, Grade, Query, Rater
+    from ratings.models import Collection, Document, Grade, Query
 
     collection = Collection.objects.create(slug="rated", name="rated")
     Grade.objects.create(collection=collection, value=1)
-    Rater.objects.create(collection=collection, name="rater")
+    made_raters(collection, ["rater"])
     query = Query.objects.create(collection=collection, key="q", text="query")
     documents = Document.objects.bulk_create(
         Document(collection=collection, key=f"d{number}") for number in range(PAIRS)
