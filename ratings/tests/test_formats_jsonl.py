@@ -43,7 +43,7 @@ def test_a_document_without_text_and_a_null_title_are_taken():
     ("line", "problem"),
     [
         ('{"id": "d1", "title": ', "the line is not JSON: Expecting value at character"),
-        ('["d1"]', "the line is ['d1'], not an object"),
+        ('["d1"]', "the line is [\"d1\"], not an object"),
         ("12", "the line is 12, not an object"),
         ('{"title": "T"}', "the object has none of the names id, docno, docid, doc_id, _id, key"),
         ('{"id": 12}', "the id 12 is not a string; put it in quotation marks"),
@@ -61,7 +61,7 @@ def test_a_document_without_text_and_a_null_title_are_taken():
         ('{"id": "a", "\\ud800": 1}', "holds a NUL or half a surrogate pair"),
         ('{"id": "a", "x": ' + "[" * 100_000 + "}", "the JSON is nested too deeply"),
         ('{"id": "a", "x": ' + "[" * 100 + "]" * 100 + "}", "the JSON is nested too deeply"),
-        ('{"id": "a", "x": ' + "1" * 5_000 + "}", "Exceeds the limit"),
+        ('{"id": "a", "x": ' + "1" * 5_000 + "}", "a number with too many digits"),
     ],
 )
 def test_a_line_that_is_no_document_is_refused(line, problem):
