@@ -432,17 +432,18 @@ def side_by_side(parts: Sequence[Part], lanes: int) -> Iterator[tuple[Part, int]
 
 
 def parts_of(arguments: Sequence[str], environment: Mapping[str, str], server: str | None) -> list[Part]:
-    """All tests in parts, the slowest first. `server`: the URL of PostgreSQL; None: no tests on it."""
+    """All tests in parts, those that take longest first. `server`: the URL of PostgreSQL; None: no tests on it."""
 
     def part(name: str, **changed: str) -> Part:
         data = Path(environment["IDEALIST_DATA"], name.replace(" ", "-"))
         data.mkdir(mode=0o700)
         return Part(name, data, arguments, {**environment, "IDEALIST_DATA": str(data), **changed})
 
-    halves = [part("SQLite, ratings"), part("SQLite, the rest")]
+    ratings, rest = part("SQLite, ratings"), part("SQLite, the rest")
     postgres = [part("PostgreSQL", DATABASE_URL=server)] if server else []
+    # Browsers wait for much of their time, which the other parts use.
     looks = [part("looks, desk"), part("looks, pages")]
-    return [*halves, *postgres, part("no database"), *looks]
+    return [ratings, *looks, *postgres, rest, part("no database")]
 
 
 def tests_compiling(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen:

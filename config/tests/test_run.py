@@ -450,11 +450,11 @@ def test_every_check_and_every_part_runs_and_one_failure_fails_all(installed, ru
         "manage.py makemigrations --check",
         "manage.py check",
         ("SQLite, ratings", None),
-        ("SQLite, the rest", None),
-        ("PostgreSQL", "postgres://db.example.org/test"),
-        ("no database", None),
         ("looks, desk", None),
         ("looks, pages", None),
+        ("PostgreSQL", "postgres://db.example.org/test"),
+        ("SQLite, the rest", None),
+        ("no database", None),
     ]
     lines = capsys.readouterr().out.splitlines()
     assert "failed: ruff check" in lines
