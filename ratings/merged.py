@@ -1,9 +1,32 @@
 """Forms of settings that several people have open: nobody takes back what another changed meanwhile."""
 
+from decimal import InvalidOperation
+from hashlib import sha256
+
 from django import forms
 from django.http import QueryDict
 
 SHOWN = 300  # characters of what somebody else wrote
+LONG = 200  # characters from which a page sends a digest along, which is enough to compare
+
+
+class Seen(forms.HiddenInput):
+    """What a field held when the page was opened."""
+
+    def format_value(self, value: object) -> object:
+        return _comparable(super().format_value(value))
+
+
+def _comparable(value: object) -> object:
+    """The value; of a long text its digest. Once more, it is the same."""
+    if not isinstance(value, str) or len(value) < LONG:
+        return value
+    return f"sha256:{sha256(_one_form(value).strip().encode()).hexdigest()}"
+
+
+def _one_form(text: str) -> str:
+    """The text with the newlines that are stored; browsers send others."""
+    return text.replace("\r\n", "\n")
 
 
 class Merged:
@@ -22,7 +45,7 @@ class Merged:
         self.conflicts: dict[str, str] = {}
         merged = [bound for bound in self if bound.name not in self.apart]
         for bound in merged:
-            bound.field.show_hidden_initial = True
+            bound.field.show_hidden_initial, bound.field.hidden_widget = True, Seen
         if self.is_bound:
             self.data = self.data.copy() if self.copies else self.data
             for bound in merged:
@@ -32,25 +55,26 @@ class Merged:
         """Bring one field up to date in what was sent. Programs need not send what they saw."""
         name, of_seen = bound.html_name, bound.html_initial_name
         seen, now = data.get(of_seen), bound.initial
+        # Always, as a page that comes back would otherwise call what was sent what the field held.
+        data[of_seen] = "" if now is None else str(now)
         if seen is None or self._same(bound.field, seen, now):
             return
         sent = bound.field.widget.value_from_datadict(data, self.files, name)
         if self._same(bound.field, sent, seen):
-            data[name] = "" if now is None else str(now)
+            data[name] = data[of_seen]
         elif not self._same(bound.field, sent, now):
             self.conflicts[bound.name] = self._words(bound, now)
-        data[of_seen] = "" if now is None else str(now)
 
     @staticmethod
     def _same(field: forms.Field, *values: object) -> bool:
         try:
             first, second = (
-                field.to_python(value.replace("\r\n", "\n") if isinstance(value, str) else value)
+                _comparable(field.to_python(_one_form(value) if isinstance(value, str) else value))
                 for value in values
             )
-        except forms.ValidationError:
+            return first == second
+        except (forms.ValidationError, InvalidOperation):  # which a signalling NaN raises when it is compared
             return False
-        return first == second
 
     @staticmethod
     def _words(bound: forms.BoundField, now: object) -> str:

@@ -538,7 +538,11 @@ def test_the_first_page_takes_the_same_queries_for_any_number_of_deleted_ones(dj
 
 def filled(client, page: str, act: str) -> dict:
     """The form for the address `act` as the page shows it: what a browser sends if nothing is touched."""
-    html = client.get(page).content.decode()
+    return shown(client.get(page), act)
+
+
+def shown(page, act: str) -> dict:
+    html = page.content.decode()
     form = next(each for each in re.findall(r"(?s)<form.*?</form>", html) if f'action="{act}"' in each)
     sent = {}
     for tag in re.findall(r"<input[^>]*>", form):
@@ -584,6 +588,28 @@ def test_what_somebody_else_changed_meanwhile_stays(client, collection):
     assert both.status_code == 302
 
 
+def test_a_page_sends_the_digest_of_a_long_text_along(client, collection):
+    long = "many words\n" * 90
+    Collection.objects.update(description=f" {long}")
+    act = PAGE + "describe/"
+    assert client.get(PAGE).content.decode().count("many words") == 90
+    assert of_two(client, PAGE, act, {"name": "Dales"}, {"description": "New."}).status_code == 302
+    longer = {"description": f"{long}more"}
+    answer = of_two(client, PAGE, act, longer | {"name": "Downs"}, {"description": "Newer."})
+    assert "changed this meanwhile: “many words" in unescape(answer.content.decode())
+    assert of_two(client, PAGE, act, {"name": "Fells"}, {}).status_code == 302
+    collection.refresh_from_db()
+    assert (collection.name, collection.description) == ("Fells", longer["description"])
+
+
+def test_a_refused_form_without_what_was_seen_keeps_what_was_sent(client, collection):
+    act = PAGE + "describe/"
+    again = shown(client.post(act, {"name": "", "description": "New."}), act)
+    assert client.post(act, again | {"name": "Dales"}).status_code == 302
+    collection.refresh_from_db()
+    assert (collection.name, collection.description) == ("Dales", "New.")
+
+
 def test_settings_of_judging_and_terms_of_a_rater_are_merged_as_well(client, collection):
     page, act = "/collections/hills/pool/", "/collections/hills/pool/judging/"
     assert of_two(client, page, act, {"gold_share": "0.2"}, {"break_after": "7"}).status_code == 302
@@ -598,6 +624,8 @@ def test_settings_of_judging_and_terms_of_a_rater_are_merged_as_well(client, col
     assert answer.status_code == 302
     rater.refresh_from_db()
     assert (rater.limit, rater.weight, rater.queries.count()) == (5, 2, 2)
+    odd = {"queries": "", "initial-weight": "sNaN", "weight": "sNaN"}
+    assert client.post(page + "terms/", odd).status_code == 400
     role = f"/collections/hills/people/members/{collection.memberships.get(user=rater.user).pk}/role/"
     told = of_two(client, page, role, {"role": "analyst"}, {"role": "admin"})
     assert "Somebody else made alice analyst meanwhile." in client.get(told.url, follow=True).content.decode()
