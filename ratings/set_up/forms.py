@@ -203,7 +203,8 @@ class NewCollectionForm(CopyForm):
 
     def just_made(self, by: AbstractBaseUser) -> Collection | None:
         """The collection that this person has just made of the same form, for which its slug is taken now."""
-        if self.errors.keys() - {"slug"}:
+        # PostgreSQL takes no question about a NUL.
+        if self.errors.keys() - {"slug"} or self.has_error("slug", "null_characters_not_allowed"):
             return None
         facts = {name: self.cleaned_data[name] for name in FACTS}
         return just_made(by, slug=self.data.get("slug", "").strip(), **facts)
@@ -289,8 +290,9 @@ class ScaleForm(Merged, forms.Form):
         first = {"base": collection.scale_version, "relevant_from": plain_value(collection.relevant_from)}
         super().__init__(data, initial=first)
         self.scale = list(scale)
+        # As text: Python makes no number of thousands of digits.
         self.outdated = (
-            data is not None and data.get("base", "").isdecimal() and int(data["base"]) != first["base"]
+            data is not None and data.get("base", "").isdecimal() and data["base"] != str(first["base"])
         )
         if self.outdated:
             self.data["base"] = str(first["base"])

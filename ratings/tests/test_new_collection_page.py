@@ -176,6 +176,7 @@ def test_an_address_that_is_typed_is_kept(client):
         ({"name": "x" * 201}, "at most 200 characters"),
         ({"name": "a\x00b"}, "Null characters are not allowed."),
         ({"slug": "hills"}, "There is a collection &#x27;hills&#x27; already. Choose another name."),
+        ({"slug": "a\x00b"}, "Null characters are not allowed."),
         ({"slug": "two words"}, "cannot be part of an address."),
         ({"preset": ""}, "Choose a scale."),
         ({"preset": "nonsense"}, "Select a valid choice."),

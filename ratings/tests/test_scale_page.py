@@ -230,6 +230,7 @@ def test_a_form_of_an_earlier_scale_comes_back_as_one_of_the_scale_now(world, ac
     world.post("save_scale", first | {f"grade-{zero}-remove": "on"})
     theirs = world.scale()
 
+    assert world.post(act, sent | {"base": "9" * 5_000, "initial-relevant_from": "sNaN"}).status_code == 400
     answer = world.post(act, sent)
     page = answer.content.decode()
     assert answer.status_code == 400 and "Somebody else changed the scale meanwhile." in page
