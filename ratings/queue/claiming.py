@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 
-from django.db.models import Case, F, Q, When
+from django.db.models import Case, Exists, F, Q, When
 from django.utils import timezone
 
 from ..database.prepared import Blank, Prepared, PreparedUpdate
@@ -62,6 +62,9 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
         got = {own.row.pk for own in rows}
         record_lost((candidate.rater, candidate.pair) for candidate in candidates if candidate.pk in got)
         failed = {candidate.pk for candidate in candidates} - got
+        if failed and not Rater.objects.able().filter(pk=me.pk).exists():
+            release_all(me)
+            return []
         if not failed:
             # If repeats can be mixed in, checks are read every time: the duration must not give them away.
             mixes = me.collection.gold_share or me.collection.repeat_share
@@ -101,7 +104,8 @@ def _hold(
 
 def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetime, *, wait: bool) -> None:
     """Lease to `me` those of the assignments (id → turn) that are still free, and renew the leases of those that
-    they held. One query.
+    they held. One query. Nothing changes if somebody took the role of `me` while the look waited for its lock:
+    on PostgreSQL the look reads the role as it was before.
 
     A slower rater waits for the row lock and then finds that the row is not free. Rows are locked in the order of
     their ids, so two raters never wait for each other.
@@ -124,7 +128,7 @@ def _leasing(leases: int, count: int, wait: bool) -> PreparedUpdate:
     if ids:
         chosen |= Q(free(NOW), pk__in=ids)
     # By ids: a database that has counted the rows takes those of a rater for many, and reads the whole table.
-    chosen &= Q(pk__in=[*renewed, *ids])
+    chosen &= Q(pk__in=[*renewed, *ids]) & Q(Exists(Rater.objects.able().filter(pk=RATER)))
     locked = Assignment.objects.filter(chosen).order_by("pk").select_for_update(no_key=True, skip_locked=not wait)
     cases = (When(pk=pk, then=turn) for pk, turn in zip(ids, turns, strict=True))
     return PreparedUpdate(

@@ -11,6 +11,7 @@ from django.db.models import Q
 from ratings import queue
 from ratings.models import Anchor, Assignment, Collection, LostLease, Pair, Rater, Rating, RatingEvent
 from ratings.models.rating import AssignmentQuerySet
+from ratings.people import members
 from ratings.pool.anchors import set_anchor
 from ratings.queue import acts, choosing, claiming, saving, wanting
 from ratings.queue.mixing import keyed_random
@@ -108,6 +109,28 @@ def test_without_the_lock_two_tabs_hold_too_much(monkeypatch, limit):
     monkeypatch.setattr(claiming, "choose", all_have_looked(claiming.choose, 2))
     got = race([alice] * 2, lambda rater: unqueued(queue.claim)(rater, 5, now=NOW))
     assert len(queue.held(alice)) > (limit or 5), got
+
+
+def test_who_is_removed_while_their_claim_waits_gets_nothing(monkeypatch):
+    """The claim looks before the removal ends, waits for its lock, and writes after it."""
+    collection = make_pool(pairs=4, wanted=1)
+    alice, given_back, give_back = make_rater(collection), threading.Event(), members._give_back
+
+    def slowly(membership):
+        give_back(membership)
+        given_back.set()
+        time.sleep(0.5)
+
+    monkeypatch.setattr(members, "_give_back", slowly)
+
+    def act(admin: bool):
+        if admin:
+            return members.remove(collection.memberships.get(user=alice.user))
+        given_back.wait(timeout=20)
+        return queue.claim(alice, 4, now=NOW)
+
+    assert race([True, False], act) == [None, []]
+    assert not Assignment.objects.filter(state="leased").exists()
 
 
 def make_gold(pairs: int) -> tuple[Collection, Rater]:
