@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from ..formats.refusal import counted
 from ..models import Collection
 from .members import OPEN
 from .names import folded
 
 MOST_INVITED = 500  # at once
 LONGEST_NAME = 150
+LONGEST_SHOWN = 40
 MOST_TOLD = 20  # lines that a refusal names
 NOT_SEEN = str.maketrans("", "", "\x00\ufeff\u200b")  # a NUL, a byte order mark, and a blank without width
-SEVERAL = re.compile(r"[,;\t]|@.*@")  # separators, or two addresses
+SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
+WITH_AT = re.compile(r"[^\s<>@]+@[^\s<>@]+")
 ADDRESS = re.compile(r"<([^<>]+)>")  # of “Frida <f@example.org>”
 
 
@@ -32,7 +35,9 @@ def invitees(text: str, collection: Collection) -> list[str]:
         raise ValidationError(f"{len(names)} names are too many at once: at most {MOST_INVITED}.")
     if problems := list(_problems(lines, _known(collection))):
         more = len(problems) - MOST_TOLD
-        told = problems[:MOST_TOLD] + ([f"{more} more lines have such a problem."] if more > 0 else [])
+        told = problems[:MOST_TOLD]
+        if more > 0:
+            told.append(f"{counted(more, 'more line has', 'more lines have')} such a problem.")
         raise ValidationError(["Nobody was invited.", *told])
     return names
 
@@ -47,10 +52,9 @@ def _problems(lines: list[tuple[int, str]], known: Mapping[str, str]) -> Iterato
     first: dict[str, tuple[int, str]] = {}
     for number, name in lines:
         where = f"Line {number}"
-        if len(name) > LONGEST_NAME:
-            yield f"{where}: “{name[:40]}…” is longer than {LONGEST_NAME} characters. Shorten it."
-        elif SEVERAL.search(name):
-            yield f"{where}: “{name[:40]}” looks like several people. Write each on a line of their own."
+        if problem := _not_one(name):
+            shown = name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…"
+            yield f"{where}: “{shown}” {problem}"
         elif why := next((known[key] for key in _keys(name) if key in known), None):
             yield f"{where}: {name} {why}"
         else:
@@ -59,6 +63,20 @@ def _problems(lines: list[tuple[int, str]], known: Mapping[str, str]) -> Iterato
                 yield f"{where}: {name} is on line {other} already, as {as_written}. Keep one of them."
         for key in _keys(name):
             first.setdefault(key, (number, name))
+
+
+def _not_one(name: str) -> str:
+    """Why the line is not the name or the address of one person, and the cure; "" if it is."""
+    if len(name) > LONGEST_NAME:
+        return f"is longer than {LONGEST_NAME} characters. Shorten it."
+    if found := next((words for sign, words in SEPARATORS.items() if sign in name), None):
+        return f"has {found}. Write several people on a line each, and one person without it."
+    addresses = WITH_AT.findall(name)
+    if len({folded(address) for address in addresses}) > 1:
+        return f"has {len(addresses)} addresses. Write each on a line of its own."
+    if name.count("@") > max(1, len(addresses)):
+        return "has an @ too many. Correct it."
+    return ""
 
 
 def _known(collection: Collection) -> dict[str, str]:

@@ -183,6 +183,7 @@ def test_the_links_come_as_a_file_too(world):
         ({"names": " \n "}, "Write at least one name."),
         ({"names": "x" * 151}, f"Line 1: “{'x' * 40}…” is longer than 150 characters. Shorten it."),
         ({"names": "a,b\n" + "\n".join(f"{i};z" for i in range(24))}, "5 more lines have such a problem."),
+        ({"names": "\n".join(f"{i};z" for i in range(21))}, "1 more line has such a problem."),
         ({"names": "\n".join(f"name{i}" for i in range(501))}, "501 names are too many at once"),
         ({"role": "king"}, "king is not one of the available choices"),
         ({"days": "0"}, "greater than or equal to 1"),
@@ -215,6 +216,8 @@ def test_a_pasted_list_is_looked_at_line_by_line(world):
         "Greta, Hans",
         "i@example.org j@example.org",
         "k\tl",
+        "x@@y",
+        "m@example.org <M@example.org>",
     ]
     page = text(world.invite(names="\r\n".join(lines)))
     for said in (
@@ -224,12 +227,13 @@ def test_a_pasted_list_is_looked_at_line_by_line(world):
         "withdraw that invitation first.",
         "Line 6: C &lt;carla@example.org&gt; is a member already, as analyst.",
         "Line 7: Frida@Example.org is on line 1 already, as frida@example.org. Keep one of them.",
-        "Line 9: “Greta, Hans” looks like several people. Write each on a line of their own.",
-        "Line 10: “i@example.org j@example.org” looks like several people.",
-        "Line 11: “k l” looks like several people.",
+        "Line 9: “Greta, Hans” has a comma. Write several people on a line each, and one person without it.",
+        "Line 10: “i@example.org j@example.org” has 2 addresses. Write each on a line of its own.",
+        "Line 11: “k l” has a tab.",
+        "Line 12: “x@@y” has an @ too many. Correct it.",
     ):
         assert said in page, said
-    assert not any(f"Line {number}:" in page for number in (1, 3, 4, 8))
+    assert not any(f"Line {number}:" in page for number in (1, 3, 4, 8, 13))
     assert Invitation.objects.count() == 2
     names = [name for name, _ in world.invite(names="\r\n".join([lines[0], "gone", "gone"])).context["links"]]
     assert names == ["frida@example.org", "gone"]
