@@ -121,6 +121,7 @@ def test_a_form_whose_token_is_out_of_date_can_be_sent_again_by_its_own_page(cli
     client.handler.enforce_csrf_checks = True
     edit = reverse("edit_guidelines", args=["hills"])
     page = client.post(edit, TEXT, headers=HERE).content.decode()
+    assert 'count as sent by <b dir="auto">alice</b>, who is signed in now.' in page
     assert "Send again" in page and 'name="text" value="a &lt; b\n&lt;script&gt;"' in page
     assert "canary" not in page and 'name="csrfmiddlewaretoken"' in page
     for changes, headers in [
