@@ -200,10 +200,14 @@ def test_too_many_wanted_ratings_are_withdrawn_after_a_look(world):
     # Of one pair a grade is given, and of another one the rater holds an assignment.
     assert "5 pairs want more than 3 ratings; 135 open ratings would no longer be wanted." in page
     assert "Withdraw 135 ratings" in page and rows() == before
-    assert "135 ratings no longer wanted. What raters gave stays." in text(
+    assert "135 ratings are no longer wanted. What raters gave stays." in text(
         world.client.get(world.post("want_fewer", fewer=3).url)
     )
     assert "5 pairs want 3 ratings each; 14 ratings are left." in text(world.get())
+    Assignment.objects.filter(state="open").delete()
+    page = text(world.get(fewer=2))
+    assert "5 pairs want more than 2 ratings; no open rating would be withdrawn." in page
+    assert "Want at most 2 of each pair" in page
     assert len(queue.held(world.rater)) == 1 and world.rater.ratings.count() == 1
     event = AuditEvent.objects.get(act="pool.fewer")
     assert event.detail == {"wanted": 3, "pairs": 6, "withdrawn": 135}

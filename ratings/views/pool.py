@@ -69,7 +69,8 @@ def want_fewer(request: HttpRequest, collection: Collection) -> HttpResponse:
     if not form.is_valid():
         return pool_page(request, collection, fewer=form)
     withdrawn = pooling.want_fewer(collection, form.cleaned_data["fewer"])
-    messages.success(request, f"{counted(withdrawn, 'rating')} no longer wanted. What raters gave stays.")
+    told = counted(withdrawn, "rating is", "ratings are")
+    messages.success(request, f"{told} no longer wanted. What raters gave stays.")
     return redirect("pool", collection.slug)
 
 
