@@ -54,8 +54,13 @@ def admin_page(view: View) -> View:
 
 
 def admin_act(view: View) -> View:
-    """A decorator: a view for POST, called as view(request, collection, …) for admins of the collection."""
-    return require_POST(of_collection(Role.ADMIN)(view))
+    """A decorator: a view for POST, called as view(request, collection, …) for admins of the collection.
+
+    The attribute `is_act` marks such views: no way back leads to their addresses.
+    """
+    act = require_POST(of_collection(Role.ADMIN)(view))
+    act.is_act = True
+    return act
 
 
 def record_act(view: View) -> View:

@@ -22,13 +22,17 @@ def page_above(path: str) -> str:
 
 
 def page_before(request: HttpRequest) -> str:
-    """The address of the page that sent the form, as the browser tells it; otherwise of the one above."""
+    """The address of the page that sent the form, as the browser tells it; otherwise of the one above.
+
+    A refused form stands at the address of its act, which is no page to open.
+    """
     referer = request.headers.get("Referer", "")
     if "://" not in referer or not url_has_allowed_host_and_scheme(referer, {request.get_host()}):
         return page_above(request.path_info)
     path, query = urlsplit(referer)[2:4]
     try:
-        resolve(path)
+        if getattr(resolve(path).func, "is_act", False):
+            return page_above(path)
     except Resolver404:
         return page_above(request.path_info)
     return f"{path}?{query}" if query else path

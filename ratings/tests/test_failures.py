@@ -103,6 +103,7 @@ def test_what_was_written_while_signed_out_comes_back_to_be_copied(client):
         ("http://testserver.evil.example/help/", "/collections/hills/people/raters/5/"),
         ("http://testserver//evil.example/", "/collections/hills/people/raters/5/"),
         ("http://testserver/help/", "/help/"),
+        ("http://testserver/collections/hills/people/invite/", "/collections/hills/people/"),
     ],
 )
 def test_the_sign_in_after_a_form_leads_to_a_page_of_ours(client, referer, leads):
@@ -110,8 +111,8 @@ def test_the_sign_in_after_a_form_leads_to_a_page_of_ours(client, referer, leads
     headers = {"referer": referer} if referer else {}
     for sent in ({"limit": "3"}, {"queries": "a b"}):
         answer = client.post(reverse("save_terms", args=["hills", 5]), sent, headers=headers)
-        place = answer.url if answer.status_code == 302 else answer.content.decode()
-        assert (answer.status_code, f"/accounts/sign-in/?next={leads}" in place) == (
+        place = f'"{answer.url}"' if answer.status_code == 302 else answer.content.decode()
+        assert (answer.status_code, f'"/accounts/sign-in/?next={leads}"' in place) == (
             403 if sent.get("queries") else 302,
             True,
         )
