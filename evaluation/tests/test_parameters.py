@@ -98,7 +98,7 @@ def test_tabs_keep_the_measure_and_the_options(client, hills):
 
 def test_every_link_and_form_has_only_parameters_that_its_page_takes(hills):
     """Of each page, with each kind of parameters, once."""
-    reader = Client(raise_request_exception=False)  # the ratings of `make_hills` lack the times of an archive
+    reader = Client()
     reader.force_login(make_member(hills, "dora", Role.ADMIN))
     options = {"measure": "P@5", "negatives": "raw", "rule": "max"}
     query, system = hills.queries.get(key="q1").pk, hills.systems.get(name="good").pk

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 
 from ratings import queue
 from ratings.judges import versions
@@ -187,7 +188,8 @@ def record_imported(rater: Rater, rows: Iterable[Imported], *, actor=None, at: d
     """As an import of ratings does it, though the rater may be a person. Counts new, changed and unchanged."""
     rows = [queue.ImportedRating(rater.name, *row[:2], row.grade and row.grade.value, *row[3:]) for row in rows]
     found = queue.differing(rater.collection, rows)
-    job = Job.objects.create(collection=rater.collection, kind=Job.Kind.RATINGS, by=actor, state="published")
+    facts = {"kind": Job.Kind.RATINGS, "by": actor, "state": "published", "ended_at": at or timezone.now()}
+    job = Job.objects.create(collection=rater.collection, **facts)
     raters = Rater.objects.filter(pk=rater.pk)
     raters.update(kind=Rater.Kind.IMPORTED)
     queue.stage(job, found)
