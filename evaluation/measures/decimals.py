@@ -1,12 +1,16 @@
 """Numbers of options and measures: checked when read, printed as decimals."""
 
 import math
+import re
+
+# What Python reads besides, such as +5 and 1_000, has another spelling of its own.
+PLAIN = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 def finite(value: object, name: str) -> float:
-    """`value` as a float. ValueError with `name` if it is not a finite number."""
+    """`value` as a float. ValueError with `name` if it is not a finite number, as text in plain digits."""
     try:
-        spelled = not isinstance(value, str) or (value.isascii() and "_" not in value)
+        spelled = not isinstance(value, str) or bool(PLAIN.fullmatch(value.strip()))
         number = float(value) if spelled and not isinstance(value, bool) else math.nan
     except (TypeError, ValueError, OverflowError):
         number = math.nan

@@ -101,6 +101,8 @@ def test_a_profile_can_be_revised():
         ({"log_base": "inf"}, "log_base must be a finite number, not 'inf'"),
         ({"log_base": "two"}, "not 'two'"),
         ({"log_base": "1_0"}, "not '1_0'"),  # Python would read ten
+        ({"log_base": "+5"}, r"not '\+5'"),
+        ({"gain": "map:0=0,1=+3"}, r"a gain of gain=map must be a finite number, not '\+3'"),
         ({"log_base": "\u0663"}, "not '\u0663'"),  # and three here
         ({"unjudged": "condense"}, "or a grade, not 'condense'; did you mean condensed"),
         ({"unjudged": "nan"}, "unjudged must be one of zero, condensed, require or a grade, not 'nan'"),
