@@ -20,6 +20,7 @@ from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import analyst, make_hills, make_unjudged, rate, text_of
 from evaluation.tests.test_compare_page import make_field
 from evaluation.tests.test_frozen import MEASURES, freeze
+from evaluation.views import compare
 from evaluation.views.frozen import lead
 from ratings.models import Guidelines, Presentation, Query, Role
 from ratings.pool.adjudication import adjudicate
@@ -155,6 +156,17 @@ def test_results_the_page_before_freezing_and_the_frozen_page_say_the_same_of_th
     found, _ = freeze(collection, measures=[measure, "nDCG@5"])
     said.append(client.get(f"{URL}{found.short}/").context["lead"])
     assert said == said[:1] * 3
+
+
+def test_the_lead_and_the_paragraph_on_methods_have_the_same_verdicts_on_many_systems(client, monkeypatch):
+    """Both test all pairs. The best two alone would differ significantly."""
+    monkeypatch.setattr(compare, "MOST", 2)
+    collection = make_field(first={"x": 12, "y": 8, "z": 0})
+    found, _ = freeze(collection, measures=["nDCG@10"])
+    context = analyst(client, collection).get(f"{URL}{found.short}/").context
+    assert re.search(r"y by \S+ \([^)]*; no difference shown\), z by \S+ \([^;]*\)\.", context["methods"])
+    assert "significantly better than <b>z</b>" in context["lead"]
+    assert context["lead"].endswith("Whether it is better than <b>y</b> <em>cannot be told</em>.")
 
 
 def test_its_files_have_what_was_frozen(client):

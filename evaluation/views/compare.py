@@ -155,14 +155,14 @@ def ranking_in(evaluation: scores.Evaluation, measure: Measure) -> list[tuple[st
     return sorted([each for each in means if each[1] is not None], key=lambda each: (-each[1], each[0]))
 
 
-def best_first(ranked: Sequence[tuple[str, float]]) -> Selection | None:
-    """The best system against up to MOST - 1 others; None for fewer than two systems.
+def best_first(ranked: Sequence[tuple[str, float]], most: int | None = None) -> Selection | None:
+    """The best system against up to `most` - 1 others (None: MOST - 1); None for fewer than two systems.
 
     The best system was not chosen before the numbers were seen, so the correction is for all pairs.
     """
     if len(ranked) < 2:
         return None
-    names = [name for name, _ in ranked[:MOST]]
+    names = [name for name, _ in ranked[: most or MOST]]
     return Selection(names[0], tuple(names[1:]), False, len(names) > 2, len(ranked) - len(names))
 
 
@@ -239,12 +239,12 @@ def of_best(collection: Collection, asked: Asked) -> tuple[list[dict], int]:
     return of_best_in(evaluation, asked.measure)
 
 
-def of_best_in(evaluation: scores.Evaluation, measure: Measure) -> tuple[list[dict], int]:
-    """The rows of `comparison` for the best system and up to MOST - 1 others, and how many are left out.
+def of_best_in(evaluation: scores.Evaluation, measure: Measure, most: int | None = None) -> tuple[list[dict], int]:
+    """The rows of `comparison` for the best system and up to `most` - 1 others, and how many are left out.
 
-    Every page that says which system is best says it by these rows.
+    Every page that says which system is best says it by these rows. most: None for MOST.
     """
-    selection = best_first(ranking_in(evaluation, measure))
+    selection = best_first(ranking_in(evaluation, measure), most)
     if selection is None:
         return [], 0
     return shown(compared(evaluation, measure, selection), selection), selection.left_out

@@ -226,7 +226,8 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "standings": standings,
         "lined": sum(standing.mean is not None for standing in standings) > 1,
         "counted": counts(standing.queries for standing in standings),
-        "lead": sentences.leading(standings, measure, *compare.of_best_in(evaluation, measure)),
+        # All systems are tested, as in the paragraph on methods: with fewer, a verdict could be another one.
+        "lead": sentences.leading(standings, measure, *compare.of_best_in(evaluation, measure, len(standings))),
         "queries": len(evaluation.table.record.queries),
         "label": f"{measure} {evaluation.plain_fingerprint_of(measure)}",
         "expected": expected_of(evaluation, standings),
