@@ -144,6 +144,19 @@ def test_a_measure_that_states_its_form_is_said_to_be_computed_by_it(client):
     assert "CG@10 lin log10 ideal=judged" in page.split("Means of CG@10")[1].split("How it is")[0]
 
 
+def test_where_the_judged_share_is_asked_for_no_table_has_it_twice(client):
+    collection = make_hills()
+    found, _ = frozen.freeze(collection, "one", ["Judged@10"], scores.Setup(scores.options_for(collection)))
+    analyst(client, collection)
+    pages = ["", f"systems/{collection.systems.first().pk}/", f"queries/{collection.queries.first().pk}/"]
+    for page in (*pages, f"frozen/{found.short}/"):
+        asked = {} if page.startswith("frozen") else {"measure": "Judged@10"}
+        told = client.get(URL + page, asked).content.decode()
+        for table in re.findall(r"<thead>.*?</thead>", told, re.S):
+            assert table.count(">Judged@10</th>") <= 1, page
+        assert "Judged@10" in told
+
+
 def test_of_a_residual_unjudged_places_are_not_said_to_count_as_nothing(client):
     page = text_of(analyst(client, make_hills()).get(URL, {"measure": "RBPResidual(p=0.8)@10"}))
     assert "Holes in the top 10 1 of 7 unjudged places Undefined" in page
