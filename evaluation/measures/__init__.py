@@ -11,12 +11,13 @@ from .options import Options
 from .pack import pack
 from .profiles import PROFILES
 from .reasons import COUNTED, NOT_JUDGED, REASONS
-from .registry import MEASURES
+from .registry import MEASURES, OF_SOME
 
 __all__ = [
     "COUNTED",
     "MEASURES",
     "NOT_JUDGED",
+    "OF_SOME",
     "PROFILES",
     "REASONS",
     "SPLIT",

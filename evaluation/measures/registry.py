@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from . import binary, counts, coverage, cumulative, user_models
 from .reasons import NO_RANKING, NOTHING_TO_FIND
 
+# The options that only some measures read. log_base belongs to the discount.
+OF_SOME = ("gain", "discount", "ideal", "negatives", "relevant_from")
+_BINARY = ("relevant_from",)
+
 
 @dataclass(frozen=True)
 class Definition:
@@ -19,28 +23,44 @@ class Definition:
     why_undefined: int = NOTHING_TO_FIND  # what a nan of the function means
     without_judgments: bool = False  # has a value for a query without judgments, though it counts in no mean
     of_judgments: bool = True  # reads the judgments of the top k, so that unjudged=require applies
+    skips_unjudged: bool = False  # ignores unjudged documents, whatever grade is assumed for them
     sums_ranks: bool = True  # a sum over ranks, so that ties=average can average it over tied documents
     counts: bool = False  # a number of documents: it also has a total over queries, and no upper bound
     takes_cutoff: bool = True
     depth: Callable | None = None  # (graded rankings, **parameters) -> the deepest rank read; None: the cutoff
     needs_gmax: bool = False  # has no value without the highest grade of the scale, unless rel is given
     more_is_better: bool = True  # a ranking with a higher value is better; else pages call it higher, not better
+    reads: tuple[str, ...] = ()  # those of OF_SOME that decide its value
 
 
 MEASURES: dict[str, Definition] = {
-    "CG": Definition(cumulative.cg, without_judgments=True),
-    "DCG": Definition(cumulative.dcg, ("dcg",), without_judgments=True),
+    "CG": Definition(cumulative.cg, without_judgments=True, reads=("gain", "negatives")),
+    "DCG": Definition(cumulative.dcg, ("dcg",), without_judgments=True, reads=("gain", "discount", "negatives")),
     "IDCG": Definition(
-        cumulative.idcg, ("dcg",), without_judgments=True, of_judgments=False, more_is_better=False
+        cumulative.idcg,
+        ("dcg",),
+        without_judgments=True,
+        of_judgments=False,
+        more_is_better=False,
+        reads=("gain", "discount", "ideal", "negatives"),
     ),
-    "nDCG": Definition(cumulative.ndcg, ("dcg",)),
-    "P": Definition(binary.precision, ("rel",)),
-    "R": Definition(binary.recall, ("rel",)),
-    "AP": Definition(binary.average_precision, ("rel",), sums_ranks=False),
-    "RR": Definition(binary.reciprocal_rank, ("rel",), sums_ranks=False),
-    "Success": Definition(binary.success, ("rel",), sums_ranks=False),
-    "Rprec": Definition(binary.r_precision, ("rel",), takes_cutoff=False, depth=binary.all_relevant),
-    "Bpref": Definition(binary.binary_preference, ("rel",), sums_ranks=False, takes_cutoff=False),
+    "nDCG": Definition(cumulative.ndcg, ("dcg",), reads=("gain", "discount", "ideal", "negatives")),
+    "P": Definition(binary.precision, ("rel",), reads=_BINARY),
+    "R": Definition(binary.recall, ("rel",), reads=_BINARY),
+    "AP": Definition(binary.average_precision, ("rel",), sums_ranks=False, reads=_BINARY),
+    "RR": Definition(binary.reciprocal_rank, ("rel",), sums_ranks=False, reads=_BINARY),
+    "Success": Definition(binary.success, ("rel",), sums_ranks=False, reads=_BINARY),
+    "Rprec": Definition(
+        binary.r_precision, ("rel",), takes_cutoff=False, depth=binary.all_relevant, reads=_BINARY
+    ),
+    "Bpref": Definition(
+        binary.binary_preference,
+        ("rel",),
+        sums_ranks=False,
+        takes_cutoff=False,
+        skips_unjudged=True,
+        reads=("negatives", "relevant_from"),
+    ),
     "ERR": Definition(user_models.expected_reciprocal_rank, ("gmax",), sums_ranks=False, needs_gmax=True),
     "RBP": Definition(user_models.rank_biased_precision, ("p", "rel", "gmax"), needs_gmax=True),
     "RBPResidual": Definition(
@@ -68,8 +88,11 @@ MEASURES: dict[str, Definition] = {
         counts=True,
         takes_cutoff=False,
         more_is_better=False,
+        reads=_BINARY,
     ),
-    "NumRelRet": Definition(counts.relevant_returned, ("rel",), without_judgments=True, counts=True),
+    "NumRelRet": Definition(
+        counts.relevant_returned, ("rel",), without_judgments=True, counts=True, reads=_BINARY
+    ),
 }
 
 # Aliases, read in upper or lower case and printed as the names above.

@@ -73,6 +73,21 @@ def value_of(measure: str, judgments, rankings, options=None) -> np.ndarray:
     return evaluate([measure], judgments, rankings, options or Options()).values[parse_measure(measure)]
 
 
+@pytest.mark.parametrize("measure", [*ALL, *WHOLE_RANKING])
+def test_a_measure_reads_the_options_of_its_definition(measure):
+    """Where its parameters leave them to the options."""
+    judgments, rankings = pack(*random_collection(Random(4), 200, "labels"))
+    asked = parse_measure(at(measure, None if measure in WHOLE_RANKING else 5))
+    changes = [("gain", "exponential"), ("discount", "jk2002"), ("ideal", "retrieved"), ("relevant_from", 2.0)]
+    changes += [("negatives", "clip"), ("negatives", "minmax_closed")]
+    plain, read = value_of(str(asked), judgments, rankings), set()
+    for name, value in changes:
+        changed = value_of(str(asked), judgments, rankings, Options(**{name: value}))
+        read |= set() if np.array_equal(plain, changed, equal_nan=True) else {name}
+    stated = {"gain", "discount"} if "dcg" in dict(asked.params) else set()
+    assert read == {*MEASURES[asked.name].reads} - stated
+
+
 def same(values: np.ndarray, tolerance: float = 1e-12):
     return pytest.approx(values, rel=tolerance, abs=tolerance, nan_ok=True)
 

@@ -144,6 +144,23 @@ def test_a_measure_that_states_its_form_is_said_to_be_computed_by_it(client):
     assert "CG@10 lin log10 ideal=judged" in page.split("Means of CG@10")[1].split("How it is")[0]
 
 
+def test_an_option_that_the_measure_does_not_use_is_said_to_be_unused(client):
+    response = analyst(client, make_hills()).get(URL, {"measure": "P(rel=2)@10", "gain": "exponential"})
+    said = {line.label: (line.words, line.departs) for line in response.context["described"]}
+    assert said["Gain"] == ("2^grade − 1, not used by P(rel=2)@10", True)
+    assert said["Negative gains"] == ("open min-max, from 0 to 1, not used by P(rel=2)@10", False)
+    assert said["Relevant from"] == ("grade 2, by rel=2", False)
+    # A judgment cannot lower the number of relevant documents.
+    assert "may be better than it looks: unjudged documents count as gain 0" in text_of(response)
+
+
+def test_bpref_is_not_said_to_count_unjudged_documents(client):
+    response = analyst(client, make_hills()).get(URL, {"measure": "Bpref"})
+    page, words = text_of(response), "ignored, as always in Bpref"
+    assert f"unjudged places: {words}" in page and f"Unjudged documents {words}" in page
+    assert "rests on fewer judgments" in page and "count as gain 0" not in page
+
+
 def test_where_the_judged_share_is_asked_for_no_table_has_it_twice(client):
     collection = make_hills()
     found, _ = frozen.freeze(collection, "one", ["Judged@10"], scores.Setup(scores.options_for(collection)))

@@ -104,7 +104,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
         "gain_labels": [label for measure in gains(asked) if (label := asked.label_beside(measure))],
         "judged_label": str(asked.at("Judged")),
         "top_label": f"in the top {asked.measure.cutoff}" if asked.measure.cutoff else "in the rankings",
-        "unjudged_words": options.unjudged(asked.options) if asked.reads_judgments else "",
+        "unjudged_words": options.unjudged(asked.measure, asked.options) if asked.reads_judgments else "",
         "trust": trust(answer),
         "lined": sum(standing.mean is not None for standing in answer.standings) > 1,
         "counted": counts(standing.queries for standing in answer.standings),

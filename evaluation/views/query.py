@@ -205,7 +205,7 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
         "ndcg_label": str(asked.at("nDCG")),
         "judged_label": str(asked.at("Judged")),
         "shown_label": f"in the top {cutoff}" if cutoff else "in the list",
-        "unjudged_words": panel.unjudged(options),
+        "unjudged_words": panel.unjudged(asked.at("nDCG"), options),
         "missing_words": panel.WORDS["missing"][options.missing],
         "others": [str(measure) for measure in others(asked)],
         "other_labels": [label for measure in others(asked) if (label := asked.label_beside(measure))],

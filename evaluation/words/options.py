@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS, RULES, SMOOTHING_NOTE
-from ..measures import Measure, Options, effective
+from ..measures import MEASURES, OF_SOME, Measure, Options, effective
+from ..measures.decimals import decimal_text
 from ..measures.options import CHOICES, TEXT_NAMES
 from .numbers import decimals
 
@@ -177,32 +178,42 @@ class InForce:
     label: str
     words: str
     departs: bool  # the value differs from that of the profile
+    used: bool  # the measure reads it
 
 
 def in_force(
     measure: Measure, options: Options, rule: str, adjudications: str, departing: Iterable[str] = ()
 ) -> list[InForce]:
     """Each option in force for the measure as a phrase. departing: names of those that differ from the profile."""
-    departing, stated = set(departing), dict(measure.params).get("dcg")
+    departing, params = set(departing), dict(measure.params)
     options = effective(measure, options)
     phrases = {name: WORDS.get(name, {}).get(text, text) for name, text in options.as_dict().items()}
     base = phrases.pop("log_base")
     phrases["discount"] = f"1 / log{base}(rank + 1)"
     if options.discount == "jk2002":
         phrases["discount"] = f"1 / log{base}(rank) from rank {base} on, 1 before"
-    phrases["unjudged"] = unjudged(options)
+    phrases["unjudged"] = unjudged(measure, options)
     phrases["relevant_from"] = f"grade {phrases['relevant_from']}"
     phrases["rule"] = WORDS["rule"].get(rule, rule)
     phrases["adjudications"] = WORDS["adjudications"].get(adjudications, adjudications)
     if "log_base" in departing:
         departing.add("discount")
-    if stated:
+    if stated := params.get("dcg"):
         departing -= {"gain", "discount"}
         phrases |= {name: f"{phrases[name]}, by dcg={stated}" for name in ("gain", "discount")}
-    return [InForce(_about(name)[0], words, name in departing) for name, words in phrases.items()]
+    unused = {*OF_SOME} - {*MEASURES[measure.name].reads}
+    if "rel" in params and "relevant_from" not in unused:
+        departing -= {"relevant_from"}
+        phrases["relevant_from"] = "grade {0}, by rel={0}".format(decimal_text(params["rel"]))
+    phrases |= {name: f"{phrases[name]}, not used by {measure}" for name in unused}
+    return [
+        InForce(_about(name)[0], words, name in departing, name not in unused) for name, words in phrases.items()
+    ]
 
 
-def unjudged(options: Options) -> str:
+def unjudged(measure: Measure, options: Options) -> str:
     """The phrase on what an unjudged document in a ranking counts as."""
     grade = options.assumed_grade
+    if MEASURES[measure.name].skips_unjudged and options.unjudged not in ("condensed", "require"):
+        return f"ignored, as always in {measure.name}"
     return WORDS["unjudged"][options.unjudged] if grade is None else f"taken as grade {decimals(grade, 2)}"

@@ -135,15 +135,17 @@ def uneven(
     They are empty, too, for a measure that does not read the judgments of what a system returned. judged: judged
     shares by system; label: the name of the share; lowest: the lowest grade of the scale.
     """
-    if not MEASURES[measure.name].of_judgments:
+    definition = MEASURES[measure.name]
+    if not definition.of_judgments:
         return SafeString(), ""
     known = {name: value for name, value in judged.items() if value is not None}
     most, least = (pick(known, key=known.get, default="") for pick in (max, min))
     if not known or round(known[most] - known[least], 9) < UNEVEN:
         return SafeString(), ""
     effect = "rests on fewer judgments. How much that matters is unknown."
-    if options.unjudged == "zero":
-        worse = " or worse" if lowest < 0 and options.negatives != "clip" else ""
+    if options.unjudged == "zero" and not definition.skips_unjudged:
+        loses = "gain" in definition.reads and lowest < 0 and options.negatives != "clip"
+        worse = " or worse" if loses else ""
         effect = f"may be better{worse} than it looks: unjudged documents count as gain 0."
     return (
         format_html(
