@@ -178,13 +178,17 @@ def save_my_ratings(request: HttpRequest, slug: str, sent: OwnBatch):
     elsewhere meanwhile is not saved, and its result says so. A batch that is sent again changes nothing.
     """
     rater = rater_in(request, slug)
-    checked = [checked_rating(rater, place, row) for place, row in enumerate(sent.ratings)]
-    errors = [error for _, _, problems in checked for error in problems] + repeated_keys(sent.ratings)
+    tasks, clashing = tasks_of(rater, sent.ratings)
+    checked = [
+        checked_rating(rater, place, row, tasks[place], place in clashing)
+        for place, row in enumerate(sent.ratings)
+    ]
+    errors = [error for _, problems in checked for error in problems]
     if errors:
         raise Problem(422, "Nothing was saved: there is something to correct.", kind="refused", errors=errors)
     saved = [
         saved_rating(rater, row, task, submission)
-        for row, (task, submission, _) in zip(sent.ratings, checked, strict=True)
+        for row, task, (submission, _) in zip(sent.ratings, tasks, checked, strict=True)
     ]
     return {"results": saved}
 
@@ -201,36 +205,36 @@ def my_ratings(request: HttpRequest, slug: str, asked: Q[OfOwn]):
     }
 
 
+def tasks_of(rater: Rater, rows: list[OwnIn]) -> tuple[list[queue.Task | None], set[int]]:
+    """The task of each row, and the places of the rows whose key another rating has, of the batch or before it."""
+    tasks = [queue.task(rater, row.token) for row in rows]
+    known = [place for place, task in enumerate(tasks) if task]
+    used = queue.used(rater, [(tasks[place], rows[place].key) for place in known])
+    first: dict[UUID, UUID] = {}
+    repeated = {place for place, row in enumerate(rows) if first.setdefault(row.key, row.token) != row.token}
+    return tasks, repeated | {place for place, is_used in zip(known, used, strict=True) if is_used}
+
+
 def checked_rating(
-    rater: Rater, place: int, row: OwnIn
-) -> tuple[queue.Task | None, queue.Submission | None, list[dict]]:
-    """The task and its submission, or errors."""
-    task, at = queue.task(rater, row.token), {"pointer": f"/ratings/{place}", "index": place}
+    rater: Rater, place: int, row: OwnIn, task: queue.Task | None, clashes: bool
+) -> tuple[queue.Submission | None, list[dict]]:
+    """The submission for the task, or errors. clashes: the key is that of another rating."""
+    at = {"pointer": f"/ratings/{place}", "index": place}
     if task is None:
-        return None, None, [at | {"detail": "This document was never assigned to you."}]
+        return None, [at | {"detail": "This document was never assigned to you."}]
+    if clashes:
+        return None, [at | {"pointer": f"/ratings/{place}/key", "detail": KEY_USED}]
     seconds = None if row.seconds is None else min(row.seconds, LONGEST_VISIT)
     data = row.model_dump(exclude={"token", "key", "seconds"}, exclude_none=True)
     data |= {"client_key": row.key} | ({} if seconds is None else {"seconds": seconds})
     form = RatingForm(data, collection=rater.collection)
-    if queue.is_used(rater, task, row.key):
-        return task, None, [key_used(place)]
     if form.is_valid():
-        return task, form.submission, []
+        return form.submission, []
     if form.has_error("grade"):
         scale = ", ".join(grade.plain for grade in rater.collection.grades.all())
         detail = f"The scale has no grade {row.grade:g}; it is {scale}."
-        return task, None, [at | {"pointer": f"/ratings/{place}/grade", "detail": detail}]
-    return task, None, [at | {"detail": error} for errors in form.errors.values() for error in errors]
-
-
-def repeated_keys(rows: list[OwnIn]) -> list[dict]:
-    """An error for each row with the key of an earlier row for another token."""
-    first: dict[UUID, UUID] = {}
-    return [key_used(place) for place, row in enumerate(rows) if first.setdefault(row.key, row.token) != row.token]
-
-
-def key_used(place: int) -> dict:
-    return {"pointer": f"/ratings/{place}/key", "index": place, "detail": KEY_USED}
+        return None, [at | {"pointer": f"/ratings/{place}/grade", "detail": detail}]
+    return None, [at | {"detail": error} for errors in form.errors.values() for error in errors]
 
 
 def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, submission: queue.Submission) -> dict:

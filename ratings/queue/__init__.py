@@ -32,7 +32,7 @@ from .leases import LEASE, release
 from .order import comes_by_query
 from .outlook import COUNTED, Outlook, outlook
 from .rounds import NewDrawn, NewRound, raters_at_work, store_round, waiting_in_rounds
-from .saving import Conflict, Saved, Submission, is_used, save, skip
+from .saving import Conflict, Saved, Submission, save, skip, used
 from .tasks import Task, answers_of, held, task
 from .undoing import RATING_KINDS, UNDO_DEPTH, last_acts, undo
 from .wanting import pairs_for, retire, unretire, want, want_fewer
@@ -58,7 +58,6 @@ __all__ = [
     "differing",
     "give",
     "held",
-    "is_used",
     "last_acts",
     "outlook",
     "pairs_for",
@@ -75,6 +74,7 @@ __all__ = [
     "task",
     "undo",
     "unretire",
+    "used",
     "waiting_in_rounds",
     "want",
     "want_fewer",

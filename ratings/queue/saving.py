@@ -1,5 +1,6 @@
 """Save a rating or the answer to a check, or put a pair off."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -142,10 +143,11 @@ def skip(
     record(me, pair, Kind.SKIP, now, comment=comment, client_key=client_key)
 
 
-def is_used(rater: Rater, task: Task, client_key: UUID) -> bool:
-    """Whether an answer to the task with this client key would raise KeyUsed."""
-    earlier = event_of_key(rater, client_key)
-    return earlier is not None and is_other(earlier, task.pair, ANSWERS[task.kind])
+def used(rater: Rater, answers: Sequence[tuple[Task, UUID]]) -> list[bool]:
+    """Whether an answer to each task with its client key would raise KeyUsed. One query."""
+    events = RatingEvent.objects.filter(rater=rater, client_key__in=[key for _, key in answers])
+    earlier = {event.client_key: event for event in events}
+    return [key in earlier and is_other(earlier[key], task.pair, ANSWERS[task.kind]) for task, key in answers]
 
 
 def write(me: Rater, pair: Pair, current: Rating | None, sent: Submission, now: datetime) -> Rating:

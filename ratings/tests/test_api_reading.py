@@ -214,9 +214,27 @@ def test_a_key_of_another_rating_is_refused_with_its_place(rater):
 def test_a_key_that_was_used_while_a_batch_was_checked_saves_nothing(rater, monkeypatch):
     first, second = rater.post(f"{HILLS}/tasks", {"count": 2}).json()["tasks"]
     used = rater.post(f"{HILLS}/my-ratings", {"ratings": [said(first)]}).json()["results"][0]["key"]
-    monkeypatch.setattr(queue, "is_used", lambda *_: False)
+    monkeypatch.setattr(queue, "used", lambda rater, answers: [False for _ in answers])
     (row,) = rater.post(f"{HILLS}/my-ratings", {"ratings": [said(second, key=used)]}).json()["results"]
     assert (row["saved"], "another" in row["said"]) == (False, True)
+
+
+def test_the_keys_of_a_batch_are_looked_up_at_once(rater, django_assert_num_queries):
+    """Each row more takes two statements: one for its task, and one for the scale."""
+    tasks = rater.post(f"{HILLS}/tasks", {"count": 3}).json()["tasks"]
+    for rows in (1, 3):
+        batch = [*map(said, tasks[:rows]), {"token": str(uuid4()), "key": str(uuid4()), "grade": 1}]
+        with django_assert_num_queries(7 + 2 * rows):
+            assert rater.post(f"{HILLS}/my-ratings", {"ratings": batch}).status_code == 422
+
+
+def test_a_key_that_is_used_twice_is_one_error_and_a_retry_none(rater):
+    first, second = rater.post(f"{HILLS}/tasks", {"count": 2}).json()["tasks"]
+    batch = [said(first), said(second)]
+    batch[1]["key"] = batch[0]["key"]
+    rater.post(f"{HILLS}/my-ratings", {"ratings": batch[:1]})
+    (error,) = rater.post(f"{HILLS}/my-ratings", {"ratings": batch}).json()["errors"]
+    assert error["pointer"] == "/ratings/1/key"
 
 
 def test_one_wrong_rating_leaves_all_unsaved(rater, collection):
