@@ -77,6 +77,13 @@ def test_another_fault_is_still_a_fault(client, monkeypatch):
     assert client.get(reverse("rate", args=["hills"])).status_code == 500
 
 
+def test_a_form_of_another_charset_is_refused(client):
+    client.handler.enforce_csrf_checks = True
+    client.get(reverse("rate", args=["hills"]))  # which sets the cookie
+    odd = "application/x-www-form-urlencoded; charset=utf-16"
+    assert client.post(reverse("claim", args=["hills"]), b"count=1", content_type=odd).status_code == 400
+
+
 # Signed out, or signed in anew, while a form was open
 
 HERE = {"origin": "http://testserver", "referer": "http://testserver/collections/hills/guidelines/edit/?from=1"}

@@ -33,6 +33,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         cause = exception.__context__ and exception.__context__.__context__
         if isinstance(cause, AWAY) or disk.trouble(cause):
             return busy(request, disk.trouble(cause))
+    # Django's view checks the form once more, which fails again where it cannot be read.
+    request.csrf_processing_done = True
     return defaults.bad_request(request, exception)
 
 
