@@ -302,9 +302,12 @@ def test_what_a_greedy_batch_leaves_of_its_query_can_be_drawn():
     assert any({12, 13} <= set(one.drawn) for one in each)
 
 
-def test_fewer_rows_than_asked_for_are_all_drawn_for_certain():
-    each = draw_batches(np.array([2, 2, 5]), np.array([4, 7, 9]), np.ones(3), np.ones(3), 2, 2, die())
-    assert (len(each.greedy), sorted(each.drawn), each.chance().tolist()) == (0, [4, 7, 9], [1, 1, 1])
+@pytest.mark.parametrize("query", [[2, 2, 5], [2, 2, 2, 5]], ids=["fewer", "as many"])
+def test_no_more_rows_than_asked_for_are_all_drawn_for_certain(query):
+    rows = np.arange(len(query)) + 4
+    each = draw_batches(np.array(query), rows, np.ones(len(rows)), np.ones(len(rows)), 2, 2, die())
+    assert (len(each.greedy), sorted(each.drawn)) == (0, rows.tolist())
+    assert each.chance().tolist() == [1] * len(rows)
 
 
 def test_a_query_smaller_than_a_batch_gives_all_it_has():
