@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .touched import LONG, House, changed_files, chosen, cost
+from .touched import ALWAYS, LONG, House, changed_files, chosen, cost
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {
@@ -96,6 +96,12 @@ def test_of_our_own_house_the_nearest_tests_are_found(changed, test):
     if (ROOT / changed).exists():
         steps = house().nearest([changed])
         assert steps[test] <= 3 and test in steps
+
+
+@pytest.mark.parametrize("name", ["topics", "trec", "xlsx"])
+def test_what_is_named_for_a_module_and_its_folder_runs_before_other_tests_of_the_folder(name):
+    tests = chosen(ROOT, {f"ratings/formats/{name}.py"})
+    assert f"ratings/tests/test_formats_{name}.py" in tests[len(ALWAYS) :][:2]
 
 
 def house(known: list = []) -> House:  # noqa: B006 - read once

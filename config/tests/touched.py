@@ -45,8 +45,8 @@ def chosen(root: Path, changed: set[str], seconds: float = SECONDS) -> list[str]
     costs = {file: LONG.get(file) or cost((root / file).read_text(encoding="utf-8")) for file in steps}
 
     def far(file: str) -> tuple:
-        """Of files as many steps away first those that are named for what changed, then the quickest."""
-        return steps[file], not house.namesakes(file) & changed, costs[file], file
+        """Of files as many steps away first those that are named most for what changed, then the quickest."""
+        return steps[file], -named_for(file, changed), costs[file], file
 
     found, spent = [file for file in ALWAYS if changed and file in house.files], 0.0
     for file in sorted(steps.keys() - set(found), key=far):
@@ -60,6 +60,14 @@ def cost(tests: str) -> float:
     """About the seconds that a file of tests takes, told from its text."""
     each = 2 if "mark.browser" in tests else 0.5 if "transaction=True" in tests[:2000] else 0.1
     return each * (len(re.findall("^def test_", tests, re.M)) + 4 * tests.count("\n@pytest.mark.parametrize"))
+
+
+def named_for(test: str, changed: set[str]) -> int:
+    """How many words of a test's name are in the path of one changed file: of test_formats_trec.py and
+    ratings/formats/trec.py two.
+    """
+    words = set(PurePosixPath(test).stem.split("_")[1:])
+    return max((len(words & set(re.split(r"[/_.]", path))) for path in changed), default=0)
 
 
 def changed_files(root: Path) -> set[str]:
