@@ -71,15 +71,16 @@ def every_query(answer: Answer) -> report.Table:
     asked, record = answer.asked, answer.record
     header = ["query", "text", "system", "measure", "value", "why", str(asked.at("Judged"))]
     header += ["documents", "judgments", "profile", "options"]
-    values, reasons = answer.values(), answer.reasons()
+    names, made_by = list(answer.systems), [asked.profile, asked.fingerprint]
+    values, reasons = answer.array(names), answer.reasons()[names].to_numpy()
     judged = {name: answer.judged(name) for name in answer.systems}
     rows = []
     for place, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
-        for name in answer.systems:
+        for column, name in enumerate(names):
             rankings = record.rankings[name]
             length = rankings.length[place] if rankings.present[place] else None
             rows.append(
-                [key, text, name, str(asked.measure), values.at[key, name], reasons.at[key, name]]
-                + [judged[name][place], length, answer.judgments.count[place], asked.profile, asked.fingerprint]
+                [key, text, name, str(asked.measure), values[place, column], reasons[place, column]]
+                + [judged[name][place], length, answer.judgments.count[place], *made_by]
             )
     return header, rows
