@@ -129,7 +129,7 @@ def _judged_share(evaluation: Evaluation) -> str:
     shares = [report.known(value) for value in evaluation.summary.xs(str(measure), level="measure")["judged"]]
     known = [value for value in shares if value is not None]
     if not known:
-        return "No query has a value."
+        return "No query that counts has a document in a ranking, so there is no judged share."
     depth = f"top {measure.cutoff}" if measure.cutoff else "rankings"
     low, high = percent(min(known)), percent(max(known))
     each = f"{low} for every system" if low == high else f"{low} to {high} by system"

@@ -438,3 +438,11 @@ def test_documents_and_queries_that_nobody_judged_are_no_part_of_the_judgments()
     archive = made(freeze(collection)[0])
     assert archive.read("judgments.jsonl").count(b"\n") == 5
     assert archive.read("queries.jsonl").count(b"\n") == 3
+
+
+def test_rankings_without_documents_have_no_judged_share_but_values():
+    collection = make_hills(rankings={"good": {"q1": ""}, "bad": {}})
+    found, _ = freeze(collection, measures=["nDCG@10"])
+    evaluation = frozen.evaluation_of(found)
+    text = words.methods(found, evaluation, bundle.comparisons(evaluation))
+    assert "so there is no judged share. Means are over two queries with a value" in text
