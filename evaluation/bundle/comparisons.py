@@ -44,8 +44,10 @@ def in_words(result: Compared | None, text) -> str:
 
 def _method(result: Compared) -> str:
     level = f"two-sided, at the level {ALPHA}"
-    if len(result.pairs) == 1 and result.tests.pairs[0].p is None:
-        return f"a randomisation test ({level}), as all queries differ by the same,"
+    first = result.tests.pairs[0]
+    if len(result.pairs) == 1 and first.p is None:
+        cause = "all queries differ by the same" if first.wins or first.losses else "no query differs"
+        return f"a randomisation test ({level}), as {cause},"
     if len(result.pairs) == 1:
         return f"a paired t test ({level})"
     draws = f"{result.tests.draws:,} draws, seed {result.tests.seed}"

@@ -446,3 +446,13 @@ def test_rankings_without_documents_have_no_judged_share_but_values():
     evaluation = frozen.evaluation_of(found)
     text = words.methods(found, evaluation, bundle.comparisons(evaluation))
     assert "so there is no judged share. Means are over two queries with a value" in text
+
+
+def test_two_systems_that_are_equal_on_every_query_are_not_said_to_differ():
+    queries = tuple(f"q{number}" for number in range(12))
+    grades = {(query, "a"): "3" for query in queries}
+    rankings = {name: dict.fromkeys(queries, "ab") for name in ("good", "twin")}
+    found, _ = freeze(make_hills(queries=queries, grades=grades, rankings=rankings), measures=["nDCG@10"])
+    evaluation = frozen.evaluation_of(found)
+    text = words.methods(found, evaluation, bundle.comparisons(evaluation))
+    assert ", as no query differs, found, against good: twin by 0.0000" in text
