@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from evaluation.measures import Difference, Part
 from evaluation.pages import parts
+from evaluation.templatetags.numbers import number
 from evaluation.tests.hills import GRADES, RANKINGS, analyst, make_hills, make_unjudged, rate, text_of
 from evaluation.views import opinions
 from evaluation.views.agreement import pseudonym
@@ -275,6 +276,10 @@ def test_one_system_stands_alone(client):
     assert names_of(response) == ["good"]
     assert "good scores 1.0000 ." in text_of(response)
     assert "rank by rank" not in text_of(response)
+
+
+def test_a_grade_has_at_most_four_decimals():
+    assert [number(grade) for grade in (3, 0.5, 8 / 3, -1)] == ["3", "0.5", "2.6667", "\N{MINUS SIGN}1"]
 
 
 def test_no_systems_yet(client):
