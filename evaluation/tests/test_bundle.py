@@ -301,19 +301,6 @@ def test_a_changed_number_is_named(tmp_path):
     assert "results good nDCG@10 per_query q2: 0.63 in the bundle" in errors.getvalue()
 
 
-def test_a_bundle_of_before_the_reasons_by_query_is_as_good(tmp_path):
-    collection = make_hills()
-    collection.queries.create(key="q3", text="judged by nobody")
-
-    def without(text: str) -> str:
-        document = json.loads(text)
-        assert [row.pop("why_per_query") for row in document["results"]][:2] == [{"q3": "not judged"}] * 2
-        return json.dumps(document)
-
-    path = changed(saved(freeze(collection)[0], tmp_path), "evaluation.json", without)
-    assert bundle.check(path).different == []
-
-
 @pytest.mark.parametrize("name", ["judgments.jsonl", "runs/2-good.run", "settings.json", "queries.jsonl"])
 def test_changed_content_has_another_hash_than_the_bundle_says(tmp_path, name):
     path = saved(freeze(make_hills())[0], tmp_path)
