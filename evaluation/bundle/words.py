@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 from django.utils.formats import date_format
 
+from ratings.formats.refusal import counted as in_digits
+
 from ..analyses import report
 from ..analyses.comparison import Compared
 from ..frozen import about, files_of, settings_of
@@ -92,7 +94,7 @@ def _judged(facts: About, asked: Settings, text) -> str:
     grades = [f"{value} ({text(label)})" if label else value for value, label in facts.grades]
     scale = f" on a scale of {', '.join(grades)}" if grades else ""
     made = (
-        f"from {_number(facts.ratings, 'rating')} of {counted(facts.raters, 'rater', 'raters')}"
+        f"from {in_digits(facts.ratings, 'rating')} of {counted(facts.raters, 'rater', 'raters')}"
         if facts.ratings
         else ""
     )
@@ -101,12 +103,8 @@ def _judged(facts: About, asked: Settings, text) -> str:
         made = f"{made}, {decided}" if made else f"all {decided}"
     rule = options.RULE_DESCRIPTIONS[asked.rule].rstrip(".")
     how = f" {text(SMOOTHING_NOTE)}" if asked.rule == "dawid_skene" else ""
-    there = f"There {'was' if facts.judgments == 1 else 'were'} {_number(facts.judgments, 'judgment')}{scale}"
+    there = f"There {'was' if facts.judgments == 1 else 'were'} {in_digits(facts.judgments, 'judgment')}{scale}"
     return f"{there}, made {made}; rule: {rule[0].lower()}{rule[1:]}.{how}"
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
