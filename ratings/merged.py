@@ -4,10 +4,19 @@ from decimal import InvalidOperation
 from hashlib import sha256
 
 from django import forms
-from django.http import QueryDict
+from django.db.models import Model
+from django.http import Http404, QueryDict
 
 SHOWN = 300  # characters of what somebody else wrote
 LONG = 200  # characters from which a page sends a digest along, which is enough to compare
+
+
+def lock(row: Model) -> None:
+    """Lock the row until the transaction ends, and read it again. Raises Http404 if it was deleted meanwhile."""
+    try:
+        row.refresh_from_db(from_queryset=type(row).objects.select_for_update())
+    except type(row).DoesNotExist as error:
+        raise Http404 from error
 
 
 class Seen(forms.HiddenInput):

@@ -18,6 +18,7 @@ from ratings import archive, queue
 from ratings.imports import jobs, uploads
 from ratings.management.commands._collection_command import Refused
 from ratings.management.commands.work import work
+from ratings.merged import lock
 from ratings.models import Assignment, Check, Collection, Deletion, Document, Job, JudgeRun, Rating, Role
 from ratings.people import tokens
 from ratings.pool import anchors
@@ -561,6 +562,17 @@ def of_two(client, page: str, act: str, first: dict, second: dict):
     one, two = filled(client, page, act), filled(client, page, act)
     assert client.post(act, one | first).status_code == 302
     return client.post(act, two | second)
+
+
+def test_settings_of_what_was_deleted_meanwhile_are_not_found(client, collection, monkeypatch):
+    """Between the check of the access and the lock."""
+
+    def deleted_first(row) -> None:
+        Collection.objects.filter(pk=row.pk).delete()
+        lock(row)
+
+    monkeypatch.setattr("ratings.views.collection.lock", deleted_first)
+    assert client.post(PAGE + "describe/", {"name": "Dales", "description": ""}).status_code == 404
 
 
 def test_what_somebody_else_changed_meanwhile_stays(client, collection):

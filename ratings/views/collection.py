@@ -7,6 +7,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from ..imports import jobs
+from ..merged import lock
 from ..models import Collection
 from ..people.access import admin_act, admin_page, may_make, of_source
 from ..set_up import deleting, making, putting_away
@@ -24,7 +25,7 @@ def collection(request: HttpRequest, collection: Collection) -> HttpResponse:
 @admin_act
 @transaction.atomic
 def describe(request: HttpRequest, collection: Collection) -> HttpResponse:
-    collection.refresh_from_db(from_queryset=Collection.objects.select_for_update())
+    lock(collection)
     form = DescriptionForm(request.POST, collection=collection)
     if not form.is_valid():
         return collection_page(request, collection, about=form)

@@ -7,6 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
+from ..merged import lock
 from ..models import ApiToken, Collection, Invitation, Membership, Rater, Role, plain_value
 from ..people import mail, members, privacy, sessions, tokens
 from ..people.access import admin_act, admin_page
@@ -140,7 +141,7 @@ def rater_settings(request: HttpRequest, collection: Collection, pk: int) -> Htt
 @transaction.atomic
 def save_terms(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     rater = rater_of(collection, pk)
-    rater.refresh_from_db(from_queryset=Rater.objects.select_for_update())
+    lock(rater)
     form = terms_of(collection, rater, request.POST)
     if not form.is_valid():
         context = person_context(collection, membership_of(rater), rater, terms=form)

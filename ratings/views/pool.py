@@ -15,6 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from .. import queue
 from ..formats.refusal import counted
 from ..imports import jobs
+from ..merged import lock
 from ..models import Anchor, Collection, Pair, System
 from ..people.access import admin_page, record_act
 from ..pool import judging, pooling
@@ -78,7 +79,7 @@ def want_fewer(request: HttpRequest, collection: Collection) -> HttpResponse:
 @transaction.atomic
 def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Save the order of rating, the shares of gold and repeats, and the break."""
-    collection.refresh_from_db(from_queryset=Collection.objects.select_for_update())
+    lock(collection)
     form = JudgingForm(request.POST, instance=collection)
     if not form.is_valid():
         collection.refresh_from_db()
