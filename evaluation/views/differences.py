@@ -62,7 +62,7 @@ OF_PAGE = ("baseline", "system", "segment", "sort", "q", "page")
 
 @require_safe
 @of_collection(*READERS)
-@with_options("sort", "q", "segment", "baseline", "system", "page")
+@with_options(*OF_PAGE)
 def differences(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     evaluation, ranked = compare.ranking_of(collection, asked)
     context = page(request, collection, "compare", asked) | {"ranked": ranked}
