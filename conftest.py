@@ -75,8 +75,8 @@ def on_database(item) -> bool:
     return needs_database(item) and not looks(item)
 
 
-def of_ratings(item) -> bool:
-    return item.path.parent == ROOT / "ratings" / "tests"
+def tests_of(folder: str, item) -> bool:
+    return item.path.is_relative_to(ROOT / folder)
 
 
 def of_desk(item) -> bool:
@@ -86,11 +86,13 @@ def of_desk(item) -> bool:
 # Folders without tests of a part. Only parts that are told by folder stand here.
 ELSEWHERE = {
     "SQLite, ratings": {"config", "evaluation"},
-    "SQLite, the rest": {"ratings"},
+    "SQLite, evaluation": {"config", "ratings"},
+    "SQLite, config": {"ratings", "evaluation"},
 }
 PARTS = {
-    "SQLite, ratings": lambda item: on_database(item) and of_ratings(item),
-    "SQLite, the rest": lambda item: on_database(item) and not of_ratings(item),
+    "SQLite, ratings": lambda item: on_database(item) and tests_of("ratings", item),
+    "SQLite, evaluation": lambda item: on_database(item) and tests_of("evaluation", item),
+    "SQLite, config": lambda item: on_database(item) and tests_of("config", item),
     "PostgreSQL": lambda item: on_database(item) and depends_on_engine(item),
     "looks, desk": lambda item: looks(item) and of_desk(item),
     "looks, pages": lambda item: looks(item) and not of_desk(item),

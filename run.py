@@ -439,11 +439,11 @@ def parts_of(arguments: Sequence[str], environment: Mapping[str, str], server: s
         data.mkdir(mode=0o700)
         return Part(name, data, arguments, {**environment, "IDEALIST_DATA": str(data), **changed})
 
-    ratings, rest = part("SQLite, ratings"), part("SQLite, the rest")
+    ratings, others = part("SQLite, ratings"), [part("SQLite, config"), part("SQLite, evaluation")]
     postgres = [part("PostgreSQL", DATABASE_URL=server)] if server else []
     # Browsers wait for much of their time, which the other parts use.
     looks = [part("looks, desk"), part("looks, pages")]
-    return [ratings, *looks, *postgres, rest, part("no database")]
+    return [ratings, *looks, *postgres, *others, part("no database")]
 
 
 def tests_compiling(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen:

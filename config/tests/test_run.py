@@ -405,10 +405,10 @@ def test_a_pytest_that_ran_nothing_says_so(run, tmp_path, status, words):
 @pytest.mark.parametrize(
     ("statuses", "passed"),
     [
-        ([0, 0, 0, 0, 0, 0], [True] * 6),
-        ([5, 0, 5, 5, 5, 5], [True] * 6),
-        ([5, 5, 5, 5, 5, 5], [False] * 6),
-        ([5, 1, 0, 2, 0, 5], [True, False, True, False, True, True]),
+        ([0, 0, 0, 0, 0, 0, 0], [True] * 7),
+        ([5, 0, 5, 5, 5, 5, 5], [True] * 7),
+        ([5, 5, 5, 5, 5, 5, 5], [False] * 7),
+        ([5, 1, 0, 2, 0, 0, 5], [True, False, True, False, True, True, True]),
     ],
 )
 def test_in_a_part_there_may_be_nothing_to_run_but_not_in_all(run, tmp_path, monkeypatch, statuses, passed):
@@ -453,7 +453,8 @@ def test_every_check_and_every_part_runs_and_one_failure_fails_all(installed, ru
         ("looks, desk", None),
         ("looks, pages", None),
         ("PostgreSQL", "postgres://db.example.org/test"),
-        ("SQLite, the rest", None),
+        ("SQLite, config", None),
+        ("SQLite, evaluation", None),
         ("no database", None),
     ]
     lines = capsys.readouterr().out.splitlines()
