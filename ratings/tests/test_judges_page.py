@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from decimal import Decimal
 
 import pytest
@@ -73,6 +74,19 @@ def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
     rows = b"".join(client.get(log)).decode().splitlines()
     assert len(rows) == 3 and "'=1+1" in rows[2]
     assert client.get(reverse("judge_log", args=["hills", run.pk, "xml"])).status_code == 404
+
+
+def test_a_judge_without_a_version_is_first_asked_for_one():
+    client = admin(pool_of({"a": "good"}))
+    page = client.post(reverse("make_judge", args=["hills"]), {"name": "llama"}, follow=True)
+
+    def sections(page) -> list[str]:
+        return re.findall(r'<section class="[^"]*" id="(\w+)"', page.content.decode())
+
+    assert sections(page) == ["version", "sample"]
+    made = reverse("make_judge_version", args=["hills", page.context["judge"].pk])
+    page = client.post(made, VERSION | {"endpoint": "http://127.0.0.1:11434/v1"}, follow=True)
+    assert sections(page) == ["runs", "run", "sample", "probe", "uses", "versions", "version"]
 
 
 @pytest.mark.parametrize(
