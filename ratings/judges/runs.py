@@ -335,7 +335,8 @@ class _Work:
         """The end of a run whose calls were refused before any was answered."""
         if not self.refusals:
             return None
-        return State.FAILED, f"The server refuses every call: {self.refusals[-1]}. Check model and parameters."
+        problem = f"The server refuses every call: {self.refusals[-1]}."
+        return State.FAILED, f"{problem} Check key, model and parameters."
 
     def _may_cost(self, most: Decimal) -> bool:
         cap = self.run.most_cost

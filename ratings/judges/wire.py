@@ -23,8 +23,9 @@ LARGEST = 1_000_000  # bytes of one answer
 QUOTED = 200
 LONGEST_PAUSE = 300.0  # seconds, whatever a server asks for
 BUSY = {408, 425, 429}
-WRONG = {401, 402, 403, 404, 405, 415}  # no call will ever do: the key, the credit, the address or the model
-REFUSED = {400, 413, 422}  # this call will never do; others may, as when a document is too long for the model
+WRONG = {401, 402, 404, 405, 415}  # no call will ever do: the key, the credit, the address or the model
+# This call will never do, and others may: a document is too long for the model, or a filter blocks it.
+REFUSED = {400, 403, 413, 422}
 NOT_SENT = {"model", "messages", "seed", "response_format", "stream", "n", "tools", "tool_choice", "functions"}
 
 
