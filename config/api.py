@@ -1,8 +1,7 @@
 """The API of both apps under one address: its OpenAPI description, problem documents, and checks of every call."""
 
 import re
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable
 from functools import cache, wraps
 from http import HTTPStatus
 
@@ -25,6 +24,7 @@ from ratings.api.access import Bearer
 from ratings.api.problems import DETAILS, LISTED, MEDIA_TYPE, Problem, too_large
 from ratings.api.routes import router as record
 from ratings.formats import strict_json
+from ratings.formats.nearest import nearest
 from ratings.formats.refusal import as_sentence
 from ratings.guidelines.markdown import rendered
 from ratings.models import Scope
@@ -179,7 +179,8 @@ def error_entry(error: dict, request: HttpRequest) -> dict:
     location = location[1:]
     if error["type"] == "extra_forbidden":
         *place, name = location
-        detail = nearest(name, members_at(request, place)) or detail
+        question = nearest(name, members_at(request, place))
+        detail = f"There is no such name here; {question}" if question else detail
     pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in location)
     index = next((part for part in location if isinstance(part, int)), None)
     return {"pointer": pointer, "detail": detail} | ({} if index is None else {"index": index})
@@ -190,12 +191,6 @@ def message_of(error: dict) -> str:
         message = error["msg"].removeprefix("Value error, ")
         return as_sentence(f"{message[0].upper()}{message[1:]}")
     return MESSAGES.get(error["type"], "It is not as described.") % error.get("ctx", {})
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The question after the known name that is nearest; "" where none is near."""
-    near = get_close_matches(name.lower(), list(known), n=1)
-    return f"There is no such name here; did you mean {near[0]}?" if near else ""
 
 
 def members_at(request: HttpRequest, location: list[str | int]) -> list[str]:
@@ -253,8 +248,11 @@ def refuse_malformed(request: HttpRequest, allowed: dict[str, dict[str, bool]]) 
         raise Problem(405, headers={"Allow": ", ".join(sorted(methods))})
     if unknown := sorted(request.GET.keys() - allowed[request.method].keys()):
         known = sorted(allowed[request.method])
-        detail = f"There is no such parameter; this call takes {', '.join(known) or 'none'}."
-        errors = [{"parameter": name, "detail": nearest(name, known) or detail} for name in unknown[:LISTED]]
+        takes = f"this call takes {', '.join(known) or 'none'}."
+        errors = [
+            {"parameter": name, "detail": f"There is no such parameter; {nearest(name, known) or takes}"}
+            for name in unknown[:LISTED]
+        ]
         raise Problem(422, "The address has an unknown parameter.", kind="invalid", errors=errors)
     if repeated := sorted(
         n for n, many in allowed[request.method].items() if not many and len(request.GET.getlist(n)) > 1

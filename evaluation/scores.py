@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
+from ratings.formats.nearest import unknown
 from ratings.models import Collection
 
 from . import cache, record
@@ -267,9 +267,7 @@ def options_for(collection: Collection | None, profile: str = "default", **chang
     ValueError, with a message for the user, for an unknown profile or option.
     """
     if profile not in PROFILES:
-        near = get_close_matches(profile, PROFILES)
-        known = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(PROFILES)}."
-        raise ValueError(f"unknown profile {profile!r}; {known}")
+        raise ValueError(unknown("profile", profile, PROFILES))
     options = PROFILES[profile]
     if collection is not None:
         options = replace(options, relevant_from=float(collection.relevant_from))
@@ -389,7 +387,7 @@ def explain(
     names = data.systems if systems is None else tuple(systems)
     for name in names:
         if name not in data.rankings:
-            raise ValueError(record.unknown_system(name, data.systems))
+            raise ValueError(unknown("system", name, data.systems))
     place = int(places[0])
     options = kernel.effective(measure, options)
     return {name: kernel.explain(measure.cutoff, judgments, data.rankings[name], options, place) for name in names}

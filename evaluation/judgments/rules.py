@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 import numpy as np
+
+from ratings.formats.nearest import unknown
 
 from ..measures import Judgments
 from ..measures.arrays import groups, pair_key
@@ -215,6 +216,4 @@ ADJUDICATIONS: dict[str, str] = {
 
 def _refuse_unknown(what: str, value: str, known: dict[str, object]) -> None:
     if value not in known:
-        near = get_close_matches(value, known)
-        cure = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
-        raise ValueError(f"unknown {what} {value!r}; {cure}")
+        raise ValueError(unknown(what, value, known))

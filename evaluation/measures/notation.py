@@ -2,7 +2,8 @@
 
 import re
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
+
+from ratings.formats.nearest import unknown
 
 from .decimals import decimal_text
 from .parameters import DEFAULTS, OPTIONS_INSTEAD, checked, params_text
@@ -27,7 +28,7 @@ class Measure:
 
     def __post_init__(self):
         if self.name not in MEASURES:
-            raise ValueError(f"unknown measure {self.name!r}; {_nearest(self.name)}")
+            raise ValueError(unknown("measure", self.name, MEASURES, ALIASES))
         cutoff, definition = self.cutoff, MEASURES[self.name]
         if cutoff is not None and not definition.takes_cutoff:
             raise ValueError(f"{self.name} takes no cutoff, not @{cutoff}.")
@@ -83,14 +84,6 @@ def _canonical(name: str) -> str:
     spellings = {known.lower(): known for known in MEASURES}
     spellings |= {alias.lower(): known for alias, known in ALIASES.items()}
     return spellings.get(name.lower(), name)
-
-
-def _nearest(name: str) -> str:
-    lowered = {known.lower(): known for known in (*MEASURES, *ALIASES)}
-    near = get_close_matches(name.lower(), lowered)
-    if near:
-        return "did you mean " + " or ".join(lowered[spelling] for spelling in near) + "?"
-    return f"known are {', '.join(MEASURES)}."
 
 
 def _refuse_unknown(measure: str, name: str, known: tuple[str, ...]) -> None:

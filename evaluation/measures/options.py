@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
+
+from ratings.formats.nearest import ending
 
 from .decimals import decimal_text, finite
 
@@ -52,7 +53,7 @@ class Options:
         for name, choices in CHOICES.items():
             value = getattr(self, name)
             if value not in choices and not (name == "unjudged" and isinstance(value, float)):
-                raise ValueError(f"{name} must be {_one_of(name)}, not {value!r}{_nearest(value, choices)}")
+                raise ValueError(f"{name} must be {_one_of(name)}, not {value!r}{ending(value, choices)}")
         if self.log_base <= 1:
             raise ValueError(f"log_base must be greater than 1, not {decimal_text(self.log_base)}.")
         if self.negatives == "minmax_closed" and self.ideal == "retrieved":
@@ -104,7 +105,7 @@ class Options:
         values = {}
         for name, text in strings.items():
             if name not in TEXT_NAMES:
-                raise ValueError(f"unknown option {name!r}{_nearest(name, TEXT_NAMES)}")
+                raise ValueError(f"unknown option {name!r}{ending(name, TEXT_NAMES)}")
             values |= _parse(name, text.strip())
         return replace(self, **values)
 
@@ -173,8 +174,3 @@ def _text(options: Options, name: str) -> str:
 
 def _one_of(name: str) -> str:
     return "one of " + ", ".join(CHOICES[name]) + (" or a grade" if name == "unjudged" else "")
-
-
-def _nearest(name: object, known: tuple[str, ...]) -> str:
-    near = get_close_matches(str(name), known)
-    return f"; did you mean {' or '.join(near)}?" if near else "."

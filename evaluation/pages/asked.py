@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import wraps
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 
+from ratings.formats.nearest import nearest, unknown
 from ratings.models import Collection
 from ratings.people.access import View
 
@@ -146,7 +146,7 @@ def asked_in(request: HttpRequest, collection: Collection) -> Asked:
     of_judgments = {name: values.pop(name, DEFAULTS[name]) for name in panel.OF_JUDGMENTS}
     for name, known in panel.OF_JUDGMENTS.items():
         if of_judgments[name] not in known:
-            raise CannotAnswer(f"unknown {name} {of_judgments[name]!r}; known are {', '.join(known)}.")
+            raise CannotAnswer(unknown(name, of_judgments[name], known))
     if values.get("unjudged") == "grade":
         raise CannotAnswer(
             "unjudged documents: the grade that is assumed for them is missing; 0 or 1, for example."
@@ -213,8 +213,7 @@ def misread(request: HttpRequest, known: Iterable[str], many: Iterable[str] = ()
     known = (*known, *OF_PICTURES)
     for name, values in request.GET.lists():
         if name not in known and not name.startswith(OF_MAILS):
-            near = get_close_matches(name.lower(), known, n=1)
-            instead = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}."
+            instead = nearest(name, known) or f"it takes {', '.join(known)}."
             return f"This page takes no parameter {name[:40]!r}; {instead}"
         if name in known and len(values) > 1 and name not in many:
             return f"The address has {name} {len(values)} times; give it once."

@@ -15,7 +15,6 @@ from .reading import (
     queries_of,
     scale,
     terms,
-    unknown_system,
 )
 from .versions import Version, changed_queries, version
 
@@ -42,6 +41,5 @@ __all__ = [
     "results",
     "scale",
     "terms",
-    "unknown_system",
     "version",
 ]

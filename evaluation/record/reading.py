@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 from django.db.models import Exists, OuterRef, Value
 from django.db.models.functions import Coalesce
 
+from ratings.formats.nearest import unknown
 from ratings.formats.values import natural
 from ratings.models import Adjudication, Collection, Grade, Pair, Query, Rating, System
 
@@ -167,14 +167,6 @@ def terms(collection: Collection) -> Terms:
     return Terms(version, *versions, [(grade.plain, grade.label) for grade in grades])
 
 
-def unknown_system(name: str, known: Sequence[str]) -> str:
-    """The message of an error about a system that does not exist, with the nearest names."""
-    near = get_close_matches(name, known)
-    if near:
-        return f"unknown system {name!r}; did you mean {' or '.join(near)}?"
-    return f"unknown system {name!r}; " + (f"known are {', '.join(known)}." if known else "there are none yet.")
-
-
 def queries_of(collection: Collection) -> pd.DataFrame:
     """The queries as in Record. One database query."""
     columns = ["pk", "key", "text", "weight", "tags"]
@@ -195,9 +187,9 @@ def _systems(collection: Collection, chosen: Iterable[str] | None) -> dict[int, 
     if chosen is None:
         return known
     chosen = set(chosen)
-    unknown = sorted(chosen - set(known.values()))
-    if unknown:
-        raise ValueError(unknown_system(unknown[0], list(known.values())))
+    strangers = sorted(chosen - set(known.values()))
+    if strangers:
+        raise ValueError(unknown("system", strangers[0], list(known.values())))
     return {pk: name for pk, name in known.items() if name in chosen}
 
 

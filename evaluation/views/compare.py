@@ -13,6 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
+from ratings.formats.nearest import unknown
 from ratings.models import Collection
 from ratings.people.access import READERS, of_collection
 
@@ -27,7 +28,6 @@ from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..pages.expecting import expecting, with_expected_in
 from ..pages.step_by_step import step_by_step
-from ..record import unknown_system
 from ..record.drawn import rounds_so_far
 from ..significance import (
     ALL_THE_SAME,
@@ -174,7 +174,7 @@ def selection_in(
     asked_for = dict.fromkeys(filter(None, [baseline, *ticked_in(request)]))
     for name in asked_for:
         if name not in evaluation.systems:
-            raise CannotAnswer(unknown_system(name, evaluation.systems))
+            raise CannotAnswer(unknown("system", name, evaluation.systems))
     if pairs not in ("", ALL):
         raise CannotAnswer(
             f"unknown pairs {pairs!r}; write {ALL}, or leave it out to compare each with the baseline."

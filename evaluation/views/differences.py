@@ -11,6 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
+from ratings.formats.nearest import unknown
 from ratings.formats.values import natural
 from ratings.models import Collection
 from ratings.people.access import READERS, of_collection
@@ -24,7 +25,6 @@ from ..pages import tables
 from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
-from ..record import unknown_system
 from ..significance import ALPHA, FEWEST
 from ..words.numbers import decimals, signed
 from ..words.sentences import Degree
@@ -99,7 +99,7 @@ def pair_in(
     order = [name for name, _ in ranked]
     for name in filter(None, (baseline, system)):
         if name not in evaluation.systems:
-            raise CannotAnswer(unknown_system(name, evaluation.systems))
+            raise CannotAnswer(unknown("system", name, evaluation.systems))
         if name not in order:
             raise CannotAnswer(f"{name} has no mean in this measure, so nothing can be compared with it.")
     if baseline and baseline == system:

@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
+from ratings.formats.nearest import unknown
 from ratings.models import Assignment, Collection, Query
 from ratings.people.access import READERS, of_collection
 
@@ -22,7 +23,6 @@ from ..pages.answer import Answer, NextStep, bounded_in, evaluated, holdings, ne
 from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import charted
 from ..pages.downloads import Files, files
-from ..record import unknown_system
 from ..words import options as panel
 from . import opinions
 
@@ -125,7 +125,7 @@ def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
     wanted = list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
     for name in wanted:
         if name not in names:
-            raise CannotAnswer(unknown_system(name, sorted(names)))
+            raise CannotAnswer(unknown("system", name, sorted(names)))
     if len(wanted) > MOST:
         raise CannotAnswer(f"at most {MOST} systems stand side by side, not {len(wanted)}.")
     wanted = wanted or names[-1:]

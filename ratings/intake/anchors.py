@@ -1,7 +1,6 @@
 """Import of anchors: pairs whose grade is known, for warm-ups and gold."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from functools import partial
 
 from django.db import transaction
@@ -9,6 +8,7 @@ from django.db import transaction
 from .. import queue
 from ..formats import values
 from ..formats.anchors import AnchorLine, read_anchors
+from ..formats.nearest import nearest
 from ..formats.refusal import KEEP_ONE, Option
 from ..formats.source import Source
 from ..models import Anchor, Collection, Grade, Pair, plain_value
@@ -50,8 +50,8 @@ class AnchorsImport(Import):
         for file, row in rows:
             refusal = partial(self.sources[file].refusal, row.line)
             if row.query not in queries:
-                near = get_close_matches(row.query, queries)
-                cure = f"Did you mean {' or '.join(near)}?" if near else Option("before", "queries")
+                question = nearest(row.query, queries)
+                cure = f"D{question[1:]}" if question else Option("before", "queries")
                 report.refuse(refusal(f"the collection has no query {values.quoted(row.query)}", cure))
             if row.document not in documents:
                 problem = f"the collection has no document {values.quoted(row.document)}"

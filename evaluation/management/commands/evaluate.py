@@ -10,6 +10,7 @@ from evaluation.measures import COUNTED, PROFILES, REASONS
 from evaluation.scores import Evaluation, Setup
 from evaluation.words import expectations
 from ratings.formats import spreadsheet
+from ratings.formats.nearest import unknown
 from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
 from ratings.models import Collection
 
@@ -124,7 +125,7 @@ def setup_in(collection: Collection, systems: list[str], arguments: dict) -> Set
 
 def refuse_format(name: str) -> None:
     if name not in FORMATS:
-        raise Refused(f"unknown format {name!r}; known are {', '.join(FORMATS)}.")
+        raise Refused(unknown("format", name, FORMATS))
 
 
 def refuse_expected_queries(arguments: dict) -> None:

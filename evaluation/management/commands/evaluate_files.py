@@ -1,4 +1,5 @@
-from evaluation import files, record, scores
+from evaluation import files, scores
+from ratings.formats.nearest import unknown
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.management.commands._collection_command import OutputCommand, Refused, ReportingCommand
 
@@ -71,5 +72,5 @@ class Command(ReportingCommand, OutputCommand):
         """The systems with these names; without names, all. ValueError for an unknown name."""
         for name in names:
             if name not in loaded.rankings:
-                raise ValueError(record.unknown_system(name, list(loaded.rankings)))
+                raise ValueError(unknown("system", name, list(loaded.rankings)))
         return [name for name in loaded.rankings if name in names or not names]

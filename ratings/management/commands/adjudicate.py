@@ -1,12 +1,11 @@
 import re
-from difflib import get_close_matches
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.db.models import QuerySet
 
 from ratings import queue
 from ratings.formats import values
+from ratings.formats.nearest import ending
 from ratings.models import Collection, Document, Grade, Pair, Query
 from ratings.pool import adjudication
 
@@ -68,7 +67,8 @@ def withdraw(ids: tuple[int, int], grade: str | None, facts: dict) -> str:
 def known_query(collection: Collection, key: str) -> Query:
     query = collection.queries.filter(key=key).first()
     if query is None:
-        raise ValueError(f"{collection.slug} has no query {values.quoted(key)}{nearest(key, collection.queries)}")
+        end = ending(key, collection.queries.values_list("key", flat=True))
+        raise ValueError(f"{collection.slug} has no query {values.quoted(key)}{end}")
     return query
 
 
@@ -76,8 +76,8 @@ def known_document(collection: Collection, query: str, key: str) -> Document:
     document = collection.documents.filter(key=key).first()
     if document is None:
         # A collection can hold millions of documents, so only those that are paired with the query are compared.
-        paired = collection.documents.filter(pairs__query__key=query)
-        raise ValueError(f"{collection.slug} has no document {values.quoted(key)}{nearest(key, paired)}")
+        paired = collection.documents.filter(pairs__query__key=query).values_list("key", flat=True)
+        raise ValueError(f"{collection.slug} has no document {values.quoted(key)}{ending(key, paired)}")
     return document
 
 
@@ -98,12 +98,6 @@ def account(username: str | None):
     accounts = get_user_model().objects
     user = accounts.filter(username=username).first()
     if username is not None and user is None:
-        near = nearest(username, accounts, "username")
-        raise ValueError(f"There is no account {values.quoted(username)}{near}")
+        end = ending(username, accounts.values_list("username", flat=True))
+        raise ValueError(f"There is no account {values.quoted(username)}{end}")
     return user
-
-
-def nearest(typed: str, known: QuerySet, field: str = "key") -> str:
-    """The end of a sentence, with the names that are most like the typed one."""
-    near = get_close_matches(typed, known.values_list(field, flat=True))
-    return f"; did you mean {' or '.join(near)}?" if near else "."
