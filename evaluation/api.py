@@ -1,6 +1,7 @@
 """The API of results: evaluations, comparisons and judgments, with the same digits as pages and commands."""
 
-import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -158,10 +159,8 @@ def machine_only(request: HttpRequest, slug: str, asked: Query[OfMachineOnly]):
     collection = collection_in(request, slug, Scope.READ)
     options, measures = options_and_measures(collection, asked)
     refuse_too_many(collection.queries.count(), collection.systems.count(), measures)
-    try:
+    with refusing(asked):
         every = alone.alone_of(collection, tuple(measures), options)
-    except ValueError as error:
-        refuse(error)
     return as_json(alone.document(collection, asked.profile, every))
 
 
@@ -173,10 +172,8 @@ def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
     if len(result.systems) > MOST_COMPARED + 1:
         message = f"{len(result.systems)} systems are too many to compare at once; name at most {MOST_COMPARED}."
         refuse(message, "other")
-    try:
+    with refusing(asked, "other" if asked.baseline in result.systems else "baseline"):
         every = comparison.compared(result, asked.baseline, asked.other, asked.all_pairs, asked.draws)
-    except ValueError as error:
-        refuse(error, "other" if asked.baseline in result.systems else "baseline")
     return as_json(comparison.document(every, asked.profile, asked.per_query))
 
 
@@ -185,10 +182,8 @@ def judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
     """The one grade of each pair: by the rule from its ratings, or by adjudication."""
     collection = collection_in(request, slug, Scope.READ)
     data = record.load(collection, systems=())
-    try:
+    with refusing(asked):
         combined = combine(data.ratings, asked.rule, adjudications=asked.adjudications)
-    except ValueError as error:
-        refuse(error, named_in(error, asked))
     pks, keys = data.queries["pk"].tolist(), data.queries["key"].tolist()
     rows = zip(combined.query.tolist(), combined.document.tolist(), combined.grade.tolist(), strict=True)
     placed = (((pks[place], document), (keys[place], document, grade)) for place, document, grade in rows)
@@ -201,14 +196,10 @@ def judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
 
 def options_and_measures(collection: Collection, asked: WithOptions) -> tuple[Options, list[Measure]]:
     """The options and measures of the request. Raises Problem for ones without a meaning in the collection."""
-    try:
+    with refusing(asked):
         options = scores.options_for(collection, asked.profile, **asked.changes)
-    except ValueError as error:
-        refuse(error, named_in(error, asked))
-    try:
+    with refusing(asked, "measure"):
         return options, [scores.measure_for(collection, each) for each in asked.measure]
-    except ValueError as error:
-        refuse(error, "measure")
 
 
 def refuse_too_many(queries: int, systems: int, measures: list[Measure]) -> None:
@@ -227,19 +218,22 @@ def evaluated(collection: Collection, asked: How, systems: list[str] | None) -> 
     for measure in bounded:
         if measure.cutoff is None or queries * all_systems * measure.cutoff > MOST_BOUNDED:
             refuse(f"the bounds of {measure} take too long here; `evaluate --bounds` computes them.", "bounds")
-    try:
+    with refusing(asked):
         result = scores.evaluate(
             collection, measures, options, systems, asked.rule, asked.adjudications, bounds=bounded
         )
+    with refusing(asked, "expected"):
         return with_expected(collection, result, most=MOST_PAIRS) if asked.expected else result
+
+
+@contextmanager
+def refusing(asked: Schema, parameter: str = "") -> Iterator[None]:
+    """Raises Problem for a ValueError: about the option that it carries, or else about this parameter."""
+    try:
+        yield
     except ValueError as error:
-        refuse(error, named_in(error, asked))
-
-
-def named_in(error: ValueError, asked: Schema) -> str:
-    """The parameter that the message begins with, as in "unknown rule 'x'" and "log_base must be …"; or ""."""
-    words = re.findall(r"\w+", str(error))[:2]
-    return next((word for word in words if word in type(asked).model_fields), "")
+        option = getattr(error, "option", "")
+        refuse(error, option if option in type(asked).model_fields else parameter)
 
 
 def refuse(error: object, parameter: str = "") -> None:

@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from ratings.formats.nearest import unknown
 from ratings.models import Collection
 
 from . import cache, record
@@ -32,6 +31,7 @@ from .measures import (
     with_gmax,
 )
 from .measures.arrays import distinct, pair_key, pair_of
+from .measures.refusal import refuse_unknown
 from .record import Record, Version
 from .significance import bootstrap_interval
 
@@ -266,8 +266,7 @@ def options_for(collection: Collection | None, profile: str = "default", **chang
 
     ValueError, with a message for the user, for an unknown profile or option.
     """
-    if profile not in PROFILES:
-        raise ValueError(unknown("profile", profile, PROFILES))
+    refuse_unknown("profile", profile, PROFILES)
     options = PROFILES[profile]
     if collection is not None:
         options = replace(options, relevant_from=float(collection.relevant_from))
@@ -386,8 +385,7 @@ def explain(
         raise ValueError(f"unknown query {query!r} in {collection.slug}.")
     names = data.systems if systems is None else tuple(systems)
     for name in names:
-        if name not in data.rankings:
-            raise ValueError(unknown("system", name, data.systems))
+        refuse_unknown("system", name, data.systems)
     place = int(places[0])
     options = kernel.effective(measure, options)
     return {name: kernel.explain(measure.cutoff, judgments, data.rankings[name], options, place) for name in names}

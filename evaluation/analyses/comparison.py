@@ -8,10 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from ratings.formats.nearest import unknown
-
 from ..draws import SEED, TESTS, TESTS_ON_PAGES
 from ..measures import COUNTED, REASONS, Bounds, Measure, bounds_of_mean
+from ..measures.refusal import refuse_unknown
 from ..scores import Evaluation
 from ..significance import ALPHA, CANNOT_TELL, Comparison, Comparisons, common_queries, compare, paired
 from . import report
@@ -118,8 +117,7 @@ def compared(
     """
     others = tuple(dict.fromkeys(others)) or tuple(name for name in evaluation.systems if name != baseline)
     for name in (baseline, *others):
-        if name not in evaluation.systems:
-            raise ValueError(unknown("system", name, evaluation.systems))
+        refuse_unknown("system", name, evaluation.systems)
     if baseline in others:
         raise ValueError(f"{baseline} cannot be compared with itself; name other systems after the baseline.")
     if not others:

@@ -9,6 +9,7 @@ from .. import scores
 from ..expected.scope import refuse
 from ..judgments.rules import ADJUDICATIONS, RULES
 from ..measures import Measure, Options, effective
+from ..measures.refusal import refuse_unknown
 from ..scores import measure_for, options_for
 
 
@@ -30,8 +31,8 @@ class Aim:
         """
         stored = members or collection.aim or {"measure": "nDCG@10"}
         rule, adjudications = stored.get("rule", "mean"), stored.get("adjudications", "use")
-        if rule not in RULES or adjudications not in ADJUDICATIONS:
-            raise ValueError(f"unknown rule {rule!r} or adjudications {adjudications!r}.")
+        refuse_unknown("rule", rule, RULES)
+        refuse_unknown("adjudications", adjudications, ADJUDICATIONS)
         profile, changes = stored.get("profile", "default"), dict(stored.get("options", {}))
         measure = measure_for(collection, stored["measure"])
         options = options_for(collection, profile, **changes)

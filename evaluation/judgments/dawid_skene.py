@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..measures.arrays import groups
+from ..measures.refusal import WrongOption
 
 TOLERANCE = 1e-4  # the largest change of a probability at convergence
 MOST_ROUNDS = 300
@@ -52,9 +53,10 @@ def estimate(
     two ratings, each pair keeps its label. ValueError above MOST_CELLS.
     """
     if len(label) * classes > MOST_CELLS:
-        raise ValueError(
+        raise WrongOption(
+            "rule",
             f"dawid_skene cannot weigh {len(label):,} ratings of {classes:,} different grades; the product can be"
-            f" {MOST_CELLS:,} at most. Use another rule, such as median."
+            f" {MOST_CELLS:,} at most. Use another rule, such as median.",
         )
     votes = _votes(pair, rater, label, classes)
     smoothing = classes if smoothing is None else smoothing

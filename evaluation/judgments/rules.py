@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ratings.formats.nearest import unknown
-
 from ..measures import Judgments
 from ..measures.arrays import groups, pair_key
+from ..measures.refusal import refuse_unknown
 from .dawid_skene import estimate
 
 # Grades have at most nine decimals and weights three: multiplied by these, they are whole numbers.
@@ -90,8 +89,8 @@ def combine(ratings: Ratings, rule: str = "mean", *, adjudications: str = "use")
     the ratings alone count. ValueError for an unknown rule, and for more ratings than
     dawid_skene can process.
     """
-    _refuse_unknown("rule", rule, RULES)
-    _refuse_unknown("adjudications", adjudications, ADJUDICATIONS)
+    refuse_unknown("rule", rule, RULES)
+    refuse_unknown("adjudications", adjudications, ADJUDICATIONS)
     ruled = _ruled(ratings, rule)
     if adjudications == "ignore" or ratings.adjudicated is None:
         return ruled
@@ -212,8 +211,3 @@ ADJUDICATIONS: dict[str, str] = {
     "use": "An adjudicated grade stands above the rule.",
     "ignore": "The ratings alone count.",
 }
-
-
-def _refuse_unknown(what: str, value: str, known: dict[str, object]) -> None:
-    if value not in known:
-        raise ValueError(unknown(what, value, known))

@@ -3,19 +3,21 @@
 import math
 import re
 
+from .refusal import WrongOption
+
 # What Python reads besides, such as +5 and 1_000, has another spelling of its own.
 PLAIN = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
-def finite(value: object, name: str) -> float:
-    """`value` as a float. ValueError with `name` if it is not a finite number, as text in plain digits."""
+def finite(value: object, name: str, what: str = "") -> float:
+    """`value` as a float. WrongOption `name` if it is not a finite number, as text in plain digits."""
     try:
         spelled = not isinstance(value, str) or bool(PLAIN.fullmatch(value.strip()))
         number = float(value) if spelled and not isinstance(value, bool) else math.nan
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"{name} must be a finite number, not {value!r}.")
+        raise WrongOption(name, f"{what or name} must be a finite number, not {value!r}.")
     return number
 
 

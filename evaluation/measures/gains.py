@@ -4,6 +4,7 @@ import numpy as np
 
 from .decimals import decimal_text
 from .options import Options
+from .refusal import WrongOption
 
 OVERWHELMING = 30  # with gain 2 ** 30 a single document decides the value of a list
 LARGEST = 1e100  # the sum of squares of larger gains could overflow
@@ -12,7 +13,7 @@ LARGEST = 1e100  # the sum of squares of larger gains could overflow
 def gain(grade: np.ndarray, options: Options) -> np.ndarray:
     """The gain of each grade, float64 of the same shape; 0.0 where the grade is nan (unjudged).
 
-    A grade that a gain map does not list, or whose gain is beyond LARGEST, is a ValueError.
+    A grade that a gain map does not list, or whose gain is beyond LARGEST, is a WrongOption.
     """
     graded = ~np.isnan(grade)
     gains = np.zeros(grade.shape)
@@ -23,7 +24,8 @@ def gain(grade: np.ndarray, options: Options) -> np.ndarray:
             gains[graded] = _gain(grade[graded], options)
     beyond = np.abs(gains) > LARGEST
     if beyond.any():
-        raise ValueError(f"the {options.gain} gain of grade {decimal_text(grade[beyond][0])} is too large.")
+        problem = f"the {options.gain} gain of grade {decimal_text(grade[beyond][0])} is too large."
+        raise WrongOption("gain", problem)
     return np.maximum(gains, 0) if options.negatives == "clip" else gains
 
 
@@ -42,9 +44,10 @@ def _mapped(grade: np.ndarray, options: Options) -> np.ndarray:
     at = np.minimum(np.searchsorted(listed, grade), len(listed) - 1)
     unlisted = np.flatnonzero(listed[at] != grade)
     if unlisted.size:
-        raise ValueError(
+        raise WrongOption(
+            "gain",
             f"gain=map does not list the grade {decimal_text(grade[unlisted[0]])}; list it or, if it is a mean, "
-            "combine ratings by median or majority, which keep to the scale."
+            "combine ratings by median or majority, which keep to the scale.",
         )
     return gains[at]
 

@@ -11,6 +11,7 @@ from .notation import Measure, parse_measure, with_gmax
 from .options import Options
 from .parameters import DCG_FORMS
 from .reasons import COUNTED, NO_RANKING, NOT_JUDGED, NOTHING_TO_FIND, REASONS, UNJUDGED_ABOVE_CUTOFF
+from .refusal import WrongOption
 from .registry import MEASURES, Definition
 
 
@@ -78,7 +79,7 @@ def effective(measure: Measure, options: Options) -> Options:
 
 def _refuse_unfit(measure: Measure, options: Options) -> None:
     if options.ties == "average" and not MEASURES[measure.name].sums_ranks:
-        raise ValueError(f"ties=average cannot give {measure}, which is not a sum over ranks.")
+        raise WrongOption("ties", f"ties=average cannot give {measure}, which is not a sum over ranks.")
     if measure.lacks_gmax:
         example = with_gmax(measure, 3)
         raise ValueError(f"{measure} needs gmax, the highest grade of the scale, for example {example}.")

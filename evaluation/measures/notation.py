@@ -3,10 +3,9 @@
 import re
 from dataclasses import dataclass, replace
 
-from ratings.formats.nearest import unknown
-
 from .decimals import decimal_text
 from .parameters import DEFAULTS, OPTIONS_INSTEAD, checked, params_text
+from .refusal import refuse_unknown
 from .registry import ALIASES, MEASURES
 
 NOTATION = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>.*))?")
@@ -27,8 +26,7 @@ class Measure:
     params: tuple[tuple[str, float | str], ...] = ()
 
     def __post_init__(self):
-        if self.name not in MEASURES:
-            raise ValueError(unknown("measure", self.name, MEASURES, ALIASES))
+        refuse_unknown("measure", self.name, MEASURES, ALIASES)
         cutoff, definition = self.cutoff, MEASURES[self.name]
         if cutoff is not None and not definition.takes_cutoff:
             raise ValueError(f"{self.name} takes no cutoff, not @{cutoff}.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from ratings.formats.nearest import ending
 
 from .decimals import decimal_text, finite
+from .refusal import WrongOption
 
 CHOICES = {
     "gain": ("linear", "exponential", "exponential_signed", "map"),
@@ -26,7 +27,7 @@ ABOVE_ALL_GRADES = 10**6  # a grade of a scale has six digits before the point
 class Options:
     """How grades become numbers. Two values are comparable only when their options are the same.
 
-    ValueError, with the reason, for a combination without a meaning.
+    WrongOption, with the reason, for a combination without a meaning.
     """
 
     gain: str = "linear"
@@ -53,41 +54,45 @@ class Options:
         for name, choices in CHOICES.items():
             value = getattr(self, name)
             if value not in choices and not (name == "unjudged" and isinstance(value, float)):
-                raise ValueError(f"{name} must be {_one_of(name)}, not {value!r}{ending(value, choices)}")
+                raise WrongOption(name, f"{name} must be {_one_of(name)}, not {value!r}{ending(value, choices)}")
         if self.log_base <= 1:
-            raise ValueError(f"log_base must be greater than 1, not {decimal_text(self.log_base)}.")
+            raise WrongOption("log_base", f"log_base must be greater than 1, not {decimal_text(self.log_base)}.")
         if self.negatives == "minmax_closed" and self.ideal == "retrieved":
-            raise ValueError(
+            raise WrongOption(
+                "negatives",
                 "negatives=minmax_closed cannot stand with ideal=retrieved: "
-                "its best and worst lists are those of all judged documents."
+                "its best and worst lists are those of all judged documents.",
             )
         object.__setattr__(self, "gain_map", self._checked_map())
 
     def _checked_map(self) -> tuple[tuple[float, float], ...] | None:
         if self.gain != "map":
             if self.gain_map is not None:
-                raise ValueError(f"gain={self.gain} takes no list of grades; gain=map does.")
+                raise WrongOption("gain", f"gain={self.gain} takes no list of grades; gain=map does.")
             return None
         if self.gain_map is None:
-            raise ValueError("gain=map needs a gain for each grade, for example map:0=0,1=1,2=3.")
+            raise WrongOption("gain", "gain=map needs a gain for each grade, for example map:0=0,1=1,2=3.")
         steps = self.gain_map.items() if isinstance(self.gain_map, Mapping) else self.gain_map
         steps = tuple(
             sorted(
-                (finite(grade, "a grade of gain=map"), finite(gain, "a gain of gain=map")) for grade, gain in steps
+                (finite(grade, "gain", "a grade of gain=map"), finite(gain, "gain", "a gain of gain=map"))
+                for grade, gain in steps
             )
         )
         if not steps:
-            raise ValueError("gain=map lists no grade.")
+            raise WrongOption("gain", "gain=map lists no grade.")
         for (grade, gain), (next_grade, next_gain) in zip(steps, steps[1:], strict=False):
             if grade == next_grade:
-                raise ValueError(f"gain=map lists grade {decimal_text(grade)} twice.")
+                raise WrongOption("gain", f"gain=map lists grade {decimal_text(grade)} twice.")
             if next_gain < gain:
-                raise ValueError(
+                raise WrongOption(
+                    "gain",
                     f"gain=map falls from {decimal_text(gain)} to {decimal_text(next_gain)} between the grades "
-                    f"{decimal_text(grade)} and {decimal_text(next_grade)}: a better grade must not gain less."
+                    f"{decimal_text(grade)} and {decimal_text(next_grade)}: a better grade must not gain less.",
                 )
         if self.assumed_grade is not None and self.assumed_grade not in dict(steps):
-            raise ValueError(f"unjudged={decimal_text(self.assumed_grade)} is not a grade that gain=map lists.")
+            problem = f"unjudged={decimal_text(self.assumed_grade)} is not a grade that gain=map lists."
+            raise WrongOption("unjudged", problem)
         return steps
 
     @property
@@ -105,7 +110,7 @@ class Options:
         values = {}
         for name, text in strings.items():
             if name not in TEXT_NAMES:
-                raise ValueError(f"unknown option {name!r}{ending(name, TEXT_NAMES)}")
+                raise WrongOption(name, f"unknown option {name!r}{ending(name, TEXT_NAMES)}")
             values |= _parse(name, text.strip())
         return replace(self, **values)
 
@@ -136,10 +141,11 @@ DEFAULT = Options()
 
 
 def _grade(value: object, name: str) -> float:
-    """`value` as a grade. ValueError if a scale cannot have it: larger ones would overflow in sums of squares."""
+    """`value` as a grade. WrongOption if a scale cannot have it: larger ones would overflow in sums of squares."""
     grade = finite(value, name)
     if abs(grade) >= ABOVE_ALL_GRADES:
-        raise ValueError(f"{name} must have at most six digits before the point, not {decimal_text(grade)}.")
+        problem = f"{name} must have at most six digits before the point, not {decimal_text(grade)}."
+        raise WrongOption(name, problem)
     return grade
 
 
@@ -159,7 +165,7 @@ def _parse(name: str, text: str) -> dict:
 def _parse_map(text: str) -> list[tuple[str, str]]:
     steps = [step.partition("=") for step in text.split(",")]
     if not all(equals for _, equals, _ in steps):
-        raise ValueError(f"gain=map:{text} must list grade=gain, for example map:0=0,1=1,2=3.")
+        raise WrongOption("gain", f"gain=map:{text} must list grade=gain, for example map:0=0,1=1,2=3.")
     return [(grade, gain) for grade, _, gain in steps]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from .arrays import Rankings
 from .matching import Table
+from .refusal import WrongOption
 
 WIDEST_TABLE = 4  # times as many cells as there are rows
 
@@ -78,7 +79,7 @@ def _before(rankings: Rankings, score: np.ndarray, row: np.ndarray, key: np.ndar
     groups = np.unique(key)
     query, shared = (groups >> np.uint64(32)).astype(np.int64), groups.astype(np.uint32)
     if rankings.tiebreak is None:
-        raise ValueError(f"ties=score needs a tiebreak: documents of query {query[0]} have equal scores.")
+        raise WrongOption("ties", f"ties=score needs a tiebreak: documents of query {query[0]} have equal scores.")
     sharing, group = Table.of(rankings.queries, query, shared).meet(rankings.offsets, score)
     # ~x reverses the order of integers without the overflow of -x.
     order = np.lexsort((~rankings.tiebreak[sharing], group))
@@ -134,4 +135,4 @@ def _require_scores(rankings: Rankings, ties: str) -> None:
         lacking = np.unique(rankings.query[np.isnan(rankings.scores)])
     if lacking.size:
         some = ", ".join(map(str, lacking[:5])) + (" and more" if lacking.size > 5 else "")
-        raise ValueError(f"ties={ties} needs scores; {lacking.size} rankings lack them: queries {some}.")
+        raise WrongOption("ties", f"ties={ties} needs scores; {lacking.size} rankings lack them: queries {some}.")

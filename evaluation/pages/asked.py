@@ -8,12 +8,13 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 
-from ratings.formats.nearest import nearest, unknown
+from ratings.formats.nearest import nearest
 from ratings.models import Collection
 from ratings.people.access import View
 
 from ..measures import MEASURES, PROFILES, Measure, Options, effective
 from ..measures.options import TEXT_NAMES
+from ..measures.refusal import WrongOption, refuse_unknown
 from ..scores import SUMS, Setup, fingerprint, measure_for, options_for
 from ..words import options as panel
 from ..words.sentences import Degree, degree
@@ -145,8 +146,7 @@ def asked_in(request: HttpRequest, collection: Collection) -> Asked:
     profile, values = params.get("profile") or PROFILE, panel.values_in(params)
     of_judgments = {name: values.pop(name, DEFAULTS[name]) for name in panel.OF_JUDGMENTS}
     for name, known in panel.OF_JUDGMENTS.items():
-        if of_judgments[name] not in known:
-            raise CannotAnswer(unknown(name, of_judgments[name], known))
+        refuse_unknown(name, of_judgments[name], known)
     if values.get("unjudged") == "grade":
         raise CannotAnswer(
             "unjudged documents: the grade that is assumed for them is missing; 0 or 1, for example."
@@ -199,7 +199,7 @@ def with_options(*names: str, many: Iterable[str] = ()) -> Callable[[View], View
                 if "panel" in request.GET:
                     return redirect(request.path + departures(request, collection))
                 return view(request, collection, asked_in(request, collection), **kwargs)
-            except CannotAnswer as error:
+            except (CannotAnswer, WrongOption) as error:
                 context = None if "ending" in kwargs else page(request, collection, "results")
                 return refused(request, collection, str(error), is_page="ending" not in kwargs, context=context)
 

@@ -10,6 +10,7 @@ from ratings.models import Collection, Ranking
 
 from ..measures import Rankings
 from ..measures.arrays import distinct
+from ..measures.refusal import WrongOption
 from .arrays import Record
 from .keys import KEYS_AT_A_TIME, document_keys
 from .sql import RANKINGS_AT_A_TIME, byte_rows
@@ -91,8 +92,9 @@ def refuse_unscored(rankings: dict[str, Rankings], queries: pd.DataFrame, ties: 
             continue
         lacking = queries["key"].iloc[np.unique(ranking.query[np.isnan(ranking.scores)])]
         some = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
-        raise ValueError(
-            f"ties={ties} needs scores, and {name} has none for {len(lacking)} queries: {some}. Use ties=rank."
+        raise WrongOption(
+            "ties",
+            f"ties={ties} needs scores, and {name} has none for {len(lacking)} queries: {some}. Use ties=rank.",
         )
 
 

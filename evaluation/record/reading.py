@@ -9,12 +9,12 @@ import pandas as pd
 from django.db.models import Exists, OuterRef, Value
 from django.db.models.functions import Coalesce
 
-from ratings.formats.nearest import unknown
 from ratings.formats.values import natural
 from ratings.models import Adjudication, Collection, Grade, Pair, Query, Rating, System
 
 from ..judgments.rules import Ratings
 from ..measures import Judgments
+from ..measures.refusal import refuse_unknown
 from .arrays import GradeValues, Opinions, Record, Terms
 from .rankings import rankings_of, refuse_unscored, with_tiebreak
 from .sql import Seconds, columns_of, index_of, long_columns_of, looked_up, rating_rows
@@ -187,9 +187,8 @@ def _systems(collection: Collection, chosen: Iterable[str] | None) -> dict[int, 
     if chosen is None:
         return known
     chosen = set(chosen)
-    strangers = sorted(chosen - set(known.values()))
-    if strangers:
-        raise ValueError(unknown("system", strangers[0], list(known.values())))
+    for name in sorted(chosen):
+        refuse_unknown("system", name, known.values())
     return {pk: name for pk, name in known.items() if name in chosen}
 
 

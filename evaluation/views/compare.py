@@ -13,7 +13,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from ratings.formats.nearest import unknown
 from ratings.models import Collection
 from ratings.people.access import READERS, of_collection
 
@@ -22,6 +21,7 @@ from ..analyses import comparison
 from ..analyses.comparison import Compared
 from ..analyses.report import known
 from ..measures import Measure
+from ..measures.refusal import refuse_unknown
 from ..pages.answer import NextStep, evaluated, holdings, next_step
 from ..pages.asked import OF_PICTURES, Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
@@ -173,8 +173,7 @@ def selection_in(
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
     asked_for = dict.fromkeys(filter(None, [baseline, *ticked_in(request)]))
     for name in asked_for:
-        if name not in evaluation.systems:
-            raise CannotAnswer(unknown("system", name, evaluation.systems))
+        refuse_unknown("system", name, evaluation.systems)
     if pairs not in ("", ALL):
         raise CannotAnswer(
             f"unknown pairs {pairs!r}; write {ALL}, or leave it out to compare each with the baseline."

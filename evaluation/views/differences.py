@@ -11,7 +11,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from ratings.formats.nearest import unknown
 from ratings.formats.values import natural
 from ratings.models import Collection
 from ratings.people.access import READERS, of_collection
@@ -21,6 +20,7 @@ from .. import charts, scores
 from ..analyses import comparison, segments
 from ..analyses.comparison import Compared
 from ..analyses.segments import OnSegment
+from ..measures.refusal import refuse_unknown
 from ..pages import tables
 from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
@@ -98,8 +98,7 @@ def pair_in(
     baseline, system = (request.GET.get(name, "") for name in ("baseline", "system"))
     order = [name for name, _ in ranked]
     for name in filter(None, (baseline, system)):
-        if name not in evaluation.systems:
-            raise CannotAnswer(unknown("system", name, evaluation.systems))
+        refuse_unknown("system", name, evaluation.systems)
         if name not in order:
             raise CannotAnswer(f"{name} has no mean in this measure, so nothing can be compared with it.")
     if baseline and baseline == system:

@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404
 from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
-from ratings.formats.nearest import unknown
 from ratings.models import Assignment, Collection, Query
 from ratings.people.access import READERS, of_collection
 
@@ -18,6 +17,7 @@ from .. import scores
 from ..analyses import report
 from ..analyses.report import known
 from ..measures import NOT_JUDGED, REASONS, Explanation, Measure
+from ..measures.refusal import refuse_unknown
 from ..pages import arithmetic, lists, parts, running
 from ..pages.answer import Answer, NextStep, bounded_in, evaluated, holdings, next_step
 from ..pages.asked import Asked, CannotAnswer, page, with_options
@@ -124,8 +124,7 @@ def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
     """
     wanted = list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
     for name in wanted:
-        if name not in names:
-            raise CannotAnswer(unknown("system", name, sorted(names)))
+        refuse_unknown("system", name, sorted(names))
     if len(wanted) > MOST:
         raise CannotAnswer(f"at most {MOST} systems stand side by side, not {len(wanted)}.")
     wanted = wanted or names[-1:]

@@ -1,5 +1,5 @@
 from evaluation import files, scores
-from ratings.formats.nearest import unknown
+from evaluation.measures.refusal import refuse_unknown
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.management.commands._collection_command import OutputCommand, Refused, ReportingCommand
 
@@ -71,6 +71,5 @@ class Command(ReportingCommand, OutputCommand):
     def systems(self, names: list[str], loaded: files.Loaded) -> list[str]:
         """The systems with these names; without names, all. ValueError for an unknown name."""
         for name in names:
-            if name not in loaded.rankings:
-                raise ValueError(unknown("system", name, list(loaded.rankings)))
+            refuse_unknown("system", name, loaded.rankings)
         return [name for name in loaded.rankings if name in names or not names]
