@@ -11,7 +11,7 @@ from ..formats.registry import Format
 from ..formats.source import Source
 from ..formats.strict_json import as_stored
 from ..models import Collection, Document, Job, OtherText
-from .publishing import CONTENT, PIECE, TEXTS, Landing, exchange, land
+from .publishing import CONTENT, PIECE, TEXTS, Landing, exchange
 from .report import EXAMPLES, Report, counted, first_keys, tell_of_repeats
 from .stage import Import, batched, batched_by_length, drop_repeats, put, refuse_repeats, staged
 
@@ -44,16 +44,11 @@ class DocumentsImport(Import):
             if report.refused:
                 return report
             (self.total,) = self.stage.execute("SELECT COUNT(*) FROM document").fetchone()
-            told = False
-            if self.checking:
-                for _ in self._batches():
-                    pass
-            else:
-                kind = Job.Kind.DOCUMENTS
-                told = land(self.collection, self.sources, report, kind, self.job, self._publish, self._tell)
-        if not (told or report.refused):
-            self._tell()
-        return report
+            return self.concluded(Job.Kind.DOCUMENTS, self._publish)
+
+    def _foresee(self) -> None:
+        for _ in self._batches():
+            pass
 
     def _tell(self) -> None:
         report = self.report

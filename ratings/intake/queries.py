@@ -13,7 +13,7 @@ from ..formats.rows import Topic
 from ..formats.source import Source
 from ..formats.strict_json import as_stored
 from ..models import Collection, Job, Query, Ranking, Rating
-from .publishing import Landing, land
+from .publishing import Landing
 from .report import Report, counted, first_keys
 from .stage import Import, batched, put, refuse_repeats, staged
 
@@ -36,25 +36,19 @@ class QueriesImport(Import):
     kind, usual_format = "queries", "topics"
 
     def run(self) -> Report:
-        report = self.report
         with staged(TABLE) as self.stage:
             for file, source in enumerate(self.sources):
                 if format := self.format_of(source):
                     put(self.stage, "query", self._rows(source, file, format))
-            refuse_repeats(self.stage, "query", "query", self.sources, report)
-            if report.refused:
-                return report
+            refuse_repeats(self.stage, "query", "query", self.sources, self.report)
+            if self.report.refused:
+                return self.report
             self.in_files = {key for (key,) in self.stage.execute("SELECT key FROM query")}
-            told = False
-            if self.checking:
-                for _ in self._batches([]):
-                    pass
-            else:
-                kind = Job.Kind.QUERIES
-                told = land(self.collection, self.sources, report, kind, self.job, self._publish, self._tell)
-        if not (told or report.refused):
-            self._tell()
-        return report
+            return self.concluded(Job.Kind.QUERIES, self._publish)
+
+    def _foresee(self) -> None:
+        for _ in self._batches([]):
+            pass
 
     def _tell(self) -> None:
         counts = self.report.counts

@@ -19,7 +19,7 @@ from ..formats.rows import RatingLine
 from ..formats.source import Source
 from ..models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
 from .documents import Strangers, ids_of, known_ids, tell_of_bare_documents
-from .publishing import PIECE, Landing, land
+from .publishing import PIECE, Landing
 from .report import EXAMPLES, Report, counted, tell_of_repeats
 from .stage import batched, put, staged
 from .topics import ImportForQueries, Topics
@@ -85,15 +85,10 @@ class RatingsImport(ImportForQueries):
             self.rated = {query for (query,) in self.stage.execute("SELECT DISTINCT query FROM rating")}
             here = Rating.objects.filter(rater__collection=self.collection)
             self.rated |= set(here.values_list("query", flat=True).distinct())
-            told = False
             if self.checking:
-                self._foresee()
-            elif not report.refused:
-                self.scale, kind = self._new_scale(), Job.Kind.RATINGS
-                told = land(self.collection, self.sources, report, kind, self.job, self._publish, self._tell)
-        if not told and (self.checking or not report.refused):
-            self._tell()
-        return report
+                self._delete_refused()
+            self.scale = self._new_scale()
+            return self.concluded(Job.Kind.RATINGS, self._publish)
 
     # Read
 
@@ -216,7 +211,6 @@ class RatingsImport(ImportForQueries):
     def _foresee(self) -> None:
         """Count what the import would make of the rows that are not refused."""
         counts = self.report.counts
-        self._delete_refused()
         strangers, done = Strangers(self.stage, self.collection), 0
         for batch in self._batches():
             keys = {row[2] for row in batch}
@@ -228,7 +222,7 @@ class RatingsImport(ImportForQueries):
         for what, column in (("raters", "rater"), ("queries", "query")):
             (counts[what],) = self.stage.execute(f"SELECT COUNT(DISTINCT {column}) FROM rating").fetchone()
         counts["grades"] = 0
-        self._tell_of_scale(self._new_scale())
+        self._tell_of_scale(self.scale)
 
     def _batches(self) -> Iterator[list[tuple]]:
         """The row of each rater and pair, in their order."""

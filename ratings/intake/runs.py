@@ -32,7 +32,7 @@ from ..formats.rows import RunLine, Stretch
 from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, System
 from .documents import Strangers, ids_of, known_ids, tell_of_bare_documents
-from .publishing import PIECE, Landing, land
+from .publishing import PIECE, Landing
 from .report import EXAMPLES, Report, counted
 from .stage import batched, staged
 from .tags import Tags
@@ -117,13 +117,9 @@ class RunImport(ImportForQueries):
                 return report
             version = _version(self.collection)
             self._check()
-            told = False
-            if self.checking:
-                self._count_strangers()
-            elif report.changed and not report.refused:
-                write, kind = partial(self._write, version), Job.Kind.RESULTS
-                told = land(self.collection, self.sources, report, kind, self.job, write, self._tell)
-        if not told and (self.checking or not report.refused):
+            if self.checking or report.changed:
+                return self.concluded(Job.Kind.RESULTS, partial(self._write, version))
+        if not report.refused:
             self._tell()
         return report
 
@@ -245,7 +241,7 @@ class RunImport(ImportForQueries):
                 )
             )
 
-    def _count_strangers(self) -> None:
+    def _foresee(self) -> None:
         """Count the documents that the import would make."""
         strangers = Strangers(self.stage, self.collection)
         for batch in self._batches():

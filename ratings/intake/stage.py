@@ -17,6 +17,7 @@ from ..formats.source import Source
 from ..models import Collection, Job
 from ..presentation.blindness import revealing
 from ..presentation.versions import latest_of
+from .publishing import Landing, land
 from .report import Report, counted
 
 # Called every few thousand rows with the name of the step, the share that is done (None: unknown), and the rows.
@@ -90,6 +91,25 @@ class Import:
         if source.comments:
             lines = counted(source.comments, *COMMENTS)
             report.facts.append(f"{source.name}: {lines} skipped.")
+
+    def concluded(self, kind: str, write: Callable[[Landing], None]) -> Report:
+        """The report, once the rows are counted in a check, or published by `write`, as in `land`."""
+        report, told = self.report, False
+        if self.checking:
+            self._foresee()
+        elif not report.refused:
+            told = land(self.collection, self.sources, report, kind, self.job, write, self._tell)
+        if not told and (self.checking or not report.refused):
+            self._tell()
+        return report
+
+    def _foresee(self) -> None:
+        """Count what the import would make."""
+        raise NotImplementedError
+
+    def _tell(self) -> None:
+        """Add to the report what was counted."""
+        raise NotImplementedError
 
     def warn_of_shown(self) -> None:
         """Warn if the presentation shows raters ranks, scores or systems now. When it was saved, it did not."""

@@ -346,11 +346,11 @@ def test_a_batch_is_looked_at_again_where_somebody_wrote_meanwhile(caller, colle
     real = land
 
     def late(*arguments):
-        monkeypatch.setattr("ratings.intake.ratings.land", real)
+        monkeypatch.setattr("ratings.intake.stage.land", real)
         collection.grades.create(value=2)
         real(*arguments)
 
-    monkeypatch.setattr("ratings.intake.ratings.land", late)
+    monkeypatch.setattr("ratings.intake.stage.land", late)
     answer = caller.post(f"{HILLS}/ratings", {"ratings": [one_rating()]})
     assert (answer.status_code, answer.json().get("new")) == (200, 1)
 

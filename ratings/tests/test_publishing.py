@@ -18,7 +18,7 @@ from evaluation import record
 from ratings import archive, intake, queue
 from ratings.formats.source import Source
 from ratings.imports import jobs
-from ratings.intake import documents, publishing, ratings, runs
+from ratings.intake import documents, publishing, stage
 from ratings.intake.publishing import Landing, Superseded, remove
 from ratings.intake.undoing import remains, undo_import
 from ratings.models import (
@@ -761,14 +761,14 @@ def test_raters_who_write_are_given_as_long_as_they_had_to_wait(monkeypatch):
 @pytest.mark.parametrize("other", ["q1 Q0 b 1 2 bm25\n", RUN])
 def test_what_somebody_brought_after_the_check_is_never_passed_over(monkeypatch, other):
     collection = make_collection()
-    land = runs.land
+    land = stage.land
 
     def later(*given):
-        monkeypatch.setattr(runs, "land", land)
+        monkeypatch.setattr(stage, "land", land)
         assert not intake.import_run(collection, [source(other)]).refused
         return land(*given)
 
-    monkeypatch.setattr(runs, "land", later)
+    monkeypatch.setattr(stage, "land", later)
     report = intake.import_run(collection, [source(RUN)])
     if other == RUN:
         assert (report.refused, report.counts["new"], report.counts["unchanged"]) == (0, 0, 2)
@@ -780,14 +780,14 @@ def test_what_somebody_brought_after_the_check_is_never_passed_over(monkeypatch,
 
 def test_of_two_first_imports_of_ratings_one_makes_the_scale(monkeypatch):
     collection = make_collection(scale={})
-    land = ratings.land
+    land = stage.land
 
     def later(*given):
-        monkeypatch.setattr(ratings, "land", land)
+        monkeypatch.setattr(stage, "land", land)
         assert not intake.import_qrels(collection, [source("q1 0 b 5\n")], rater="other").refused
         return land(*given)
 
-    monkeypatch.setattr(ratings, "land", later)
+    monkeypatch.setattr(stage, "land", later)
     report = intake.import_qrels(collection, [source("q1 0 a 1\n")], rater="one")
     assert report.clashed and "got a scale meanwhile" in report.refusals[0].problem
     assert [grade.value for grade in collection.grades.all()] == [5]
