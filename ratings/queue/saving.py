@@ -99,7 +99,7 @@ def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | N
         # A reason fills no assignment, so it was not surplus the first time either.
         counted = state.assignment or sent.grade is None
         event = RatingEvent.objects.get(pk=state.event_id)
-        return _retried(event, pair, PAIR, sent, state.rating, _fate(state.retired, counted))
+        return _retried(Saved(event, state.rating, _fate(state.retired, counted)), pair, PAIR, sent)
     _refuse_conflict(state.rating, sent)
     me = state.rater
     rating = write(me, pair, state.rating, sent, now)
@@ -234,27 +234,19 @@ def _refuse_conflict(current: Rating | None, sent: Submission) -> None:
         raise Conflict(current)
 
 
-def _retried(
-    event: RatingEvent,
-    pair: Pair,
-    kind: str,
-    sent: Submission,
-    current: Rating | None,
-    fate: str,
-    answer: Anchor | None = None,
-) -> Saved:
-    """The result of the first attempt at a task of this kind.
+def _retried(saved: Saved, pair: Pair, kind: str, sent: Submission) -> Saved:
+    """`saved`, the result of the first attempt at a task of this kind.
 
     Raises KeyUsed if the event of the key is another act, and Conflict if it has other content. Then the request
     is no retry: the rater came back to the form by the back button and changed it.
     """
-    if is_other(event, pair, ANSWERS[kind]):
+    if is_other(saved.event, pair, ANSWERS[kind]):
         raise KeyUsed
-    if {name: getattr(event, name) for name in sent.content} != sent.content:
+    if {name: getattr(saved.event, name) for name in sent.content} != sent.content:
         happened("conflict")
-        raise Conflict(current)
+        raise Conflict(saved.rating)
     happened("doubled")
-    return Saved(event, current, fate, answer)
+    return saved
 
 
 def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Saved:
@@ -268,7 +260,7 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
     earlier, current = event_of_key(me, sent.client_key), answer_of(check)
     fate = _fate(not is_warm_up and check.pair.retired_at, True)
     if earlier:
-        return _retried(earlier, check.pair, check.kind, sent, current, fate, answer)
+        return _retried(Saved(earlier, current, fate, answer), check.pair, check.kind, sent)
     _refuse_conflict(current, sent)
     event = record(me, check.pair, Kind.WARM_UP if is_warm_up else Kind.REPEAT, now, **sent.event_fields)
     _answered(check=check.pk, event=event.pk)
