@@ -72,6 +72,21 @@ def test_the_page_plans_and_the_order_is_chosen_with_some_systems(admin, judged,
     assert made.aim["systems"] == ["system0", "system2"] and made.aim["gains"] == [0, 1, 3]
 
 
+@pytest.mark.parametrize(("name", "send"), [("decisive", "get"), ("choose_decisive", "post")])
+def test_an_unknown_system_is_refused_with_the_nearest(admin, judged, name, send):
+    response = getattr(admin, send)(page(judged.collection, "?system=system0&system=sistem1", name))
+    assert response.status_code == 400 and "did you mean system1" in response.context["error"]
+    judged.collection.refresh_from_db()
+    assert judged.collection.aim == {}
+
+
+def test_a_stored_system_that_was_deleted_is_left_out(admin, judged):
+    admin.post(page(judged.collection, "?system=system0&system=system2", "choose_decisive"))
+    judged.collection.systems.get(name="system2").delete()
+    shown = admin.get(page(judged.collection), follow=True)
+    assert shown.status_code == 200 and shown.context["chosen"] == ["system0"]
+
+
 def test_all_systems_mean_later_ones_too(admin, judged):
     admin.post(page(judged.collection, "?measure=nDCG@5&gain=exponential", "choose_decisive"))
     judged.collection.refresh_from_db()

@@ -16,6 +16,7 @@ from ratings.progress.counts import pace
 
 from ..decisive import Aim, State
 from ..decisive.plan import plan_of
+from ..measures.refusal import refuse_unknown
 from ..pages.asked import Asked, page, with_options
 from ..words import expectations
 
@@ -39,9 +40,8 @@ class PlanForm(forms.Form):
 def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """The page for the measure, options and systems of the address; with ?apart= also a plan."""
     if collection.aim and not request.GET:
-        return redirect(request.path + stored_in(collection.aim))
-    names = list(collection.systems.order_by("name").values_list("name", flat=True))
-    chosen = [name for name in names if name in request.GET.getlist("system")] or names
+        return redirect(request.path + stored_in(collection))
+    names, chosen = systems_in(request, collection)
     form = PlanForm(request.GET) if "apart" in request.GET else PlanForm()
     rounds = collection.rounds.annotate(pairs=Count("drawn")).order_by("-number")
     context = page(request, collection, "pool", asked) | {
@@ -70,8 +70,7 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 @with_options(many=["system"])
 def choose_decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """Switches the collection to this order. The worker draws the first round."""
-    names = set(collection.systems.values_list("name", flat=True))
-    chosen = [name for name in request.GET.getlist("system") if name in names]
+    chosen = systems_in(request, collection)[1]
     try:
         aim = aim_of(collection, asked, chosen)
     except ValueError as error:
@@ -80,6 +79,15 @@ def choose_decisive(request: HttpRequest, collection: Collection, asked: Asked) 
     judging.save_settings(collection, aim=aim.stored(), order=Collection.Order.DECISIVE)
     messages.success(request, "Raters now get what tells these systems apart. The worker draws the first round.")
     return redirect("decisive", collection.slug)
+
+
+def systems_in(request: HttpRequest, collection: Collection) -> tuple[list[str], list[str]]:
+    """The names of all systems, and of those in the address; all where it names none. Raises WrongOption."""
+    names = list(collection.systems.order_by("name").values_list("name", flat=True))
+    wanted = request.GET.getlist("system")
+    for name in filter(None, wanted):
+        refuse_unknown("system", name, names)
+    return names, [name for name in names if name in wanted] or names
 
 
 def aim_of(collection: Collection, asked: Asked, chosen: list[str]) -> Aim:
@@ -91,7 +99,7 @@ def aim_of(collection: Collection, asked: Asked, chosen: list[str]) -> Aim:
         options=dict(asked.changes),
         rule=asked.rule,
         adjudications=asked.adjudications,
-        systems=chosen if chosen and len(chosen) < collection.systems.count() else None,
+        systems=chosen if len(chosen) < collection.systems.count() else None,
     )
 
 
@@ -100,12 +108,14 @@ def parts(asked: Asked) -> list[tuple[str, str]]:
     return [("measure", str(asked.measure)), ("profile", asked.profile), *asked.of_judgments, *asked.changes]
 
 
-def stored_in(aim: dict) -> str:
-    """The query string of this page for a stored aim."""
+def stored_in(collection: Collection) -> str:
+    """The query string of this page for the stored aim, without systems that were deleted since."""
+    aim = collection.aim
     options = [
         (name, text) for name, text in aim.items() if name in ("measure", "profile", "rule", "adjudications")
     ]
-    systems = [("system", name) for name in aim.get("systems") or ()]
+    stored = collection.systems.filter(name__in=aim.get("systems") or ()).order_by("name")
+    systems = [("system", name) for name in stored.values_list("name", flat=True)]
     return address([*options, *aim.get("options", {}).items(), *systems])
 
 
