@@ -53,6 +53,7 @@ def served() -> Iterator[tuple[str, dict[str, str]]]:
                 yield next(found[0] for found in lines if found), environment
             finally:
                 process.terminate()
+                process.communicate()  # the worker writes there, too, and needs the folder until it ends
 
 
 def manage(environment: dict[str, str], *command) -> str:
