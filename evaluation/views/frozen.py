@@ -244,9 +244,9 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
     return charted(request, "evaluation/frozen_one.html", context)
 
 
-def standings_of(evaluation: Evaluation, measure: str | None = None) -> list[Standing]:
-    """The frozen standings, best first."""
-    measure = measure or str(evaluation.measures[0])
+def standings_of(evaluation: Evaluation) -> list[Standing]:
+    """The frozen standings by the first measure, best first."""
+    measure = str(evaluation.measures[0])
     rows = []
     for name in figures.best_first(evaluation, measure):
         row = evaluation.summary.loc[(name, measure)]

@@ -249,7 +249,6 @@ FORMATS = (
 BY_NAME = {format.name: format for format in FORMATS}
 TREC = {"trec-run", "trec-qrels"}  # so regular that text of this form is hardly anything else
 LIKE_TABLES = {"topics", *TREC}  # lines of cells, as a table may have them
-SAVE_AS_CSV = "Save its sheet as CSV, and import that."
 # The groups are atomic: otherwise many comments would make the match backtrack exponentially.
 _HTML = re.compile(r"\s*(<\?xml[^>]*>\s*)?(?><!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
 _SHEET = "Save its sheet as CSV or .xlsx, and import that."

@@ -43,7 +43,7 @@ def provider(request: HttpRequest) -> HttpResponse:
 def provider_callback(request: HttpRequest) -> HttpResponse:
     """Sign in the person whom the provider sent back. The protocol demands a GET. Its state works once."""
     require_offered(settings.OIDC)
-    return sign_in_person(request, "callback", oidc.person_of)
+    return sign_in_person(request, oidc.person_of)
 
 
 @csrf_exempt  # it comes from the provider's page, which its signature proves
@@ -68,7 +68,7 @@ def saml_assertion(request: HttpRequest) -> HttpResponse:
 def saml_finish(request: HttpRequest, key: str) -> HttpResponse:
     """Sign in the person of an assertion, in the browser that asked for it. Its key works once."""
     require_offered(settings.SAML)
-    return sign_in_person(request, "callback", partial(saml.person_of, key=key))
+    return sign_in_person(request, partial(saml.person_of, key=key))
 
 
 @login_not_required
@@ -99,9 +99,9 @@ def saml_sign_out(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=302, headers={"Location": back})
 
 
-def sign_in_person(request: HttpRequest, kind: str, person_of: Callable[[HttpRequest], Person]) -> HttpResponse:
+def sign_in_person(request: HttpRequest, person_of: Callable[[HttpRequest], Person]) -> HttpResponse:
     try:
-        tried = throttle.begin_visit(request, kind)
+        tried = throttle.begin_visit(request, "callback")
         person = person_of(request)
         user = accounts.account_of(person)
     except throttle.TooMany:
