@@ -51,7 +51,7 @@ class AnchorsImport(Import):
             refusal = partial(self.sources[file].refusal, row.line)
             if row.query not in queries:
                 question = nearest(row.query, queries)
-                cure = f"D{question[1:]}" if question else Option("before", "queries")
+                cure = f"{question[0].upper()}{question[1:]}" if question else Option("before", "queries")
                 report.refuse(refusal(f"the collection has no query {values.quoted(row.query)}", cure))
             if row.document not in documents:
                 problem = f"the collection has no document {values.quoted(row.document)}"
