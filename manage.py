@@ -5,6 +5,18 @@ import os
 import signal
 import sys
 
+# SQLSTATEs for which an operator has the cure: a right is missing, a table, or a schema to make tables in.
+CURABLE = {"42501", "42P01", "3F000"}
+
+
+def is_curable(error: Exception) -> bool:
+    """Whether the error is about the database and its account, and not about this program."""
+    from django.db import OperationalError
+    from django.db.migrations.exceptions import MigrationSchemaMissing
+
+    curable = isinstance(error, OperationalError | MigrationSchemaMissing)
+    return curable or getattr(error.__cause__, "sqlstate", None) in CURABLE
+
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -22,9 +34,12 @@ def main() -> None:
         print("\nStopped.", file=sys.stderr)
         sys.exit(128 + signal.SIGINT)
     except (DatabaseError, OSError) as error:
-        if not (told := disk.trouble(error)):
+        if told := disk.trouble(error):
+            sys.exit(f"{disk.MESSAGES[told]} Nothing of this was written. ({error})")
+        if "--traceback" in sys.argv or not is_curable(error):
             raise
-        sys.exit(f"{disk.MESSAGES[told]} Nothing of this was written. ({error})")
+        reason = " ".join(str(error).split())
+        sys.exit(f"The database refused: {reason}. To find the cure: python3 run.py doctor")
 
 
 if __name__ == "__main__":

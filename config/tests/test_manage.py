@@ -1,0 +1,53 @@
+"""Commands that the database refuses: one line for the operator, and no traceback."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.db import DatabaseError, OperationalError, ProgrammingError
+
+import manage
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """A command for a PostgreSQL that is not there."""
+    settings = {"DATABASE_URL": f"postgres://nobody@{str(tmp_path).replace('/', '%2F')}/none"}
+    return subprocess.run(
+        [sys.executable, ROOT / "manage.py", *arguments],
+        env=os.environ | settings | {"IDEALIST_DATA": str(tmp_path / "data")},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("command", [["prepare"], ["create_collection", "shop", "--grades", "0:No,1:Yes"]])
+def test_a_database_that_is_not_there_is_one_line_with_its_reason(tmp_path, command):
+    ran = run(tmp_path, *command)
+    (line,) = ran.stderr.splitlines()
+    assert ran.returncode == 1
+    assert str(tmp_path) in line and "No such file" in line and "doctor" in line
+
+
+def test_an_option_of_every_command_shows_all_of_the_error(tmp_path):
+    assert "Traceback" in run(tmp_path, "prepare", "--traceback").stderr
+
+
+def caused(kind: type[DatabaseError], cause: Exception) -> DatabaseError:
+    error = kind("it refused")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize("cause", [psycopg.errors.InsufficientPrivilege(), psycopg.errors.UndefinedTable()])
+def test_a_missing_right_or_table_has_its_cure_outside_of_the_program(cause):
+    assert manage.is_curable(caused(ProgrammingError, cause))
+
+
+def test_a_fault_of_the_program_keeps_its_traceback():
+    assert not manage.is_curable(caused(ProgrammingError, psycopg.errors.SyntaxError()))
+    assert manage.is_curable(OperationalError("database is locked"))
