@@ -157,13 +157,12 @@ def limit_connect_time() -> None:
 
 
 def database() -> Iterator[Problem]:
-    """Whether the database answers."""
+    """Whether the database answers and has tables, without which no other check of it means anything."""
     if connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists():
         yield Problem("There is no database yet.", "The first start makes it: python3 run.py")
         return
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        has_tables = MigrationRecorder(connection).has_table()
     except DatabaseError as error:
         message = one_line(error)
         connection.close()
@@ -173,6 +172,9 @@ def database() -> Iterator[Problem]:
             yield of_another_account(*files_of_sqlite()) or Problem(disk.MESSAGES[trouble], MAKE_ROOM)
         else:
             yield Problem(f"The database does not answer: {message}", "Start it, or correct DATABASE_URL.")
+    else:
+        if not has_tables:
+            yield Problem("The database has no tables yet.", f"{PREPARE}. Or correct DATABASE_URL.")
 
 
 CONNECTIONS_CURE = (
@@ -305,7 +307,12 @@ def clock() -> Iterator[Problem]:
 
 def worker() -> Iterator[Problem]:
     """Whether a worker runs, by its heartbeat."""
-    if not jobs.has_worker():
+    try:
+        has_worker = jobs.has_worker()
+    except ConnectionError as error:
+        yield Problem(f"Whether a worker runs is unknown: {error}", services.START_CACHE)
+        return
+    if not has_worker:
         message = "No worker has run for half a minute: imports wait, and no round is drawn."
         yield Problem(message, f"Start one: {jobs.START}")
 

@@ -23,6 +23,7 @@ SOON = timedelta(days=30)
 # Counts of tries and the heartbeat of the worker are in the database, or in the cache of CACHE_URL.
 TRIES_IN_DATABASE = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
 MAKE_TABLE = "Make its table: python3 run.py manage prepare"
+START_CACHE = "Start the cache of CACHE_URL, or correct that setting."
 
 
 def store() -> Iterator[Problem]:
@@ -44,7 +45,7 @@ def tries() -> Iterator[Problem]:
         caches["tries"].get("whether-it-answers")
     except Exception as error:  # each cache has its own classes of errors
         message = f"Tries to sign in cannot be counted: {error or type(error).__name__}"
-        yield Problem(message, MAKE_TABLE if TRIES_IN_DATABASE else "Start the cache of CACHE_URL.")
+        yield Problem(message, MAKE_TABLE if TRIES_IN_DATABASE else START_CACHE)
 
 
 def mail() -> Iterator[Problem]:

@@ -338,6 +338,23 @@ def test_a_database_that_is_away(monkeypatch):
     assert Rating.objects.count() == 0 and desk.lost() == 0
 
 
+@pytest.mark.django_db
+def test_a_database_without_tables(monkeypatch):
+    monkeypatch.setattr(MigrationRecorder, "has_table", lambda self: False)
+    assert wrong() == {"database": "The database has no tables yet."}
+    status, answer = told(**SEES)
+    assert status == 503 and answer["checks"]["migrations"] == "not looked at"
+    assert "run.py manage prepare" in answer["problems"][0]["cure"]
+
+
+@postgresql_only
+@pytest.mark.django_db
+def test_a_worker_whose_heartbeats_are_in_a_cache_that_is_away(monkeypatch):
+    monkeypatch.setattr(jobs, "caches", {"tries": Away()})
+    (problem,) = checks.worker()
+    assert problem == ("Whether a worker runs is unknown: it cannot be used", services.START_CACHE)
+
+
 @sqlite_only
 @pytest.mark.django_db(transaction=True)
 def test_sqlite_that_another_program_locks(monkeypatch):
