@@ -13,6 +13,8 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
+from ratings.database import making
+
 from . import locks, tables, writing
 from .package import open_backup
 from .writing import Progress
@@ -64,8 +66,9 @@ def upgrade(progress: Progress = lambda name: None) -> None:
     """Migrate the database and check it. Raises UpgradeFailed."""
     counts_before = _counts()
     progress("bringing tables up to date")
-    call_command("migrate", verbosity=0, interactive=False)
-    call_command("createcachetable", verbosity=0)
+    with making.alone():
+        call_command("migrate", verbosity=0, interactive=False)
+        call_command("createcachetable", verbosity=0)
     progress("checking")
     if remaining := pending_steps():
         raise UpgradeFailed(f"The database still lacks {remaining[0].name}.")

@@ -11,6 +11,8 @@ from django.db import OperationalError, connection
 
 from config.backup import replacement, restoring, upgrading
 from config.backup.package import open_backup
+from ratings.database import making
+from ratings.management.commands import prepare
 
 from .places import empty_place, rows_of
 from .release import FOLDER
@@ -115,6 +117,29 @@ def test_a_new_database_is_neither_upgraded_nor_backed_up(tmp_path, settings, mo
             call_command(*command, stdout=StringIO())
         assert connection.introspection.table_names() == []
     assert list(tmp_path.rglob("*.zip")) == []
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="machines cannot share SQLite")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("make", [lambda: prepare.Command().handle(), upgrading.upgrade])
+def test_machines_make_tables_one_after_the_other(tmp_path, settings, monkeypatch, make):
+    settings.DATA_DIR, made = tmp_path, []
+    for module in (prepare, upgrading):
+        monkeypatch.setattr(module, "call_command", lambda *args, **options: made.append(args[0]))
+
+    def on_another_machine() -> None:
+        with replacement.default_connection():
+            make()
+
+    thread = Thread(target=on_another_machine)
+    with making.alone():
+        thread.start()
+        thread.join(1)
+        assert thread.is_alive() and made == []
+    thread.join(30)
+    assert made[:2] == ["migrate", "createcachetable"]
+    with making.alone():
+        pass
 
 
 @pytest.mark.same_everywhere

@@ -6,6 +6,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from ratings import sample
+from ratings.database import making
 from ratings.people import throttle
 
 from ._writable import refuse_unwritable
@@ -18,8 +19,9 @@ class Command(BaseCommand):
 
     def handle(self, **options) -> None:
         refuse_unwritable()
-        call_command("migrate", verbosity=0)
-        call_command("createcachetable", verbosity=0)
+        with making.alone():
+            call_command("migrate", verbosity=0)
+            call_command("createcachetable", verbosity=0)
         throttle.forget_old()  # this also fails early if the database cannot be written
         sample.prepare()
         # Static files in another folder came with the program, as in an image, and cannot be written.

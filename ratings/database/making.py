@@ -1,0 +1,36 @@
+"""Make or change the tables, one process at a time."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+LOCK = 4_936_218_057  # any number that is the same in every version
+PAUSE = 0.2  # seconds between two tries to get the lock
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """The block runs while no other machine makes tables in this PostgreSQL. On one machine, run.py has a lock.
+
+    The lock is of a session, which a pooler would hand on. Tables are made past it.
+    """
+    if connection.vendor == "sqlite" or settings.DATABASE_POOLER:
+        yield
+        return
+    # It asks again and again: an index that is built concurrently waits for all statements, also for one that waits.
+    while not _asked("pg_try_advisory_lock"):
+        time.sleep(PAUSE)
+    try:
+        yield
+    finally:
+        with suppress(DatabaseError):  # the session has ended, and its lock with it
+            _asked("pg_advisory_unlock")
+
+
+def _asked(function: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}(%s)", [LOCK])
+        return cursor.fetchone()[0]
