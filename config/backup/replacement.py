@@ -22,6 +22,7 @@ REPLACEMENT_SCHEMA, TEMPORARY_SCHEMA = "restoring", "restoring_dry"
 INITIAL_TABLES = {"django_migrations", "django_content_type", "auth_permission", "tries", "sqlite_sequence"}
 CHANGED_MEANWHILE = "Somebody wrote into the database meanwhile. Nothing was restored."
 STOP_SERVER = "Stop the server and all workers first."
+STOP_POOLER = "A pooler keeps connections that nobody uses: stop it, too, or PAUSE this database in its console."
 
 
 class InUse(Exception):
@@ -187,7 +188,7 @@ def _refuse_others() -> None:
         )
         others, accounts = cursor.fetchone()
     if others:
-        raise InUse(f"The database has {others} other connections, of {accounts}. {STOP_SERVER}")
+        raise InUse(f"The database has {others} other connections, of {accounts}. {STOP_SERVER} {STOP_POOLER}")
 
 
 @contextmanager

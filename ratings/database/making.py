@@ -20,7 +20,7 @@ def alone() -> Iterator[None]:
     if connection.vendor == "sqlite" or settings.DATABASE_POOLER:
         yield
         return
-    # It asks again and again: an index that is built concurrently waits for all statements, also for one that waits.
+    # It asks again and again: an index that is built concurrently waits for all statements, even waiting ones.
     while not _asked("pg_try_advisory_lock"):
         time.sleep(PAUSE)
     try:
