@@ -182,7 +182,7 @@ def runtime() -> str:
 
 def is_set(name: str) -> bool:
     """Whether the setting or its NAME_FILE is set, as in config/secret_files.py."""
-    return bool(os.environ.get(name) or os.environ.get(f"{name}_FILE"))
+    return any(os.environ.get(each, "").strip() for each in (name, f"{name}_FILE"))
 
 
 def become(venv: Path, module: str, *arguments: str) -> None:
@@ -202,7 +202,7 @@ def become(venv: Path, module: str, *arguments: str) -> None:
 
 def data_folder() -> Path:
     """The data folder, as in config/settings.py."""
-    return Path(os.environ.get("IDEALIST_DATA") or ROOT / "var").resolve()
+    return Path(os.environ.get("IDEALIST_DATA", "").strip() or ROOT / "var").resolve()
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from datetime import timedelta
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from threading import Lock, Thread
@@ -380,6 +381,14 @@ def secrets() -> Iterator[Problem]:
 # The way from outside
 
 
+def misspelt() -> Iterator[Problem]:
+    """Whether a variable of the environment is nearly the name of a setting, and therefore without effect."""
+    for name in sorted(set(os.environ) - set(settings.NAMES)):
+        # 0.86 finds a letter more or less, and not the IDEALIST_PORT that Kubernetes sets for a service.
+        if name.startswith("IDEALIST_") and (meant := get_close_matches(name, settings.NAMES, 1, 0.86)):
+            yield Problem(f"{name} is no setting, and has no effect.", f"Write {meant[0]}, or leave it out.")
+
+
 def hosts() -> Iterator[Problem]:
     """Whether IDEALIST_HOSTS has the names to which the server answers."""
     here = {"localhost", "127.0.0.1", "[::1]"}
@@ -456,6 +465,7 @@ CHECKS = [
     Check("second factors", second_factors),
     Check("clock", clock),
     Check("secrets", secrets, in_readyz=True, uses_database=False),
+    Check("names of settings", misspelt, uses_database=False),
     Check("hosts", hosts, uses_database=False),
     Check("tls", tls, uses_database=False),
     Check("certificate", certificate, uses_database=False),

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def main() -> int:
     # Loading the settings closes files to others, so what is open is found before that.
-    folder = Path(os.environ.get("IDEALIST_DATA") or Path(__file__).resolve().parents[2] / "var").resolve()
+    folder = Path(
+        os.environ.get("IDEALIST_DATA", "").strip() or Path(__file__).resolve().parents[2] / "var"
+    ).resolve()
     modes = list(open_to_others(folder))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     os.environ["IDEALIST_SHORT_WAITS"] = "1"

@@ -506,6 +506,16 @@ def test_statistics_that_nobody_renews(monkeypatch):
         assert problem.cure.startswith("ALTER SYSTEM SET autovacuum = on") == (cursor.fetchone() == ("off",))
 
 
+@pytest.mark.same_everywhere
+def test_a_misspelt_setting_is_named_with_the_right_one(monkeypatch):
+    for name in ("IDEALIST_HTTP", "IDEALIST_BACKUPS_EVERY", "IDEALIST_METRICS_TOKEN_FILE", "IDEALIST_PORT"):
+        monkeypatch.setenv(name, "1")
+    meant = {problem.wrong.split()[0]: problem.cure for problem in checks.misspelt()}
+    assert meant.keys() == {"IDEALIST_HTTP", "IDEALIST_BACKUPS_EVERY"}
+    assert "IDEALIST_HTTPS" in meant["IDEALIST_HTTP"]
+    assert "IDEALIST_BACKUP_EVERY" in meant["IDEALIST_BACKUPS_EVERY"]
+
+
 # Faults that keep settings from being read
 
 

@@ -50,6 +50,15 @@ def test_a_short_or_known_key_is_refused(tmp_path, key):
     assert "SECRET_KEY is short or a known placeholder" in refused.stderr
 
 
+def test_blanks_and_ends_of_lines_around_a_value_are_no_part_of_it(tmp_path):
+    url = {"DATABASE_URL": "postgres://anna@db.example.org/ideal \r"}
+    assert start(tmp_path, "DATABASES['default']['NAME']", **url).stdout == "ideal\n"
+    folder = {"IDEALIST_DATA": f"{tmp_path}/data ", "IDEALIST_BACKUPS": " /backups"}
+    told = start(tmp_path, "DATA_DIR.name, settings.STORAGES['backups']['OPTIONS']['location']", **folder).stdout
+    assert told == "data /backups\n"
+    assert start(tmp_path, "METRICS_TOKEN", IDEALIST_METRICS_TOKEN=" ").stdout == "\n"
+
+
 def test_a_boolean_that_is_none_is_refused_by_name(tmp_path):
     assert "IDEALIST_DEMO is 'maybe'" in start(tmp_path, IDEALIST_DEMO="maybe").stderr
 
