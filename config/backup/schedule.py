@@ -35,21 +35,23 @@ RETRY_AFTER = 15 * 60  # seconds after a failure
 BACKUP_NAME = re.compile(r"idealist-(\d{8}T\d{6}Z)\.zip")
 TIME_FORMAT = "%Y%m%dT%H%M%SZ"
 HASH_SUFFIX = ".sha256"
+MAX_SKEW = timedelta(hours=1)  # between the clocks of two workers
 
 
-def last_backup_at() -> datetime | None:
+def last_backup_at(*, now: datetime | None = None) -> datetime | None:
     """The time of the newest backup that was read again without errors; None if there is none."""
-    return max(map(_time_in, _verified_names()), default=None)
+    return max(map(_time_in, _verified_names(now or timezone.now())), default=None)
 
 
 def overdue_problem(*, now: datetime | None = None) -> str:
     """The problem with the backups as a sentence, or "" if there is none."""
     if not settings.BACKUP_EVERY:
         return ""
-    last_at = last_backup_at()
+    now = now or timezone.now()
+    last_at = last_backup_at(now=now)
     if last_at is None:
         return "There is no backup yet. The log of the worker says why, if it tried."
-    if (now or timezone.now()) - last_at <= 2 * timedelta(hours=settings.BACKUP_EVERY):
+    if now - last_at <= 2 * timedelta(hours=settings.BACKUP_EVERY):
         return ""
     return f"The last good backup is of {last_at:%Y-%m-%d %H:%M} UTC. The log of the worker says why."
 
@@ -72,7 +74,7 @@ def back_up_if_due(*, now: datetime | None = None) -> None:
                 make_backup(now=now)
     except Exception as error:
         retry_after = RETRY_AFTER
-        last_at = last_backup_at()
+        last_at = last_backup_at(now=now)
         since = f"the last good one is of {last_at:%Y-%m-%d %H:%M} UTC" if last_at else "there is no good one"
         log.error(
             "The backup failed (%s), and %s. It is tried again in %s minutes.", error, since, RETRY_AFTER // 60
@@ -113,7 +115,7 @@ def _hold(own: str, seconds: float) -> None:
 def _is_due(now: datetime) -> bool:
     if not settings.BACKUP_EVERY:
         return False
-    last_at = last_backup_at()
+    last_at = last_backup_at(now=now)
     return last_at is None or now - last_at >= timedelta(hours=settings.BACKUP_EVERY)
 
 
@@ -130,7 +132,7 @@ def make_backup(*, now: datetime) -> str:
             storage.delete(name)
         raise
     storage.save(name + HASH_SUFFIX, ContentFile(f"{digest}  {name}\n"))
-    _delete_old()
+    _delete_old(now)
     return name
 
 
@@ -168,19 +170,23 @@ def _stored_names() -> list[str]:
         return []
 
 
-def _verified_names() -> list[str]:
-    """The names of the good backups, oldest first."""
+def _verified_names(now: datetime) -> list[str]:
+    """The names of the good backups, oldest first.
+
+    One of the future was made while the clock was wrong. If it counted, none would be due before that time.
+    """
     names = set(_stored_names())
-    return sorted(name for name in names if BACKUP_NAME.fullmatch(name) and name + HASH_SUFFIX in names)
+    good = sorted(name for name in names if BACKUP_NAME.fullmatch(name) and name + HASH_SUFFIX in names)
+    return [name for name in good if _time_in(name) <= now + MAX_SKEW]
 
 
 def _time_in(name: str) -> datetime:
     return datetime.strptime(BACKUP_NAME.fullmatch(name)[1], TIME_FORMAT).replace(tzinfo=UTC)
 
 
-def _delete_old() -> None:
+def _delete_old(now: datetime) -> None:
     """Delete all but the newest IDEALIST_BACKUP_KEEP good backups, and all that are older than these."""
-    kept = _verified_names()[-settings.BACKUP_KEEP :]
+    kept = _verified_names(now)[-settings.BACKUP_KEEP :]
     for name in _stored_names():
         if BACKUP_NAME.fullmatch(name.removesuffix(HASH_SUFFIX)) and name < kept[0]:
             storages["backups"].delete(name)
