@@ -76,6 +76,12 @@ def test_a_storage_that_is_none_is_refused_and_not_repeated(url, tmp_path):
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("endpoint", ["store.example.org:9000", "localhost", "//store.example.org"])
+def test_a_store_of_files_without_a_scheme_is_refused_before_a_file_is_sent_there(endpoint, tmp_path):
+    with pytest.raises(ImproperlyConfigured, match="STORAGE_URL has an endpoint without http:// or https://"):
+        machines.files(f"s3://bucket?endpoint={endpoint}", tmp_path)
+
+
 def test_a_cache_that_is_none_is_refused():
     with pytest.raises(ImproperlyConfigured, match="CACHE_URL does not begin with redis://"):
         machines.tries("memcached://cache")
