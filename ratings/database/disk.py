@@ -15,7 +15,7 @@ class Trouble(StrEnum):
 
 MESSAGES = {
     Trouble.FULL: "The server’s disk is full.",
-    Trouble.READ_ONLY: "The server’s disk cannot be written: it is read-only, or closed to Idealist.",
+    Trouble.READ_ONLY: "The server’s disk or database is read-only, or closed to Idealist.",
 }
 OF_FILES = {
     errno.ENOSPC: Trouble.FULL,
