@@ -207,6 +207,21 @@ def test_a_key_comes_back_and_the_one_before_is_kept(tmp_path):
     assert kept.read_text() == "old\n"
 
 
+@pytest.mark.same_everywhere
+@pytest.mark.django_db
+@pytest.mark.parametrize(("in_environment", "warns"), [("another", True), ("new", False), ("", False)])
+def test_a_key_that_the_environment_overrides_is_said_to_have_no_effect(
+    tmp_path, monkeypatch, in_environment, warns
+):
+    monkeypatch.setenv("SECRET_KEY", in_environment)
+    (tmp_path / "secret.key").write_text("new\n")
+    manifest = {"members": [], "made_at": "2026-03-02T09:00", "program": "0.1.0"}
+    monkeypatch.setattr(restoring, "restore", lambda *args, **options: manifest)
+    told = io.StringIO()
+    call_command("restore", tmp_path / "one.zip", with_keys=True, stdout=io.StringIO(), stderr=told)
+    assert ("SECRET_KEY" in told.getvalue()) == warns
+
+
 # One moment
 
 

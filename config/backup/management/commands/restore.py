@@ -1,5 +1,7 @@
+import os
 from pathlib import Path
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import connection
 
@@ -32,6 +34,12 @@ class Command(BaseCommand):
             else:
                 chosen = {"replace": replace, "with_keys": with_keys}
                 manifest = restoring.restore(file, **chosen, progress=progress)
+        key_file = settings.DATA_DIR / "secret.key"
+        if with_keys and not dry and os.environ.get("SECRET_KEY") not in (None, "", key_file.read_text().strip()):
+            self.stderr.write(
+                f"Warning: the key of the backup is in {key_file} and has no effect, because SECRET_KEY is set to"
+                " another one. Set SECRET_KEY to the key in that file."
+            )
         kind = connection.display_name
         outcome = f"It can be restored into {kind}" if dry else "Restored. Everybody must sign in again"
         self.stdout.write(f"{file}: {summary(manifest)}. {outcome}.")
