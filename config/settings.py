@@ -225,7 +225,7 @@ def checked_networks(text: str) -> list[str]:
 
 
 # The names of the settings, from the list at the top and of the files of secrets.
-NAMES = re.findall(r"^([A-Z_]+) ", __doc__, re.MULTILINE) + [f"{name}_FILE" for name in secret_files.NAMES]
+NAMES = re.findall(r"^([A-Z_]+) ", __doc__ or "", re.MULTILINE) + [f"{name}_FILE" for name in secret_files.NAMES]
 # Files of settings leave blanks and the CR of Windows behind a value.
 os.environ.update({name: os.environ[name].strip() for name in NAMES if name in os.environ})
 secret_files.read(os.environ)
