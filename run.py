@@ -222,7 +222,8 @@ def offer_demo(host: str) -> None:
         os.environ.setdefault("IDEALIST_DEMO", "1")
         return
     os.environ.pop("IDEALIST_DEMO", None)
-    say("Without the sample. To serve others: a proxy with TLS, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names.")
+    if not os.environ.get("IDEALIST_HOSTS"):
+        say("Without the sample. To serve others: a proxy with TLS, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names.")
 
 
 def serve(host: str, port: int) -> None:
