@@ -14,7 +14,11 @@ READABLE, CLOSED = 0o644, 0o600  # for all, and for its owner alone
 @contextmanager
 def whole_file(path: Path, mode: int = READABLE) -> Iterator[BinaryIO]:
     """A file that appears at `path` when it is complete and on the disk, or not at all. Raises OSError."""
-    handle, part = tempfile.mkstemp(".part", f".{path.name}.", path.parent)
+    try:
+        handle, part = tempfile.mkstemp(".part", f".{path.name}.", path.parent)
+    except OSError as error:
+        error.filename = str(path)  # messages show it, and nobody has named the part
+        raise
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
