@@ -9,13 +9,14 @@ from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 from django_tasks import task_backends
 from django_tasks_db.management.commands import db_worker
 from django_tasks_db.models import DBTaskResult
 
 from ratings.imports import jobs, uploads
+from ratings.management.commands import work as command
 from ratings.management.commands.work import work
 from ratings.models import Document, Job, Ranking, System
 from ratings.views.job_pages import heading
@@ -263,6 +264,16 @@ def test_undo_hides_at_once_and_a_worker_removes():
     work()
     assert (System.written.count(), Document.written.count(), now_of(job).staging) == (0, 1, False)
     assert jobs.undo(now_of(job)) == ["It is not in the record: there is nothing to undo."]
+
+
+def test_a_database_that_is_away_is_told_once_a_minute(monkeypatch, caplog):
+    monkeypatch.setattr(command, "_told_at", time.monotonic() - command.TELL)
+    for _ in range(3):
+        command.tell_of_wait(OperationalError("connection refused"))
+    assert caplog.text.count("waits for the database: connection refused") == 1
+    monkeypatch.setattr(command, "_told_at", time.monotonic() - command.TELL)
+    command.tell_of_wait(OperationalError("connection refused"))
+    assert caplog.text.count("connection refused") == 2
 
 
 @pytest.mark.django_db(transaction=True)
