@@ -378,15 +378,15 @@ def secrets() -> Iterator[Problem]:
     yield from open_to_others(settings.DATA_DIR)
 
 
-# The way from outside
-
-
 def misspelt() -> Iterator[Problem]:
     """Whether a variable of the environment is nearly the name of a setting, and therefore without effect."""
     for name in sorted(set(os.environ) - set(settings.NAMES)):
         # 0.86 finds a letter more or less, and not the IDEALIST_PORT that Kubernetes sets for a service.
         if name.startswith("IDEALIST_") and (meant := get_close_matches(name, settings.NAMES, 1, 0.86)):
             yield Problem(f"{name} is no setting, and has no effect.", f"Write {meant[0]}, or leave it out.")
+
+
+# The way from outside
 
 
 def hosts() -> Iterator[Problem]:
