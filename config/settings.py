@@ -224,8 +224,9 @@ def checked_networks(text: str) -> list[str]:
     return networks
 
 
-# The names of the settings, from the list at the top and of the files of secrets.
-NAMES = re.findall(r"^([A-Z_]+) ", __doc__ or "", re.MULTILINE) + [f"{name}_FILE" for name in secret_files.NAMES]
+# The names of the settings: the list at the top, the secrets, one of which only a command reads, and their files.
+NAMES = re.findall(r"^([A-Z_]+) ", __doc__ or "", re.MULTILINE)
+NAMES += [f"{name}{end}" for name in secret_files.NAMES for end in ("", "_FILE") if f"{name}{end}" not in NAMES]
 # Files of settings leave blanks and the CR of Windows behind a value.
 os.environ.update({name: os.environ[name].strip() for name in NAMES if name in os.environ})
 secret_files.read(os.environ)

@@ -29,7 +29,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from bench._bucket import Store, store
-from config import machines
+from config import machines, secret_files
 from config.health import checks, doctor, endpoints, modes, services
 from ratings.imports import jobs
 from ratings.models import AuditEvent, Rating
@@ -508,7 +508,8 @@ def test_statistics_that_nobody_renews(monkeypatch):
 
 @pytest.mark.same_everywhere
 def test_a_misspelt_setting_is_named_with_the_right_one(monkeypatch):
-    for name in ("IDEALIST_HTTP", "IDEALIST_BACKUPS_EVERY", "IDEALIST_METRICS_TOKEN_FILE", "IDEALIST_PORT"):
+    right = [name for each in secret_files.NAMES for name in (each, f"{each}_FILE")]
+    for name in ("IDEALIST_HTTP", "IDEALIST_BACKUPS_EVERY", "IDEALIST_PORT", *right):
         monkeypatch.setenv(name, "1")
     meant = {problem.wrong.split()[0]: problem.cure for problem in checks.misspelt()}
     assert meant.keys() == {"IDEALIST_HTTP", "IDEALIST_BACKUPS_EVERY"}
