@@ -62,9 +62,9 @@ def main() -> None:
         root = Path(folder)
         copy_to(root, asked.at)
         drawn = draw(root, asked.only, random.Random(asked.seed), asked.count)
-        ends = Counter()
+        house, ends = touched.House.at(root), Counter()
         for number, fault in enumerate(drawn, start=1):
-            tests = asked.tests or touched.chosen(root, {fault.file}, asked.seconds)
+            tests = asked.tests or touched.chosen(house, {fault.file}, asked.seconds)
             begun = time.monotonic()
             end = tried(root, fault, tests, asked.patience)
             ends[end] += 1

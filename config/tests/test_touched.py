@@ -65,12 +65,11 @@ def test_the_steps_from_tests_to_a_change_are_counted(tmp_path, changed, nearest
 
 
 def test_the_nearest_run_until_the_time_is_used_up_and_what_changed_in_any_case(tmp_path):
-    written(tmp_path)
-    one = cost(FILES["app/tests/test_saved.py"])
-    assert chosen(tmp_path, {"app/queue/saving.py"}, one) == ["app/tests/test_saved.py"]
-    assert len(chosen(tmp_path, {"app/queue/saving.py"}, 3 * one)) == 3
-    assert chosen(tmp_path, {"app/tests/test_other.py"}, 0) == ["app/tests/test_other.py"]
-    assert chosen(tmp_path, set()) == []
+    small, one = written(tmp_path), cost(FILES["app/tests/test_saved.py"])
+    assert chosen(small, {"app/queue/saving.py"}, one) == ["app/tests/test_saved.py"]
+    assert len(chosen(small, {"app/queue/saving.py"}, 3 * one)) == 3
+    assert chosen(small, {"app/tests/test_other.py"}, 0) == ["app/tests/test_other.py"]
+    assert chosen(small, set()) == []
 
 
 def test_a_test_in_a_browser_takes_longer_than_one_of_a_function():
@@ -100,7 +99,7 @@ def test_of_our_own_house_the_nearest_tests_are_found(changed, test):
 
 @pytest.mark.parametrize("name", ["topics", "trec", "xlsx"])
 def test_what_is_named_for_a_module_and_its_folder_runs_before_other_tests_of_the_folder(name):
-    tests = chosen(ROOT, {f"ratings/formats/{name}.py"})
+    tests = chosen(house(), {f"ratings/formats/{name}.py"})
     assert f"ratings/tests/test_formats_{name}.py" in tests[len(ALWAYS) :][:2]
 
 

@@ -38,11 +38,10 @@ LONG = {
 }
 
 
-def chosen(root: Path, changed: set[str], seconds: float = SECONDS) -> list[str]:
+def chosen(house: "House", changed: set[str], seconds: float = SECONDS) -> list[str]:
     """The files of tests to run, nearest first. One that changed itself runs, whatever it takes."""
-    house = House.at(root)
     steps = house.nearest(changed)
-    costs = {file: LONG.get(file) or cost((root / file).read_text(encoding="utf-8")) for file in steps}
+    costs = {file: LONG.get(file) or cost((house.root / file).read_text(encoding="utf-8")) for file in steps}
 
     def far(file: str) -> tuple:
         """Of files as many steps away first those that are named most for what changed, then the quickest."""
@@ -280,4 +279,4 @@ def text_of(node: ast.expr, fixed: dict[str, ast.expr]) -> str:
 
 if __name__ == "__main__":
     here = Path.cwd()
-    print("\n".join(chosen(here, changed_files(here))))
+    print("\n".join(chosen(House.at(here), changed_files(here))))

@@ -43,7 +43,7 @@ def test_a_document_without_text_and_a_null_title_are_taken():
     ("line", "problem"),
     [
         ('{"id": "d1", "title": ', "the line is not JSON: Expecting value at character"),
-        ('["d1"]', "the line is [\"d1\"], not an object"),
+        ('["d1"]', 'the line is ["d1"], not an object'),
         ("12", "the line is 12, not an object"),
         ('{"title": "T"}', "the object has none of the names id, docno, docid, doc_id, _id, key"),
         ('{"id": 12}', "the id 12 is not a string; put it in quotation marks"),
