@@ -70,7 +70,7 @@ def test_grades_that_are_confused_are_shares_of_what_the_one_gave(client):
 def test_the_files_of_an_admin_are_those_of_the_command(client):
     admin(client, make_two())
     assert client.get(URL + "agreement.json").json() == json.loads(of_command("--format", "json"))
-    rows = client.get(URL + "agreement.csv").content.decode()
+    rows = client.get(URL + "agreement.csv").content.decode("utf-8-sig")
     assert list(csv.reader(io.StringIO(rows))) == list(csv.reader(io.StringIO(of_command("--format", "csv"))))
 
 

@@ -98,7 +98,7 @@ def test_the_files_have_the_digits_of_the_command(client):
     ]:
         document = client.get(URL + "differences.json", params).json()
         assert document == json.loads(of_command(*arguments)), params
-        rows = client.get(URL + "differences.csv", params).content.decode()
+        rows = client.get(URL + "differences.csv", params).content.decode("utf-8-sig")
         assert list(csv.reader(io.StringIO(rows))) == list(
             csv.reader(io.StringIO(of_command(*arguments, form="csv")))
         )

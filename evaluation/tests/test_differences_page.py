@@ -190,16 +190,16 @@ def test_the_files_have_the_digits_of_the_command_and_the_segments_besides(clien
     document = client.get(URL + "differences.json", params).json()
     every = document.pop("segments")
     assert document == json.loads(command("json"))
-    rows = client.get(URL + "queries.csv", params).content.decode()
+    rows = client.get(URL + "queries.csv", params).content.decode("utf-8-sig")
     assert list(csv.reader(io.StringIO(rows))) == list(csv.reader(io.StringIO(command("csv"))))
-    table = list(csv.DictReader(io.StringIO(client.get(URL + "segments.csv", params).content.decode())))
+    table = list(csv.DictReader(io.StringIO(client.get(URL + "segments.csv", params).content.decode("utf-8-sig"))))
     assert [(row["segment"], row["queries"]) for row in table] == [("new", "2"), ("", "10")]
     assert [float(row["difference"]) for row in table] == [row["difference"] for row in every]
 
 
 def test_page_and_file_have_the_same_digits(client):
     page = analyst(client, make_field()).get(URL, PAIR).content.decode()
-    rows = csv.DictReader(io.StringIO(client.get(URL + "queries.csv", PAIR).content.decode()))
+    rows = csv.DictReader(io.StringIO(client.get(URL + "queries.csv", PAIR).content.decode("utf-8-sig")))
     for row in rows:
         assert f'value="{float(row["system_value"])!r}"' in page
         assert float(row["difference"]) == 0 or f'value="{float(row["difference"])!r}"' in page

@@ -137,7 +137,7 @@ def test_pictures_have_the_numbers_of_the_file(client, world):
 
 
 def test_the_csv_has_every_number_with_its_n(client, world):
-    body = admin(client, world).get("/collections/hills/agreement/drift.csv").content.decode()
+    body = admin(client, world).get("/collections/hills/agreement/drift.csv").content.decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(body)))
     anna = [row for row in rows if row["rater"] == "canary-anna"]
     moved = next(row for row in anna if row["name"] == "moved")

@@ -202,7 +202,9 @@ def test_the_files_of_the_overview_name_both_numbers(client, judged):
     page = analyst(client, judged.collection).get(URL, ASKED).content.decode()
     assert "scores.csv?measure=nDCG@5&amp;expected=1" in page
     rows = list(
-        csv.DictReader(io.StringIO(client.get(f"{URL}scores.csv?measure=nDCG@5&expected=1").content.decode()))
+        csv.DictReader(
+            io.StringIO(client.get(f"{URL}scores.csv?measure=nDCG@5&expected=1").content.decode("utf-8-sig"))
+        )
     )
     told = told_of(judged)
     for row in rows:
@@ -210,7 +212,7 @@ def test_the_files_of_the_overview_name_both_numbers(client, judged):
             assert float(row["expected"]) == told.of(row["system"]).mean and row["options"].endswith("est=design")
         else:
             assert row["expected"] == "" and "est=" not in row["options"]
-    assert "expected" not in client.get(f"{URL}scores.csv?measure=nDCG@5").content.decode()
+    assert "expected" not in client.get(f"{URL}scores.csv?measure=nDCG@5").content.decode("utf-8-sig")
 
 
 def test_another_round_is_seen_though_no_rating_came(client, judged):
@@ -266,7 +268,7 @@ def test_the_files_of_compare_have_them_too(client, judged):
     page = analyst(client, judged.collection).get(address, ASKED | {"baseline": "system0"}).content.decode()
     assert "differences.csv?measure=nDCG@5&amp;baseline=system0&amp;expected=1" in page
     asked = {"measure": "nDCG@5", "baseline": "system0", "expected": "1"}
-    rows = csv.DictReader(io.StringIO(client.get(f"{address}differences.csv", asked).content.decode()))
+    rows = csv.DictReader(io.StringIO(client.get(f"{address}differences.csv", asked).content.decode("utf-8-sig")))
     told = told_of(judged)
     for row in rows:
         assert float(row["expected"]) == told.difference("system0", row["system"]).difference
@@ -376,7 +378,9 @@ def test_rounds_of_which_nothing_is_judged_give_the_model_and_the_reason(client)
 def test_its_files_have_pairs_stages_and_everything(client, judged):
     told = told_of(judged)
     analyst(client, judged.collection)
-    rows = list(csv.DictReader(io.StringIO(client.get(f"{EXPECTED}differences.csv", ASKED).content.decode())))
+    rows = list(
+        csv.DictReader(io.StringIO(client.get(f"{EXPECTED}differences.csv", ASKED).content.decode("utf-8-sig")))
+    )
     assert len(rows) == 3
     for row in rows:
         apart = told.difference(row["first"], row["second"])
@@ -386,7 +390,9 @@ def test_its_files_have_pairs_stages_and_everything(client, judged):
             apart.high,
         ]
         assert apart.difference >= 0 and row["est"] == "design" and row["options"] == told.options
-    rounds = list(csv.DictReader(io.StringIO(client.get(f"{EXPECTED}rounds.csv", ASKED).content.decode())))
+    rounds = list(
+        csv.DictReader(io.StringIO(client.get(f"{EXPECTED}rounds.csv", ASKED).content.decode("utf-8-sig")))
+    )
     assert len(rounds) == 9 and rounds[-1]["when"] == "now" and rounds[0]["best"] == ""
     found = json.loads(client.get(f"{EXPECTED}expected.json", ASKED).content)
     assert found["facts"]["wrong"] == told.wrong and found["options"] == told.options
@@ -398,7 +404,7 @@ def test_files_without_rounds_are_empty_and_say_why(client):
     analyst(client, make_hills())
     found = json.loads(client.get("/collections/hills/expected/expected.json").content)
     assert found["systems"] == [] and found["why"] == "No round was drawn."
-    lines = client.get("/collections/hills/expected/differences.csv").content.decode().splitlines()
+    lines = client.get("/collections/hills/expected/differences.csv").content.decode("utf-8-sig").splitlines()
     assert len(lines) == 1 and lines[0].startswith("first,second,measure")
 
 

@@ -15,7 +15,7 @@ from evaluation import record
 from evaluation.views import exports
 from evaluation.views.agreement import pseudonym
 from ratings import archive, intake, queue
-from ratings.formats.source import Source
+from ratings.formats.source import BOM, Source
 from ratings.models import Collection, Rater, Role
 from ratings.tests.cast import (
     NOW,
@@ -73,10 +73,26 @@ def test_judgments_come_by_the_rule_and_their_name_tells_the_version(visit, coll
     collection.touch()
     version = record.version(collection).number
     response = visit("export_judgments")
-    assert body(response) == b"query,document,grade\r\nq1,a,1.5\r\n"
+    assert body(response) == b"\xef\xbb\xbfquery,document,grade\r\nq1,a,1.5\r\n"
     assert name_of(response) == f"hills-judgments-mean-v{version}.csv"
     assert response["Idealist-Snapshot"] == f"hills v{version}"
     assert body(visit("export_judgments", rule="max", format="trec-qrels")) == b"q1 0 a 2\n"
+
+
+@pytest.mark.parametrize(
+    ("view", "options", "has_mark"),
+    [
+        ("export_judgments", {}, True),
+        ("export_judgments", {"raw": "on"}, False),
+        ("export_judgments", {"format": "quepid-csv"}, False),
+        ("export_rounds", {}, True),
+        ("export_rounds", {"raw": "1"}, False),
+    ],
+)
+def test_only_a_csv_for_spreadsheets_begins_with_a_byte_order_mark(visit, view, options, has_mark):
+    """Excel garbles a file without it; programs take it for a part of the first name."""
+    content = body(visit(view, **options))
+    assert content.startswith(BOM) == has_mark and content.count(BOM) == has_mark
 
 
 def test_what_a_format_cannot_hold_is_told_on_the_page_and_can_be_mapped(visit):
@@ -148,7 +164,7 @@ def test_rounds_are_offered_where_there_are_some_and_come_as_the_command_writes_
     make_round(collection, [make_pair(collection, "q1", "a"), make_pair(collection, "q2", "c")], greedy=1)
     assert "in 1 round: a row for each pair" in visit("exports").content.decode()
     response = visit("export_rounds")
-    content = body(response).decode()
+    content = body(response).decode("utf-8-sig")
     version = record.version(collection).number
     assert name_of(response) == f"hills-rounds-v{version}.csv"
     assert response["Idealist-Snapshot"] == f"hills v{version}"

@@ -174,12 +174,16 @@ def test_its_files_have_what_was_frozen(client):
     found, _ = freeze(collection)
     analyst(client, collection)
     rate(collection, {("q1", "a"): "0"}, rater="second")
-    rows = list(csv.DictReader(io.StringIO(client.get(f"{URL}{found.short}/means.csv").content.decode())))
+    rows = list(
+        csv.DictReader(io.StringIO(client.get(f"{URL}{found.short}/means.csv").content.decode("utf-8-sig")))
+    )
     means = {(row["system"], row["measure"]): float(row["mean"]) for row in rows}
     assert means["good", "nDCG@10"] == pytest.approx(0.8154648767857287, abs=1e-15)
     document = client.get(f"{URL}{found.short}/evaluation.json").json()
     assert document["results"][4]["per_query"] == {"q1": 1.0, "q2": 0.6309297535714575}
-    rows = list(csv.DictReader(io.StringIO(client.get(f"{URL}{found.short}/queries.csv").content.decode())))
+    rows = list(
+        csv.DictReader(io.StringIO(client.get(f"{URL}{found.short}/queries.csv").content.decode("utf-8-sig")))
+    )
     assert len(rows) == 2 * 2 * len(MEASURES)
     response = client.get(f"{URL}{found.short}/bundle.zip", headers={"Accept-Encoding": "gzip"})
     assert response["Content-Disposition"] == f'attachment; filename="hills-first-{found.short}.zip"'
@@ -473,12 +477,12 @@ def test_without_a_measure_in_common_there_is_no_number(client):
 def test_the_files_of_a_comparison_have_every_digit(client):
     collection = make_hills()
     two_of(collection)
-    text = analyst(client, collection).get(URL + "compare/changes.csv").content.decode()
+    text = analyst(client, collection).get(URL + "compare/changes.csv").content.decode("utf-8-sig")
     rows = {(row["system"], row["query"]): row for row in csv.DictReader(io.StringIO(text))}
     row = rows["good", "q2"]
     assert (row["before"], row["after"]) == ("0.6309297535714575", "1.0")
     assert float(row["difference"]) == 1.0 - 0.6309297535714575
-    text = client.get(URL + "compare/changes.csv?judgments").content.decode()
+    text = client.get(URL + "compare/changes.csv?judgments").content.decode("utf-8-sig")
     rows = [[*row.values()] for row in csv.DictReader(io.StringIO(text))]
     assert rows == [["q1", "d", "changed", "1.0", "2.0"], ["q2", "a", "added", "", "3.0"]]
 
@@ -491,7 +495,7 @@ def test_a_query_that_counts_in_no_mean_is_no_change_and_says_why(client):
     page = text_of(analyst(client, collection).get(URL + "compare/"))
     assert "No value changed on three queries." in page
     assert "text of q3 q3 2.0000 counts in no mean: not judged not judged 4.0000 –" in page
-    text = client.get(URL + "compare/changes.csv").content.decode()
+    text = client.get(URL + "compare/changes.csv").content.decode("utf-8-sig")
     rows = {(row["system"], row["query"]): row for row in csv.DictReader(io.StringIO(text))}
     row = rows["good", "q3"]
     assert [row[name] for name in ("before", "after", "difference", "why before", "why after")] == [

@@ -397,7 +397,7 @@ def test_where_bounds_would_take_too_long_the_page_says_where_they_are(client, m
         monkeypatch.setattr("evaluation.pages.answer.MOST_BOUNDED", 2 * 2 * 10 - 1)
         page = text_of(client.get(URL, params))
         assert "the thin line" not in page and "evaluate --bounds" in page
-        assert "lowest" not in client.get(URL + "scores.csv", params).content.decode()
+        assert "lowest" not in client.get(URL + "scores.csv", params).content.decode("utf-8-sig")
     monkeypatch.setattr("evaluation.pages.answer.MOST_BOUNDED", 2 * 2 * 10)
     collection.touch()  # what was said of this state is kept
     assert "the thin line spans the bounds" in text_of(client.get(URL, {"measure": "nDCG@10"}))
@@ -421,7 +421,7 @@ def test_the_mean_by_query_weight_is_another_number_with_its_own_name(client):
     page = text_of(client.get(URL))
     # (3 * 1 + 0.630930) / 4; the mean stays what it is.
     assert "By query weight" in page and re.search(r"good 0.8155 .* 0.9077 2 0 75.0 %", page)
-    rows = csv.DictReader(io.StringIO(client.get(URL + "scores.csv").content.decode()))
+    rows = csv.DictReader(io.StringIO(client.get(URL + "scores.csv").content.decode("utf-8-sig")))
     weighted = {(row["system"], row["measure"]): row["weighted"] for row in rows}
     assert float(weighted["good", "nDCG@10"]) == pytest.approx((3 + 0.6309297535714575) / 4, abs=1e-15)
 
@@ -476,7 +476,9 @@ def test_the_file_has_full_precision_and_the_options(client):
     response = analyst(client, make_hills()).get(URL + "scores.csv")
     assert response["Content-Type"] == "text/csv; charset=utf-8"
     assert response["Content-Disposition"] == 'attachment; filename="hills-systems-nDCG@10.csv"'
-    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    assert response.content.startswith("\ufeffsystem,".encode())
+    assert client.get(URL + "scores.csv", {"raw": "1"}).content.startswith(b"system,")
+    rows = list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))))
     means = {(row["system"], row["measure"]): float(row["mean"]) for row in rows}
     assert means["good", "nDCG@10"] == pytest.approx(0.8154648767857287, abs=1e-15)
     assert means["bad", "CG@10"] == 1.0  # (2 + 0) / 2

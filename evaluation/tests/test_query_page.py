@@ -290,7 +290,7 @@ def test_no_systems_yet(client):
 def test_without_systems_the_files_are_without_rows(client):
     collection = make_collection()
     visitor = analyst(client, collection)
-    lines = visitor.get(address(collection) + "scores.csv").content.decode().splitlines()
+    lines = visitor.get(address(collection) + "scores.csv").content.decode("utf-8-sig").splitlines()
     assert len(lines) == 1 and lines[0].startswith("query,")
     assert visitor.get(address(collection) + "scores.json").json()["results"] == []
     response = visitor.get(address(collection) + "scores.csv", {"system": "none"})
@@ -402,7 +402,7 @@ def test_many_systems_are_chosen_from_a_list_and_all_are_in_the_table(client):
 def test_the_file_holds_each_rank_and_the_ideal(client):
     collection = make_hills()
     response = analyst(client, collection).get(address(collection) + "scores.csv")
-    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    rows = list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))))
     bad = [row for row in rows if row["system"] == "bad"]
     assert [(row["document"], row["judgment"]) for row in bad] == [("c", "-1.0"), ("a", "3.0")]
     assert sum(float(row["adds"]) for row in bad) == pytest.approx(float(bad[-1]["dcg"]), abs=1e-15)
@@ -430,7 +430,9 @@ def test_the_files_hold_the_parts_of_the_lists_that_the_address_names(client):
     assert told["difference"] == pytest.approx(-0.380455, abs=1e-6)
     assert told["second_value"] == next(e["nDCG@10"] for e in document["results"] if e["system"] == "mixed")
     rows = list(
-        csv.DictReader(io.StringIO(visitor.get(address(collection) + "scores.csv", asked).content.decode()))
+        csv.DictReader(
+            io.StringIO(visitor.get(address(collection) + "scores.csv", asked).content.decode("utf-8-sig"))
+        )
     )
     rows = [row for row in rows if row["list"] == "difference"]
     assert [(row["of"], row["system"], row["against"], row["rank"]) for row in rows] == [

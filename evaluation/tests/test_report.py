@@ -71,7 +71,7 @@ def test_means_are_the_same_everywhere(client, collection, asked):
     page = analyst(client, collection).get(address, params).content.decode()
     shown, sums = table(page, "Means of every system"), table(page, "Means of the cumulative gains")
     text = client.get(address + "scores.json", params).content.decode()
-    rows = lines(client.get(address + "scores.csv", params).content.decode())
+    rows = lines(client.get(address + "scores.csv", params).content.decode("utf-8-sig"))
     assert text == command(collection, [*arguments, "--bounds"], form="json")
     assert rows == lines(command(collection, [*arguments, "--bounds"], form="csv"))
     entries = digits(text)["results"]
@@ -94,7 +94,7 @@ def test_the_values_of_every_query_are_the_same_everywhere(client, collection, a
     page = client.get(address + "queries/", params).content.decode()
     text = client.get(address + "queries/scores.json", params).content.decode()
     assert text == command(collection, arguments, form="json", per_query=True, measures=["nDCG@10"])
-    file = lines(client.get(address + "queries/scores.csv", params).content.decode())
+    file = lines(client.get(address + "queries/scores.csv", params).content.decode("utf-8-sig"))
     printed = lines(command(collection, arguments, form="csv", per_query=True, measures=["nDCG@10"]))
     expected = {
         (entry["system"], query): value
@@ -120,7 +120,7 @@ def test_the_sums_of_a_query_are_the_same_everywhere(client, collection, asked):
     address = f"/collections/{collection.slug}/queries/{query.pk}/"
     page = analyst(client, collection).get(address, params).content.decode()
     entries = digits(client.get(address + "scores.json", params).content.decode())["results"]
-    ranks = lines(client.get(address + "scores.csv", params).content.decode())
+    ranks = lines(client.get(address + "scores.csv", params).content.decode("utf-8-sig"))
     results = digits(command(collection, [*arguments, "--bounds"], form="json", per_query=True))["results"]
     lowest, highest = (
         {(each["system"], "q09"): each[name]["q09"] for each in results if name in each}
@@ -161,7 +161,7 @@ def test_one_fingerprint_stands_on_every_page_and_in_every_file(client, collecti
         figures = re.findall(r"<figure.*?</figure>", page, re.S)
         assert figures and all(fingerprint in figure for figure in figures)
         assert json.loads(client.get(address + "scores.json", params).content)["fingerprint"] == fingerprint
-        rows = lines(client.get(address + "scores.csv", params).content.decode())
+        rows = lines(client.get(address + "scores.csv", params).content.decode("utf-8-sig"))
         assert {row["options"] for row in rows} == {fingerprint}
 
 
@@ -193,7 +193,7 @@ def test_a_query_without_judgments_is_a_document_without_values(client):
     assert (good["nDCG@10"], good["reason"]) == (None, "not judged")
     assert [rank["judgment"] for rank in good["ranking"]] == [None, None]
     # "bad" has no ranking for it, and stands in the file all the same.
-    rows = lines(client.get(address + ".csv").content.decode())
+    rows = lines(client.get(address + ".csv").content.decode("utf-8-sig"))
     assert [(row["system"], row["rank"]) for row in rows] == [("bad", ""), ("good", "1"), ("good", "2")]
     assert document["differences"] == []
 
@@ -202,7 +202,7 @@ def test_each_system_has_its_own_ideal_list_where_that_is_made_of_what_it_return
     collection = make_hills()
     query = collection.queries.get(key="q1")
     address = f"/collections/hills/queries/{query.pk}/scores.csv"
-    rows = lines(analyst(client, collection).get(address, {"ideal": "retrieved"}).content.decode())
+    rows = lines(analyst(client, collection).get(address, {"ideal": "retrieved"}).content.decode("utf-8-sig"))
     ideal = [(row["system"], row["document"]) for row in rows if row["list"] == "ideal"]
     assert sorted(ideal) == [("bad", "a"), ("good", "a"), ("good", "d")]
 
@@ -222,7 +222,7 @@ def test_a_measure_that_states_its_gain_is_not_said_to_have_another(client, coll
     stated = "nDCG(dcg=&#x27;exp-log2&#x27;)@10"
     assert f"{stated} exp log2" in page and f"{stated} lin log2" not in page
     assert "<code>CG@10 lin log2" in page
-    rows = lines(client.get(address + "scores.csv", asked).content.decode())
+    rows = lines(client.get(address + "scores.csv", asked).content.decode("utf-8-sig"))
     said = {row["measure"]: row["options"] for row in rows}
     assert said["nDCG(dcg='exp-log2')@10"].startswith("exp log2")
     assert said["CG@10"].startswith("lin log2")

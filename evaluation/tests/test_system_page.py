@@ -94,7 +94,7 @@ def test_where_all_queries_are_equal_none_is_best_or_worst(client):
 def test_the_file_has_a_row_for_each_query(client):
     collection = make_hills()
     response = analyst(client, collection).get(address(collection) + "scores.csv")
-    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    rows = list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))))
     assert [(row["query"], row["documents"]) for row in rows] == [("q1", "3"), ("q2", "2")]
     assert float(rows[1]["value"]) == pytest.approx(0.6309297535714575, abs=1e-15)
 

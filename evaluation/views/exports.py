@@ -40,7 +40,8 @@ class ExportForm(forms.Form):
     raw = forms.BooleanField(
         label="Raw cells",
         required=False,
-        help_text="For programs. Otherwise cells that a spreadsheet would compute begin with an apostrophe.",
+        help_text="For programs. Otherwise a CSV has a byte order mark, and an apostrophe before each cell that a"
+        " spreadsheet would compute.",
     )
 
     def __init__(self, data=None, *, collection: Collection) -> None:
@@ -149,8 +150,9 @@ def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The pairs of all rounds with their chances, as CSV."""
     with snapshot():
         version = record.version(collection).number
-        lines = spreadsheet.written(rounds.table(collection), raw=request.GET.get("raw") == "1")
-        file = downloads.whole(lines)
+        raw = request.GET.get("raw") == "1"
+        lines = spreadsheet.written(rounds.table(collection), raw=raw)
+        file = downloads.whole(spreadsheet.with_mark(lines, raw=raw))
     return of_snapshot(
         collection, file, f"{collection.slug}-rounds-v{version}.csv", f"{collection.slug} v{version}"
     )
@@ -183,7 +185,11 @@ def export(
         with snapshot():
             version = record.version(collection).number
             found = rows(collection, form.cleaned_data, form.chosen)
-            file = downloads.whole(form.chosen.written(form.kind, found, raw=form.cleaned_data["raw"]))
+            raw = form.cleaned_data["raw"]
+            lines = form.chosen.written(form.kind, found, raw=raw)
+            if form.chosen.name == "csv":  # other programs than spreadsheets read the other formats
+                lines = spreadsheet.with_mark(lines, raw=raw)
+            file = downloads.whole(lines)
     except ValueError as error:
         form.add_error(None, in_words(error))
         return exports_page(request, collection, **{what: form})

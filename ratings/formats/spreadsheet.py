@@ -10,6 +10,7 @@ such as -1 stay as they are. `unguarded` removes the apostrophes, so that every 
 import csv
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from .values import NUMBER
@@ -22,6 +23,9 @@ _splits = r"(?<=[;|\t\r\n])"
 _begins_within = re.compile(rf"{_splits}(?={_formula})")
 _guard_within = re.compile(rf"{_splits}'(?={_formula})")
 _number = re.compile(NUMBER)
+
+# Excel reads a file without it in the code page of the computer, and every ö or 水 is garbled.
+BYTE_ORDER_MARK = "\ufeff"
 
 
 def safe(text: str) -> str:
@@ -52,6 +56,11 @@ def written(rows: Iterable[Iterable[Any]], *, raw: bool = False, end: str = "\r\
         if not raw and cells and isinstance(cells[0], str) and _number.fullmatch(cells[0]):
             cells[0] = _guarded(cells[0])
         yield write(cells).removesuffix("\r\n") + end
+
+
+def with_mark(lines: Iterable[str], *, raw: bool = False) -> Iterable[str]:
+    """The lines of a CSV that a person downloads, with a byte order mark first. `raw`: without it."""
+    return lines if raw else chain([BYTE_ORDER_MARK], lines)
 
 
 def _cell(value: Any, raw: bool) -> Any:

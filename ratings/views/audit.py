@@ -75,7 +75,8 @@ def audit_csv(request: HttpRequest, events: QuerySet[AuditEvent]) -> FileRespons
     form = FilterForm(request.GET)
     form.is_valid()
     found = form.filtered(events).order_by("pk").iterator(chunk_size=IN_PIECES)
-    return downloads.sent(downloads.whole(spreadsheet.written(table(found))), "audit.csv")
+    lines = spreadsheet.with_mark(spreadsheet.written(table(found)))
+    return downloads.sent(downloads.whole(lines), "audit.csv")
 
 
 def table(events: Iterable[AuditEvent]) -> Iterator[list]:
