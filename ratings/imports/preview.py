@@ -9,7 +9,7 @@ from itertools import islice
 from ..formats import columns, delimited, header, parquet, tables, xlsx
 from ..formats.refusal import Refusal
 from ..formats.registry import BY_NAME, Format, KindGuess, kind_of, recognised
-from ..formats.source import Source
+from ..formats.source import BOM, Source
 from ..intake import opening
 from ..models import Job, plain_value
 from . import uploads
@@ -156,13 +156,15 @@ def _has_lines(job: Job, source: Source) -> bool:
 def refused_lines(job: Job, number: int) -> Iterator[bytes]:
     """The refused lines of one of `refused_files`, in UTF-8. Raises OSError.
 
-    Those of a table are whole records, after its header.
+    Those of a table are whole records, after its header and a byte order mark, without which Excel garbles them.
     """
     with sources_of(job) as sources:
         source = next(islice(sources, number, None))
         wanted = {refusal["line"] for refusal in job.report["refusals"] if refusal["file"] == source.name}
         table = format_of(job, source) is BY_NAME["csv"]
         records = delimited.texts(source, header.delimiter_of(source.start)) if table else _numbered_lines(source)
+        if table:
+            yield BOM
         if table and source.reading.header is not False:
             yield from (_with_newline(record) for _, record in islice(records, 1))
         yield from (_with_newline(record) for line, record in records if line in wanted)

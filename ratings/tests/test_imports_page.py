@@ -16,7 +16,7 @@ from django.utils import timezone
 from django_tasks_db.management.commands import db_worker
 
 from ratings import intake
-from ratings.formats.source import Source
+from ratings.formats.source import BOM, Source
 from ratings.imports import jobs, uploads
 from ratings.intake import report
 from ratings.management.commands.work import work
@@ -345,7 +345,7 @@ def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collectio
     assert "3 ratings by 1 rater for 2 queries: 3 new, 0 changed, 0 unchanged." in html
     assert "<li>3 ratings are added.</li>" in html
     file = admin.get(reverse("refused", args=["hills", job.pk]))
-    assert file.content.decode() == "query,docid,who,label\nq1,b,Ann,7\nq2,b,Ben,good\n"
+    assert file.content.decode() == "\ufeffquery,docid,who,label\nq1,b,Ann,7\nq2,b,Ben,good\n"
     assert file["Content-Disposition"] == 'attachment; filename="refused-march.csv"'
     act(admin, "start_import", job)
     work()
@@ -355,7 +355,8 @@ def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collectio
     assert Job.objects.get(pk=job.pk).state == "published"
     assert Rating.objects.count() == 3
     assert "2 refused ratings were left out." in page(admin, job)
-    mended = sent(admin, "ratings", "query,docid,who,label\nq1,b,Ann,2\nq2,b,Ben,1\nq1,a,Ann,2\nq2,a,Ben,0\n")
+    text = file.content.decode().replace("7", "2").replace("good", "1")
+    mended = sent(admin, "ratings", text + "q1,a,Ann,2\nq2,a,Ben,0\n")
     html = page(admin, mended)
     assert "<li>2 ratings are added.</li>" in html
     assert "<li>1 rating gets another grade, reason or comment.</li>" in html
@@ -492,7 +493,7 @@ def test_a_refused_record_comes_whole_and_below_the_header(admin, collection):
     text = '\r\nquery,document,rater,grade,comment\r\nq1,a,Ann,7,"one\r\ntwo"\r\nq1,b,Ann,3,\r\nq2,b,Ann,8,\r\n'
     job = sent(admin, "ratings", text)
     lines = b'query,document,rater,grade,comment\nq1,a,Ann,7,"one\r\ntwo"\nq2,b,Ann,8,\n'
-    assert refused_file(admin, job) == lines
+    assert refused_file(admin, job) == BOM + lines
 
 
 def test_each_file_gives_its_refused_lines_below_its_own_header(admin, collection):
@@ -503,8 +504,8 @@ def test_each_file_gives_its_refused_lines_below_its_own_header(admin, collectio
     send(admin, "ratings", *files.items(), ("u.qrels", "q1 0 d 3\n"))
     work()
     job = Job.objects.get()
-    assert refused_file(admin, job, 0).decode() == files["s.csv"]
-    assert refused_file(admin, job, 1) == b"document;query;grade\nb;q1;9\n"
+    assert refused_file(admin, job, 0).decode("utf-8-sig") == files["s.csv"]
+    assert refused_file(admin, job, 1) == BOM + b"document;query;grade\nb;q1;9\n"
     assert admin.get(reverse("refused", args=["hills", job.pk]), {"file": 2}).status_code == 404
 
 

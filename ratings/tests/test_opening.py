@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
+from ratings.formats.source import BOM
 from ratings.models import Document, Job, Query, Ranking, Rating
 
 from .cast import make_collection
@@ -115,7 +116,7 @@ def test_refused_lines_come_from_the_file_of_the_archive(admin):  # noqa: F811
     html = page(admin, job)
     assert "all.zip/two.csv" in html and "?file=1" in html and "?file=0" not in html
     response = admin.get(f"/collections/hills/import/{job.pk}/refused/?file=1")
-    assert response.content == table % b"good"
+    assert response.content == BOM + table % b"good"
     assert "refused-two.csv" in response.headers["Content-Disposition"]
 
 
