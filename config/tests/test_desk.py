@@ -435,6 +435,21 @@ def test_a_conflict_is_decided_by_the_rater(page, collection, expected):
         assert Rating.objects.get(pair__token=token).grade == grade(collection, value)
 
 
+def test_a_conflict_is_decided_on_a_french_keyboard(page, collection, expected):
+    expected.append("409")
+    begin(page)
+    rated_elsewhere(collection, shown(page).split("/")[-3], "0")
+    press(page, "3")
+    expect(page.locator("#conflict")).to_be_visible()
+    page.wait_for_timeout(550)
+    pressed = {"key": "é", "code": "Digit2", "bubbles": True, "cancelable": True}
+    page.evaluate(
+        "pressed => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', pressed))", pressed
+    )
+    all_saved(page)
+    assert Rating.objects.get().grade == grade(collection, "3")
+
+
 @pytest.mark.parametrize(("comment", "asks"), [("", False), ("mine", True)])
 def test_two_equal_ratings_are_no_conflict_to_decide(page, collection, expected, comment, asks):
     expected.append("409")

@@ -1,6 +1,6 @@
 // The dialogs that need a decision: sign in again, and which of two ratings to keep.
 
-import { isText } from "./keys.js";
+import { isText, latin } from "./keys.js";
 import { said } from "./said.js";
 
 const BOUNCE = 500; // ms during which a key counts as meant for the document below
@@ -105,9 +105,10 @@ export class Decision {
     at("conflict-1").addEventListener("click", () => this.#choose(1));
     at("conflict-2").addEventListener("click", () => this.#choose(2));
     this.#dialog.addEventListener("keydown", (event) => {
-      if (event.repeat || !["1", "2"].includes(event.key)) return;
+      const key = latin(event);
+      if (event.repeat || !["1", "2"].includes(key)) return;
       event.preventDefault();
-      this.#choose(Number(event.key));
+      this.#choose(Number(key));
     });
   }
 

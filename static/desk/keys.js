@@ -38,7 +38,7 @@ export function chosen(account, grades) {
 
 /** The Latin letter or the digit at the place of the key, so that raters need not leave a Cyrillic, Arabic or French
  *  keyboard; the key itself where there is none. */
-function latin({ key, code, shiftKey }) {
+export function latin({ key, code, shiftKey }) {
   const [, letter, digit] = code.match(/^Key([A-Z])$|^Digit(\d)$/) ?? [];
   if (key > "~") return letter?.toLowerCase() ?? digit ?? key;
   // On a French keyboard digits need the shift key: without it, their keys write & " ' ( and others.
