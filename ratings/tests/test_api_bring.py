@@ -5,7 +5,7 @@ from django.db import IntegrityError, connection
 
 from ratings import intake
 from ratings.intake.publishing import land
-from ratings.models import Job, Rating, RatingEvent, Receipt, Role
+from ratings.models import Collection, Job, Rating, RatingEvent, Receipt, Role
 
 from .calls import Caller, make_caller, pointers
 from .cast import make_collection, make_member, make_ranking, make_rater, make_user
@@ -300,6 +300,16 @@ def test_collections_are_made_with_their_scale(caller, collection):
     twice = site.post("/collections", {"slug": "lake", "grades": [{"value": 1}, {"value": 1.0}, {"value": 1e9}]})
     assert pointers(twice) == ["/grades/1/value", "/grades/2/value"]
     assert site.post("/collections/sea/queries", {"queries": [{"key": "q", "text": "t"}]}).status_code == 200
+
+
+def test_who_is_no_superuser_any_more_makes_no_collection(collection):
+    root = make_user("root", is_superuser=True)
+    site = make_caller(root, None, "manage")
+    root.is_superuser = False
+    root.save()
+    answer = site.post("/collections", {"slug": "sea"})
+    assert (answer.status_code, answer.json()["type"]) == (403, "urn:idealist:problem:role")
+    assert not Collection.objects.filter(slug="sea").exists()
 
 
 # While another import is under way

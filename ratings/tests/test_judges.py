@@ -20,6 +20,7 @@ from ratings.models import (
     Document,
     JudgeRun,
     JudgeSample,
+    JudgeVersion,
     MachineGrade,
     Pair,
     Rater,
@@ -867,6 +868,8 @@ def test_the_grades_of_several_machines_are_imported_one_machine_at_a_time(tmp_p
     said_by(*command, "--rater", "umbrela")
     rows = MachineGrade.objects.values_list("version__judge__name", "document__key", "value")
     assert list(rows) == [("umbrela", "a", 3), ("umbrela", "b", 0)]
+    version = JudgeVersion.objects.get()
+    assert (version.model, version.endpoint, version.sampling, version.structured) == ("gpt-x", "", {}, False)
     file.write_text(TWO_MACHINES.replace("q2,a,9", "q2,a,2"))
     assert "2 grades of other machines" in said_by(*command, "--rater", "llama")
     assert list(rows.filter(version__judge__name="llama")) == [("llama", "a", 1), ("llama", "a", 2)]

@@ -319,6 +319,18 @@ def test_files_that_no_picture_has_are_swept_after_a_day(shop, monkeypatch):
     assert (store.exists(unused), store.exists(row.small), store.exists(row.large)) == (False, True, True)
 
 
+def test_files_are_swept_once_an_hour(monkeypatch):
+    sweeps = []
+    monkeypatch.setattr(store, "sweep", lambda: sweeps.append(1))
+    monkeypatch.setattr(store, "_swept_at", store.time.monotonic())
+    store.sweep_if_due()
+    assert len(sweeps) == 0
+    monkeypatch.setattr(store, "_swept_at", store.time.monotonic() - store.SWEPT_EVERY - 1)
+    store.sweep_if_due()
+    store.sweep_if_due()
+    assert len(sweeps) == 1
+
+
 def test_a_host_that_does_not_answer_is_not_asked_for_ever(shop, monkeypatch):
     monkeypatch.setattr("ratings.pictures.fetching.SLOW", -1)
     with_documents(shop, **{f"d{n}": f"https://cdn.example.org/{n}.png" for n in range(40)})

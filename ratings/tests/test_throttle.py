@@ -250,3 +250,14 @@ def test_the_admin_has_no_door_of_its_own(clock):
     assert page.redirect_chain[-1][0].startswith(reverse("sign_in"))
     client.post(page.redirect_chain[-1][0], {"username": "dora", "password": RIGHT, "next": "/admin/"})
     assert client.get("/admin/").status_code == 200
+
+
+def test_a_code_that_was_used_stays_used_while_an_app_still_shows_it(monkeypatch):
+    """An app shows a code for 30 seconds, and the one before and the one after are accepted, too."""
+    tries, kept = caches["tries"], []
+    add = tries.add
+    monkeypatch.setattr(tries, "add", lambda key, value, timeout: kept.append(timeout) or add(key, value, timeout))
+    assert throttle.first_use("anna", "123456") is True
+    assert throttle.first_use("anna", "123456") is False
+    assert throttle.first_use("bob", "123456") is True
+    assert min(kept) >= 90
