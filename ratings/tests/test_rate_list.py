@@ -73,6 +73,22 @@ def test_a_list_has_documents_of_one_query_only_and_in_the_order_of_the_queue(cl
     assert re.findall(r'data-token="(.*?)"', page.content.decode()) == first
 
 
+def test_the_field_of_a_comment_is_named_after_its_document(client):
+    choose(client, shown="list")
+    tokens = []
+    for _ in range(2):  # the second page has other documents at the same places
+        page = client.post(address("claim"), follow=True)
+        html = page.content.decode()
+        shown = [str(row["token"]) for row in page.context["rows"]]
+        assert re.findall(r'<textarea id="comment-(.*?)"', html) == re.findall(r'<label for="comment-(.*?)"', html)
+        assert re.findall(r'<textarea id="comment-(.*?)"', html) == shown
+        tokens += shown
+        for row in page.context["rows"]:
+            sent = {"grade": "2", "base_revision": row["base_revision"], "client_key": row["client_key"]}
+            client.post(address("save_rating", row["token"]), sent)
+    assert len(set(tokens)) == 8
+
+
 @pytest.mark.both_databases
 def test_choosing_the_list_brings_the_rest_of_the_query(client):
     client.post(address("claim"))
