@@ -8,6 +8,7 @@
   // light-dark() in a custom property is only resolved where it is used, so a probe uses it.
   function colours() {
     const probe = document.body.appendChild(document.createElement("span"));
+    probe.style.forcedColorAdjust = "none"; // else each colour is that of the text where the system forces colours
     const known = new Map();
     const colour = (name) => {
       if (!known.has(name)) {

@@ -58,6 +58,18 @@ def test_a_name_that_looks_like_a_colour_stays_a_name(visit, collection):
     expect(page.locator(".chart svg text", has_text="var(--ink)").first).to_be_visible()
 
 
+def test_where_the_system_forces_colours_a_chart_keeps_its_own(visit, collection):
+    page = visit.sign_in(visit.page(), "analyst")
+    seen = {}
+    for forced in ("none", "active"):
+        page.emulate_media(forced_colors=forced)
+        page.goto("/collections/hills/")
+        drawn(page)
+        marks = page.locator(".chart svg [fill], .chart svg [stroke]")
+        seen[forced] = marks.evaluate_all("all => all.flatMap(e => [e.getAttribute('fill'), e.getAttribute('stroke')])")
+    assert seen["active"] == seen["none"]
+
+
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection):
     page = visit.sign_in(visit.page(), "analyst")
     for address in pages():
