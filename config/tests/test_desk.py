@@ -706,12 +706,12 @@ def test_a_comment_comes_back_with_a_document_that_was_put_off(page, collection)
     for _ in range(7):
         press(page, "1")
     comes_back(page, task)
-    expect(page.locator("#comment-text")).to_have_value("half read")
+    expect(page.locator("[name=comment]")).to_have_value("half read")
     all_saved(page)
     page.reload()
     ready(page)
     comes_back(page, task)
-    expect(page.locator("#comment-text")).to_have_value("half read")
+    expect(page.locator("[name=comment]")).to_have_value("half read")
 
 
 def test_an_undo_leaves_what_was_written_about_the_document_on_the_screen(page):
@@ -723,16 +723,16 @@ def test_an_undo_leaves_what_was_written_about_the_document_on_the_screen(page):
     page.keyboard.press("Escape")
     page.keyboard.press("u")
     comes_back(page, first)
-    expect(page.locator("#comment-text")).to_have_value("")
+    expect(page.locator("[name=comment]")).to_have_value("")
     press(page, "1")
     comes_back(page, second)
-    expect(page.locator("#comment-text")).to_have_value("half written")
+    expect(page.locator("[name=comment]")).to_have_value("half written")
     press(page, "2")
     all_saved(page)
     assert Rating.objects.get(comment="half written").grade.value == 2
     page.keyboard.press("u")
     comes_back(page, second)
-    expect(page.locator("#comment-text")).to_have_value("half written")
+    expect(page.locator("[name=comment]")).to_have_value("half written")
 
 
 def test_a_digit_beside_the_open_comment_grades_nothing(page):
@@ -846,7 +846,7 @@ def test_a_comment_comes_back_with_a_document_that_is_judged_again(page, collect
     task = press(page, "2")
     decide(page, "1")
     comes_back(page, task)
-    expect(page.locator("#comment-text")).to_have_value("why")
+    expect(page.locator("[name=comment]")).to_have_value("why")
 
 
 def test_a_question_waits_until_nobody_is_writing(page, collection, expected):
@@ -862,11 +862,11 @@ def test_a_question_waits_until_nobody_is_writing(page, collection, expected):
         held[0].continue_()
     page.keyboard.type("024 ", delay=200)
     expect(page.locator("#conflict")).to_be_hidden()
-    expect(page.locator("#comment-text")).to_have_value("in 2024 ")
+    expect(page.locator("[name=comment]")).to_have_value("in 2024 ")
     page.keyboard.press("Control+Enter")
     expect(page.locator("#conflict")).to_be_visible()
     decide(page, "1")
-    expect(page.locator("#comment-text")).to_have_value("in 2024 ")
+    expect(page.locator("[name=comment]")).to_have_value("in 2024 ")
     assert Rating.objects.get().grade == grade(collection, "0")
 
 

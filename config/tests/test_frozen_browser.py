@@ -66,7 +66,9 @@ def test_where_the_system_forces_colours_a_chart_keeps_its_own(visit, collection
         page.goto("/collections/hills/")
         drawn(page)
         marks = page.locator(".chart svg [fill], .chart svg [stroke]")
-        seen[forced] = marks.evaluate_all("all => all.flatMap(e => [e.getAttribute('fill'), e.getAttribute('stroke')])")
+        seen[forced] = marks.evaluate_all(
+            "all => all.flatMap(e => [e.getAttribute('fill'), e.getAttribute('stroke')])"
+        )
     assert seen["active"] == seen["none"]
 
 

@@ -14,7 +14,7 @@ export const doc = work.querySelector(".doc");
 const title = doc.querySelector("h2");
 const text = doc.querySelector(".text");
 export const form = at("rating");
-export const comment = at("comment-text");
+export const comment = form.elements.comment;
 export const gradeButtons = [...form.querySelectorAll("button.grade")];
 
 const made = new WeakMap(); // task → the nodes of its document
