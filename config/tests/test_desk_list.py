@@ -140,6 +140,15 @@ def test_what_was_not_sent_is_still_judged_after_a_reload(page, visit):
     visit.complaints[:] = [c for c in visit.complaints if "Failed to load resource" not in c]
 
 
+def test_a_key_after_a_click_that_focuses_nothing_is_for_the_clicked_document(page):
+    """As in Safari, where no button takes the focus when it is clicked; a click of a script takes none either."""
+    page.locator(".row").nth(1).scroll_into_view_if_needed()
+    page.evaluate("document.querySelectorAll('.row')[1].querySelector('.cannot summary').click()")
+    press(page, "2")
+    assert done(page) == [1]
+    expect(page.locator(".row").nth(1).locator("[name=reason][aria-pressed=true]")).to_have_count(1)
+
+
 def test_a_reason_a_comment_and_later(page):
     press(page, "c")
     page.keyboard.type("1 of 2")

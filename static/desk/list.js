@@ -158,6 +158,8 @@ for (const row of rows) {
   });
   // Ignore the second click of a double click, which would rate the next document.
   row.item.addEventListener("click", (event) => {
+    // Safari focuses no button that is clicked, and the next key is meant for this document.
+    if (!row.item.contains(document.activeElement)) row.doc.focus({ preventScroll: true });
     if (event.detail > 1 && event.target.closest("form")) event.preventDefault();
     if (event.target.closest(".next")) jump(row.doc, 1);
     if (event.target.closest(".all")) unfold(row.doc);
