@@ -223,6 +223,30 @@ def test_a_closed_tab_sends_the_rest_when_the_desk_is_opened_again(page, visit, 
     assert not any(token in again.locator("#rating").get_attribute("action") for token, _ in done)
 
 
+def test_a_database_that_the_browser_closed_is_opened_again(page, proxy):
+    """As Safari does to a page in the background."""
+    page.add_init_script("""
+        const opened = Object.getOwnPropertyDescriptor(IDBRequest.prototype, "result").get;
+        Object.defineProperty(IDBOpenDBRequest.prototype, "result", { get() { return window.db = opened.call(this); } });
+    """)
+    begin(page)
+    proxy.fate = lambda line: DROP if is_act(line) else WHOLE
+    done = judge(page, 1)
+    expect(page.locator("#state")).to_contain_text("1 kept on this device")
+    page.evaluate("""() => {
+        db.close();
+        db.dispatchEvent(new Event("close"));
+        dispatchEvent(new Event("online"));
+    }""")
+    done += judge(page, 1)
+    expect(page.locator("#state")).to_contain_text("2 kept on this device")
+    proxy.fate = lambda line: WHOLE
+    page.evaluate("dispatchEvent(new Event('online'))")
+    all_saved(page)
+    assert graded() == sorted(done)
+    once_each()
+
+
 def test_other_pages_tell_what_was_not_sent_and_lead_to_the_desk(page, visit, proxy, collection):
     begin(page)
     proxy.fate = lambda line: DROP if is_act(line) else WHOLE

@@ -30,20 +30,32 @@ function opened(account) {
 
 /** Acts in IndexedDB and, if that fails, in memory. */
 export class Store {
+  #account;
   #db = null;
+  #opening = null; // while the database is opened again
   #loose = new Map();
   #next = 2 ** 40; // after whatever the database has numbered
 
   static async open(account) {
     const store = new Store();
-    try {
-      store.#db = await inTime(opened(account));
-      // Do not block the upgrade by a newer page in another tab.
-      store.#db.onversionchange = store.#db.onclose = () => { store.#db?.close(); store.#db = null; };
-    } catch {
-      store.#db = null;
-    }
+    store.#account = account;
+    await store.#connect();
     return store;
+  }
+
+  async #connect() {
+    try {
+      this.#db = await inTime(opened(this.#account));
+      // Do not block the upgrade by a newer page in another tab.
+      this.#db.onversionchange = () => { this.#db?.close(); this.#db = null; };
+      // Safari closes databases of pages that were in the background.
+      this.#db.onclose = () => {
+        this.#db = null;
+        this.#opening = this.#connect().finally(() => { this.#opening = null; });
+      };
+    } catch {
+      this.#db = null;
+    }
   }
 
   /** Whether no act would be lost by closing the tab. */
@@ -53,6 +65,7 @@ export class Store {
 
   /** Store a new act. Resolves to its number when it is written. */
   async add(act) {
+    if (this.#opening) await this.#opening; // otherwise ask to write at once
     try {
       const transaction = this.#db.transaction(STORE, "readwrite");
       const request = transaction.objectStore(STORE).add(act);
@@ -69,6 +82,7 @@ export class Store {
 
   /** All acts, in order. Rejects if the browser does not answer. */
   async all() {
+    await this.#opening;
     const loose = [...this.#loose.values()];
     if (!this.#db) return loose;
     const kept = await inTime(finished(this.#db.transaction(STORE).objectStore(STORE).getAll()));
@@ -78,6 +92,7 @@ export class Store {
   /** Replace an act by `change(act)`, where null deletes it and undefined leaves it. Atomic, also across tabs.
    *  Resolves to the stored act, or null if there is none. */
   async change(seq, change) {
+    await this.#opening;
     if (this.#loose.has(seq)) {
       const made = change(this.#loose.get(seq));
       if (made === null) this.#loose.delete(seq);
