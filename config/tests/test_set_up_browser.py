@@ -142,3 +142,15 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, root):
     follow(page.get_by_role("button", name="Make the collection"))
     examine(page, "a collection that is refused")
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 400 ", c)]
+
+
+def test_webkit_lays_the_scale_out_as_other_browsers_do(visit, root):
+    """A legend is no cell of a grid there, and a long option leaves its select. Here only the rules show."""
+    make_collection()
+    page = visit.sign_in(visit.page(), "root")
+    page.goto("/collections/hills/scale/")
+    legend, label = page.locator(".grades-edited legend").first, page.get_by_label("Label").first
+    expect(legend).to_have_css("position", "absolute")
+    assert label.bounding_box()["x"] > legend.bounding_box()["x"] + legend.bounding_box()["width"]
+    page.goto("/collections/hills/people/")
+    expect(page.locator("select").first).to_have_css("contain", "paint")
