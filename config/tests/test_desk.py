@@ -748,7 +748,7 @@ def test_a_digit_beside_the_open_comment_grades_nothing(page):
 
 
 def test_no_sheet_is_stretched_to_the_height_of_the_screen(page):
-    """Safari does that to a grid whose rows have no start. This browser does not, so that only the rule is seen."""
+    """Safari does that to a grid whose rows have no start. Here only the rule shows."""
     begin(page)
     stretched = """[...document.querySelectorAll("dialog, [popover]")]
         .filter((sheet) => getComputedStyle(sheet).alignContent !== "start").map((sheet) => sheet.id)"""

@@ -227,7 +227,8 @@ def test_a_database_that_the_browser_closed_is_opened_again(page, proxy):
     """As Safari does to a page in the background."""
     page.add_init_script("""
         const opened = Object.getOwnPropertyDescriptor(IDBRequest.prototype, "result").get;
-        Object.defineProperty(IDBOpenDBRequest.prototype, "result", { get() { return window.db = opened.call(this); } });
+        const get = function () { return window.db = opened.call(this); };
+        Object.defineProperty(IDBOpenDBRequest.prototype, "result", { get });
     """)
     begin(page)
     proxy.fate = lambda line: DROP if is_act(line) else WHOLE
