@@ -22,6 +22,7 @@ def examine(page: Page, what: str) -> None:
         found = AxeResults(page.evaluate("options => axe.run(options)", AXE))
         assert found.violations_count == 0, f"{what}, {scheme}, {width} px\n{found.generate_report()}"
         assert wide(page) <= 0, f"{what} is {wide(page)} px wider than a screen of {width}"
+        assert width > 390 or small_fields(page) == [], f"{what} has fields with small letters on a phone"
 
 
 def drawn(page: Page) -> None:
@@ -34,3 +35,15 @@ def drawn(page: Page) -> None:
 def wide(page: Page) -> int:
     """How many pixels it scrolls sideways."""
     return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+def small_fields(page: Page) -> list[str]:
+    """The names of fields whose letters are so small that an iPhone zooms in on them."""
+    typed = (
+        ":is(input, select, textarea):not([type=hidden], [type=checkbox], [type=radio], [type=range], [type=file])"
+    )
+    return page.evaluate(
+        "typed => [...document.querySelectorAll(typed)]"
+        ".filter((field) => parseFloat(getComputedStyle(field).fontSize) < 16).map((field) => field.name)",
+        typed,
+    )
