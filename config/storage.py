@@ -21,13 +21,13 @@ EXPORT = re.compile(r"^export (?=(?:async )?(?:const|class|function) (\w+))", re
 COMMENT = re.compile(r"^[ ]*(?://[^\n]*|/\*\*.*?\*/)[ ]*\n", re.MULTILINE | re.DOTALL)
 # A comment after code. One with a quotation mark is kept, since it might be part of a string.
 TRAILING_COMMENT = re.compile(r"""(?<=[;,{}])[ ]+//[ ][^"'`\n]*$""", re.MULTILINE)
-INDENT = re.compile(r"^[ ]+", re.MULTILINE)
+INDENT = re.compile(r"^\s+", re.MULTILINE)  # and blank lines
 # A line whose end no statement needs: each of ours has its semicolon. One with what may be a comment keeps it.
 OPEN_LINE = re.compile(r"^(?!.*//)(.*[;,{}(])\n", re.MULTILINE)
 
 
 def minified(script: str) -> str:
-    """The script without comments, indentation and needless ends of lines, which saves a fifth.
+    """The script without comments, indentation, blank lines and needless ends of lines, which saves a fifth.
 
     No string in our scripts spans lines.
     """

@@ -79,6 +79,7 @@ def test_scripts_are_served_without_comments():
     script = '// Why.\n/** What.\n *  More. */\nconst a = "http://x"; // goes\n  /* in */ b(a);\n'
     assert minified(script) == 'const a = "http://x";\n/* in */ b(a);'
     assert minified("f(\n  a,\n  b,\n);\ng() // {\nh = {};\n") == "f(a,b,);g() // {\nh = {};"
+    assert minified("f();\n\n// Why.\n\n  g();\n") == "f();g();"
     maybe_text = "const a = '; // text';\nf(`{ // ${b}`);\n"
     assert minified(maybe_text) == maybe_text
 

@@ -105,10 +105,10 @@ export class Decision {
     at("conflict-1").addEventListener("click", () => this.#choose(1));
     at("conflict-2").addEventListener("click", () => this.#choose(2));
     this.#dialog.addEventListener("keydown", (event) => {
-      const key = latin(event);
-      if (event.repeat || !["1", "2"].includes(key)) return;
+      const choice = ["1", "2"].indexOf(latin(event)) + 1;
+      if (event.repeat || !choice) return;
       event.preventDefault();
-      this.#choose(Number(key));
+      this.#choose(choice);
     });
   }
 

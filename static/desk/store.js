@@ -9,16 +9,17 @@ export function tabsOf(account) {
   return new BroadcastChannel(`idealist-outbox-${account}`);
 }
 
+// Nobody asks why a promise of these two is rejected.
 function finished(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = request.oncomplete = () => resolve(request.result);
-    request.onerror = request.onabort = () => reject(request.error ?? new Error("aborted"));
+    request.onerror = request.onabort = reject;
   });
 }
 
 function inTime(promise) {
   let timer;
-  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error("late")), PATIENCE); });
+  const late = new Promise((_, reject) => { timer = setTimeout(reject, PATIENCE); });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
@@ -30,37 +31,32 @@ function opened(account) {
 
 /** Acts in IndexedDB and, if that fails, in memory. */
 export class Store {
-  #account;
   #db = null;
-  #opening = null; // while the database is opened again
+  #opening; // a promise, once the database is opened again
   #loose = new Map();
   #next = 2 ** 40; // after whatever the database has numbered
 
   static async open(account) {
     const store = new Store();
-    store.#account = account;
-    await store.#connect();
+    await store.#connect(account);
     return store;
   }
 
-  async #connect() {
+  async #connect(account) {
     try {
-      this.#db = await inTime(opened(this.#account));
+      const db = this.#db = await inTime(opened(account));
       // Do not block the upgrade by a newer page in another tab.
-      this.#db.onversionchange = () => { this.#db?.close(); this.#db = null; };
+      db.onversionchange = () => { db.close(); this.#db = null; };
       // Safari closes databases of pages that were in the background.
-      this.#db.onclose = () => {
-        this.#db = null;
-        this.#opening = this.#connect().finally(() => { this.#opening = null; });
-      };
+      db.onclose = () => { this.#db = null; this.#opening = this.#connect(account); };
     } catch {
-      this.#db = null;
+      // Then acts are kept in memory.
     }
   }
 
   /** Whether no act would be lost by closing the tab. */
   get lasting() {
-    return this.#db !== null && this.#loose.size === 0;
+    return this.#db !== null && !this.#loose.size;
   }
 
   /** Store a new act. Resolves to its number when it is written. */
@@ -74,8 +70,7 @@ export class Store {
       await inTime(finished(transaction));
       return request.result;
     } catch {
-      act.seq = this.#next++;
-      this.#loose.set(act.seq, act);
+      this.#loose.set(act.seq = this.#next++, act);
       return act.seq;
     }
   }
@@ -83,10 +78,8 @@ export class Store {
   /** All acts, in order. Rejects if the browser does not answer. */
   async all() {
     await this.#opening;
-    const loose = [...this.#loose.values()];
-    if (!this.#db) return loose;
-    const kept = await inTime(finished(this.#db.transaction(STORE).objectStore(STORE).getAll()));
-    return [...kept, ...loose];
+    const kept = this.#db ? await inTime(finished(this.#db.transaction(STORE).objectStore(STORE).getAll())) : [];
+    return [...kept, ...this.#loose.values()];
   }
 
   /** Replace an act by `change(act)`, where null deletes it and undefined leaves it. Atomic, also across tabs.
