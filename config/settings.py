@@ -57,6 +57,7 @@ SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key w
 Secrets can come from files: NAME_FILE is the path of a file with the value of NAME. See config/secret_files.py.
 """
 
+import contextlib
 import os
 import re
 import secrets
@@ -93,16 +94,20 @@ def env_int(name: str, default: int) -> int:
 
 def secret_key_in(path: Path) -> str:
     """The secret key in the file `path`, made if missing. Two processes that start together get the same key."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return secret_files.content(path, "SECRET_KEY")
-    except OSError as error:
-        raise ImproperlyConfigured(f"{path} cannot be made: {error.strerror}.") from error
-    with os.fdopen(handle, "w") as file:
+    if not path.exists():
         key = secrets.token_urlsafe(64)
-        file.write(key + "\n")
-    return key
+        # It gets its name when it is whole: another process may read it at once, and this one may be killed.
+        unnamed = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+        try:
+            with open(os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(key + "\n")
+            with contextlib.suppress(FileExistsError):
+                os.link(unnamed, path)
+        except OSError as error:
+            raise ImproperlyConfigured(f"{path} cannot be made: {error.strerror}.") from error
+        finally:
+            unnamed.unlink(missing_ok=True)
+    return secret_files.content(path, "SECRET_KEY")
 
 
 def checked_secret(key: str) -> str:

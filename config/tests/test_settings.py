@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import secret_files
+from config import secret_files, settings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,6 +33,33 @@ def test_the_first_start_makes_a_secret_that_only_its_owner_can_read(tmp_path):
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert first.stdout == second.stdout == file.read_text()
     assert len(first.stdout.strip()) >= 50
+
+
+def test_a_process_that_starts_while_another_makes_the_secret_gets_the_same_whole_one(tmp_path, monkeypatch):
+    path, link, of_the_other = tmp_path / "secret.key", os.link, []
+
+    def link_after_the_other(*paths):
+        monkeypatch.setattr(os, "link", link)
+        of_the_other.append(settings.secret_key_in(path))
+        link(*paths)
+
+    monkeypatch.setattr(os, "link", link_after_the_other)
+    key = settings.secret_key_in(path)
+    assert [key] == of_the_other == [path.read_text().strip()] and len(key) >= 50
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_secret_has_its_name_only_when_it_is_whole(tmp_path, monkeypatch):
+    """A process that is killed while it makes the secret leaves none that stops the next start."""
+    path = tmp_path / "secret.key"
+
+    def killed(*paths):
+        raise SystemExit
+
+    monkeypatch.setattr(os, "link", killed)
+    with pytest.raises(SystemExit):
+        settings.secret_key_in(path)
+    assert not path.exists()
 
 
 def test_a_secret_that_cannot_be_read_is_refused_by_its_path(tmp_path):
