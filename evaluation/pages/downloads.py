@@ -53,9 +53,8 @@ def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., File
 
 def csv_response(request: HttpRequest, name: str, header: Iterable[str], rows: Iterable[Iterable]) -> HttpResponse:
     """The response with the rows as CSV for spreadsheets; as they are if ?raw=1. nan and None are empty cells."""
-    raw = request.GET.get("raw") == "1"
-    lines = spreadsheet.written(chain([header], rows), raw=raw)
-    response = HttpResponse("".join(spreadsheet.with_mark(lines, raw=raw)), content_type="text/csv; charset=utf-8")
+    lines = spreadsheet.download(chain([header], rows), raw=request.GET.get("raw") == "1")
+    response = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = content_disposition_header(True, f"{name}.csv")
     return response
 

@@ -150,9 +150,8 @@ def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The pairs of all rounds with their chances, as CSV."""
     with snapshot():
         version = record.version(collection).number
-        raw = request.GET.get("raw") == "1"
-        lines = spreadsheet.written(rounds.table(collection), raw=raw)
-        file = downloads.whole(spreadsheet.with_mark(lines, raw=raw))
+        lines = spreadsheet.download(rounds.table(collection), raw=request.GET.get("raw") == "1")
+        file = downloads.whole(lines)
     return of_snapshot(
         collection, file, f"{collection.slug}-rounds-v{version}.csv", f"{collection.slug} v{version}"
     )

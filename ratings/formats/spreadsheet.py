@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+from .source import BOM
 from .values import NUMBER
 
 # The sign of a formula may stand behind blanks and quotation marks, and may be a wide one of East Asia.
@@ -23,9 +24,6 @@ _splits = r"(?<=[;|\t\r\n])"
 _begins_within = re.compile(rf"{_splits}(?={_formula})")
 _guard_within = re.compile(rf"{_splits}'(?={_formula})")
 _number = re.compile(NUMBER)
-
-# Excel reads a file without it in the code page of the computer, and every ö or 水 is garbled.
-BYTE_ORDER_MARK = "\ufeff"
 
 
 def safe(text: str) -> str:
@@ -58,9 +56,17 @@ def written(rows: Iterable[Iterable[Any]], *, raw: bool = False, end: str = "\r\
         yield write(cells).removesuffix("\r\n") + end
 
 
+def download(rows: Iterable[Iterable[Any]], *, raw: bool = False) -> Iterable[str]:
+    """The rows as text for a download by a person: as `written`, with a byte order mark first unless `raw`."""
+    return with_mark(written(rows, raw=raw), raw=raw)
+
+
 def with_mark(lines: Iterable[str], *, raw: bool = False) -> Iterable[str]:
-    """The lines of a CSV that a person downloads, with a byte order mark first. `raw`: without it."""
-    return lines if raw else chain([BYTE_ORDER_MARK], lines)
+    """The lines of a CSV, with a byte order mark first. `raw`: without it.
+
+    Excel reads a file without the mark in the code page of the computer, and garbles every ö or 水.
+    """
+    return lines if raw else chain([BOM.decode()], lines)
 
 
 def _cell(value: Any, raw: bool) -> Any:

@@ -165,8 +165,8 @@ def refused_lines(job: Job, number: int) -> Iterator[bytes]:
         records = delimited.texts(source, header.delimiter_of(source.start)) if table else _numbered_lines(source)
         if table:
             yield BOM
-        if table and source.reading.header is not False:
-            yield from (_with_newline(record) for _, record in islice(records, 1))
+            if source.reading.header is not False:
+                yield from (_with_newline(record) for _, record in islice(records, 1))
         yield from (_with_newline(record) for line, record in records if line in wanted)
 
 

@@ -47,8 +47,7 @@ def as_jsonl(lines: Iterable[dict]) -> Iterator[str]:
 
 def as_csv(lines: Iterable[dict]) -> Iterator[str]:
     """The lines as CSV that no spreadsheet computes: an answer may come from a stranger's document."""
-    table = chain([COLUMNS], (line.values() for line in lines))
-    return spreadsheet.with_mark(spreadsheet.written(table))
+    return spreadsheet.download(chain([COLUMNS], (line.values() for line in lines)))
 
 
 FORMATS = {"csv": as_csv, "jsonl": as_jsonl}

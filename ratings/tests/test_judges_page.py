@@ -72,7 +72,7 @@ def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
     assert facts == [("a", "2", "", '{"grade": 2}'), ("b", None, "not_json", "=1+1")]
     log = reverse("judge_log", args=["hills", run.pk, "csv"])
     rows = b"".join(client.get(log)).decode().splitlines()
-    assert len(rows) == 3 and "'=1+1" in rows[2]
+    assert len(rows) == 3 and rows[0].startswith("\ufeff") and "'=1+1" in rows[2]
     assert client.get(reverse("judge_log", args=["hills", run.pk, "xml"])).status_code == 404
 
 
