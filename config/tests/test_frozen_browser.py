@@ -69,7 +69,7 @@ def test_where_the_system_forces_colours_a_chart_keeps_its_own(visit, collection
         seen[forced] = marks.evaluate_all(
             "all => all.flatMap(e => [e.getAttribute('fill'), e.getAttribute('stroke')])"
         )
-    assert seen["active"] == seen["none"]
+    assert any(seen["none"]) and seen["active"] == seen["none"]
 
 
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection):
