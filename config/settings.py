@@ -96,17 +96,17 @@ def secret_key_in(path: Path) -> str:
     """The secret key in the file `path`, made if missing. Two processes that start together get the same key."""
     if not path.exists():
         key = secrets.token_urlsafe(64)
-        # It gets its name when it is whole: another process may read it at once, and this one may be killed.
-        unnamed = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+        # The file gets its name when it is whole: another process may read it at once, and this one may be killed.
+        part = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
         try:
-            with open(os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 file.write(key + "\n")
             with contextlib.suppress(FileExistsError):
-                os.link(unnamed, path)
+                os.link(part, path)
         except OSError as error:
             raise ImproperlyConfigured(f"{path} cannot be made: {error.strerror}.") from error
         finally:
-            unnamed.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
     return secret_files.content(path, "SECRET_KEY")
 
 

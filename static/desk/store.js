@@ -9,7 +9,7 @@ export function tabsOf(account) {
   return new BroadcastChannel(`idealist-outbox-${account}`);
 }
 
-// Nobody asks why a promise of these two is rejected.
+// No caller reads why a promise of these two is rejected.
 function finished(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = request.oncomplete = () => resolve(request.result);
