@@ -30,7 +30,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from config.backup import columns, files, package, replacement, restoring, tables, writing
-from ratings.models import Collection, Document, Grade, Job, Picture, Rating, RatingEvent
+from ratings.models import Collection, Document, Grade, Job, Picture, Query, Rating, RatingEvent
 from ratings.pictures import store
 
 from . import release
@@ -95,7 +95,7 @@ def test_a_backup_of_each_release_is_restored_and_brought_up_to_date(path, tmp_p
         with pytest.raises(IntegrityError), transaction.atomic():
             Grade.objects.create(collection=grade.collection, value=grade.value)
         with pytest.raises(IntegrityError), transaction.atomic():
-            Document.objects.create(collection_id=10**9, key="x")
+            Query.objects.create(collection_id=10**9, key="x", text="x")
         with pytest.raises(TypeError):
             RatingEvent.objects.first().delete()
         last = RatingEvent.objects.order_by("-pk").first().pk

@@ -32,6 +32,10 @@ class FoundRanking:
     documents: list[str]
     copies: int = 0  # results left out because their document stands at a better place
 
+    def __len__(self) -> int:
+        """The number of results."""
+        return len(self.documents)
+
 
 @dataclass(frozen=True)
 class Contradictions:

@@ -13,7 +13,7 @@ from ..formats.refusal import KEEP_ONE, Option
 from ..formats.source import Source
 from ..models import Anchor, Collection, Grade, Pair, plain_value
 from ..pool.anchors import set_anchor
-from .documents import known_ids
+from .keys import known_ids
 from .report import Report, counted, tell_of_repeats
 from .stage import Import
 
@@ -43,7 +43,8 @@ class AnchorsImport(Import):
         """(query id, document id) -> the row of the pair and its grade; empty if a row was refused."""
         report = self.report
         queries = dict(self.collection.queries.values_list("key", "pk"))
-        documents = known_ids(self.collection, {row.document for _, row in rows})
+        keys = [row.document for _, row in rows]
+        documents = dict(zip(keys, known_ids(self.collection, keys).tolist(), strict=True))
         scale = {grade.value: grade for grade in self.collection.grades.all()}
         steps = ", ".join(grade.plain for grade in scale.values()) or "still empty"
         first: dict[tuple[str, str], tuple[int, AnchorLine]] = {}
@@ -53,7 +54,7 @@ class AnchorsImport(Import):
                 question = nearest(row.query, queries)
                 cure = f"{question[0].upper()}{question[1:]}" if question else Option("before", "queries")
                 report.refuse(refusal(f"the collection has no query {values.quoted(row.query)}", cure))
-            if row.document not in documents:
+            if not documents[row.document]:
                 problem = f"the collection has no document {values.quoted(row.document)}"
                 report.refuse(
                     refusal(problem, "Correct the id.", Option("before", "documents", "the id is right"))

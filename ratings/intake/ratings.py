@@ -10,6 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import groupby
 
+import numpy as np
 from django.db import IntegrityError
 
 from .. import queue
@@ -18,7 +19,7 @@ from ..formats.refusal import KEEP_ONE, Option
 from ..formats.rows import RatingLine
 from ..formats.source import Source
 from ..models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
-from .documents import Strangers, ids_of, known_ids, tell_of_bare_documents
+from .keys import Strangers, ids_of, known_ids, tell_of_bare_documents
 from .publishing import PIECE, Landing
 from .report import EXAMPLES, Report, counted, tell_of_repeats
 from .stage import batched, put, staged
@@ -213,7 +214,7 @@ class RatingsImport(ImportForQueries):
         counts = self.report.counts
         strangers, done = Strangers(self.stage, self.collection), 0
         for batch in self._batches():
-            keys = {row[2] for row in batch}
+            keys = [row[2] for row in batch]
             strangers.look_at(keys)
             self._differing(batch, known_ids(self.collection, keys))
             done += len(batch)
@@ -228,9 +229,9 @@ class RatingsImport(ImportForQueries):
         """The row of each rater and pair, in their order."""
         return batched((_kept(group) for _, group in self._rows()), PIECE)
 
-    def _differing(self, rows: list[tuple], ids: dict[str, int]) -> list[queue.ImportedRating]:
+    def _differing(self, rows: list[tuple], ids: np.ndarray) -> list[queue.ImportedRating]:
         """The ratings that are new or change a stored one. Counts these and the others."""
-        ratings = queue.differing(self.collection, [_imported(row, ids) for row in rows])
+        ratings = queue.differing(self.collection, list(map(_imported, rows, ids.tolist())))
         new = sum(row.rating_id is None for row in ratings)
         self.report.counts.update(new=new, changed=len(ratings) - new, unchanged=len(rows) - len(ratings))
         return ratings
@@ -240,7 +241,7 @@ class RatingsImport(ImportForQueries):
     def _publish(self, place: Landing) -> None:
         job, done = place.job, 0
         for batch in self._batches():
-            ids = ids_of(place, {row[2] for row in batch}, self.report)
+            ids = ids_of(place, [row[2] for row in batch], self.report)
             if ratings := self._differing(batch, ids):
                 with place.piece(len(ratings)):
                     queue.stage(job, ratings)
@@ -323,8 +324,8 @@ def _kept(rows: list[tuple]) -> tuple:
     return max(rows, key=lambda row: (row[5] != "", row[7] or "", row[8], row[9]))  # all times are in UTC
 
 
-def _imported(row: tuple, ids: dict[str, int]) -> queue.ImportedRating:
-    rater, query, document, grade, reason, comment, seconds, at, *_ = row
+def _imported(row: tuple, document: int) -> queue.ImportedRating:
+    rater, query, _, grade, reason, comment, seconds, at, *_ = row
     value = None if grade is None else Decimal(grade)
     moment = datetime.fromisoformat(at) if at else None
-    return queue.ImportedRating(rater, query, ids.get(document), value, reason, comment, seconds, moment)
+    return queue.ImportedRating(rater, query, document or None, value, reason, comment, seconds, moment)

@@ -6,8 +6,9 @@ and query. So memory is bounded, and a file that is grouped by query gives few p
 """
 
 import sqlite3
+from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -31,7 +32,7 @@ from ..formats.refusal import Option, Refusal
 from ..formats.rows import RunLine, Stretch
 from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, System
-from .documents import Strangers, ids_of, known_ids, tell_of_bare_documents
+from .keys import Strangers, ids_of, known_ids, tell_of_bare_documents
 from .publishing import PIECE, Landing
 from .report import EXAMPLES, Report, counted
 from .stage import batched, staged
@@ -39,7 +40,8 @@ from .tags import Tags
 from .topics import ImportForQueries
 
 TABLE = "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
-HELD = 50_000  # results held in memory
+HELD = 50_000  # results, or rankings, held in memory
+SOUGHT = 400_000  # results whose documents are looked up at once, and made in the order of their keys
 
 
 @dataclass
@@ -161,19 +163,10 @@ class RunImport(ImportForQueries):
                     f"{source.name}: {lines} with more than six columns; the rest was ignored."
                 )
 
-    def _batches(self) -> Iterator[list[FoundRanking]]:
-        """The rankings of the stage, in batches."""
-        batch, count = [], 0
+    def _found(self) -> Iterator[FoundRanking]:
+        """The rankings of the stage."""
         for ranking in _rankings(self.stage):
-            if self.keep_first:
-                ranking = _without_copies(ranking, self.order)
-            batch.append(ranking)
-            count += len(ranking.documents)
-            if count >= HELD:
-                yield batch
-                batch, count = [], 0
-        if batch:
-            yield batch
+            yield _without_copies(ranking, self.order) if self.keep_first else ranking
 
     # Check
 
@@ -181,11 +174,11 @@ class RunImport(ImportForQueries):
         """Count the rankings of each system, and refuse those that cannot be written. Keeps `place` alive."""
         self.tallies = tallies = defaultdict(Tally)
         done = 0
-        for batch in self._batches():
+        for batch in _batched(self._found(), HELD):
             for ranking in batch:
                 self._check_ranking(ranking, tallies[ranking.system])
             self._check_stored(batch)
-            done += sum(len(ranking.documents) for ranking in batch)
+            done += sum(map(len, batch))
             if place:
                 place.beat()
             self.progress("checking", None, done)
@@ -199,8 +192,8 @@ class RunImport(ImportForQueries):
 
     def _check_ranking(self, ranking: FoundRanking, tally: Tally) -> None:
         tally.rankings += 1
-        tally.results += len(ranking.documents)
-        tally.depths.add(len(ranking.documents))
+        tally.results += len(ranking)
+        tally.depths.add(len(ranking))
         tally.copies += ranking.copies
         tally.queries.add(ranking.query)
         for refusal in repeats(ranking, self.sources):
@@ -223,11 +216,11 @@ class RunImport(ImportForQueries):
         """Count the rankings that are stored already. Refuse those that differ from the stored one."""
         stored = self._stored(batch)
         again = [ranking for ranking in batch if (ranking.system, ranking.query) in stored]
-        ids = known_ids(self.collection, {key for ranking in again for key in ranking.documents})
-        for ranking in again:
+        ids = known_ids(self.collection, _keys(again))
+        for ranking, documents in zip(again, _parted(ids, again), strict=True):
             before, in_order = stored[ranking.system, ranking.query], best_first(ranking, self.order)
-            documents = [ids.get(ranking.documents[i]) for i in in_order]
-            if documents == before.documents.tolist() and np.array_equal(ranking.scores[in_order], before.scores):
+            now = documents[in_order], ranking.scores[in_order]
+            if np.array_equal(now[0], before.documents) and np.array_equal(now[1], before.scores):
                 self.tallies[ranking.system].unchanged += 1
                 continue
             query = Query.objects.get(pk=ranking.query)
@@ -244,8 +237,8 @@ class RunImport(ImportForQueries):
     def _foresee(self) -> None:
         """Count the documents that the import would make."""
         strangers = Strangers(self.stage, self.collection)
-        for batch in self._batches():
-            strangers.look_at({key for ranking in batch for key in ranking.documents})
+        for batch in _batched(self._found(), HELD):
+            strangers.look_at(_keys(batch))
         self.report.counts["documents"] = strangers.count
 
     # Write
@@ -262,17 +255,20 @@ class RunImport(ImportForQueries):
                 name: System.objects.get_or_create(collection=job.collection, name=name, defaults={"job": job})[0]
                 for name in self.tallies
             }
-        for batch in self._batches():
+        for batch in _batched(self._found(), SOUGHT):
             stored = self._stored(batch)
             new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
-            ids = ids_of(place, {key for ranking in new for key in ranking.documents}, self.report)
-            for piece in batched(new, PIECE):
-                with place.piece(len(piece)):
-                    Ranking.objects.bulk_create(
-                        _ranking_of(r, best_first(r, self.order), systems[r.system], ids, job) for r in piece
-                    )
-            done += sum(len(ranking.documents) for ranking in batch)
-            self.progress("writing", done / total, done)
+            done += sum(map(len, batch)) - sum(map(len, new))
+            ids = iter(_parted(ids_of(place, _keys(new), self.report, self.progress), new))
+            for held in _batched(new, HELD):
+                for piece in batched(zip(held, ids, strict=False), PIECE):
+                    with place.piece(len(piece)):
+                        Ranking.objects.bulk_create(
+                            _ranking_of(ranking, documents, best_first(ranking, self.order), systems, job)
+                            for ranking, documents in piece
+                        )
+                done += sum(map(len, held))
+                self.progress("writing", done / total, done)
         with place.published(self.report):
             pass
 
@@ -334,11 +330,11 @@ def _version(collection: Collection) -> int:
     return Collection.written.values_list("version", flat=True).get(pk=collection.pk)
 
 
-def _add(row: RunLine | Stretch, lines: list, ranks: list, scores: list, documents: list) -> None:
+def _add(row: RunLine | Stretch, lines: array, ranks: array, scores: array, documents: list[str]) -> None:
     if isinstance(row, Stretch):
         lines.extend(range(row.line, row.line + len(row)))
-        ranks.extend(row.ranks.tolist())
-        scores.extend(row.scores.tolist())
+        ranks.frombytes(row.ranks.tobytes())
+        scores.frombytes(row.scores.tobytes())
         documents.extend(row.documents)
     else:
         lines.append(row.line)
@@ -347,23 +343,15 @@ def _add(row: RunLine | Stretch, lines: list, ranks: list, scores: list, documen
         documents.append(row.document)
 
 
-def _no_pieces() -> defaultdict[tuple[str, int], tuple[list, list, list, list]]:
-    return defaultdict(lambda: ([], [], [], []))
+def _no_pieces() -> defaultdict[tuple[str, int], tuple[array, array, array, list[str]]]:
+    return defaultdict(lambda: (array("q"), array("q"), array("d"), []))
 
 
 def _put(stage: sqlite3.Connection, file: int, pieces: dict[tuple[str, int], tuple]) -> None:
     stage.executemany(
         "INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
-            (
-                system,
-                query,
-                file,
-                np.array(lines, np.int64).tobytes(),
-                np.array(ranks, np.int64).tobytes(),
-                np.array(scores, np.float64).tobytes(),
-                "\n".join(documents),
-            )
+            (system, query, file, lines, ranks, scores, "\n".join(documents))
             for (system, query), (lines, ranks, scores, documents) in pieces.items()
         ),
     )
@@ -383,6 +371,19 @@ def _rankings(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
             np.concatenate([np.frombuffer(part, np.float64) for part in scores]),
             "\n".join(documents).split("\n"),
         )
+
+
+def _batched(rankings: Iterable[FoundRanking], size: int) -> Iterator[list[FoundRanking]]:
+    """Batches of about `size` results and at most HELD rankings, as each has arrays of its own."""
+    batch, count = [], 0
+    for ranking in rankings:
+        batch.append(ranking)
+        count += len(ranking)
+        if count >= size or len(batch) >= HELD:
+            yield batch
+            batch, count = [], 0
+    if batch:
+        yield batch
 
 
 def _without_copies(ranking: FoundRanking, order: str | None) -> FoundRanking:
@@ -405,9 +406,22 @@ def _without_copies(ranking: FoundRanking, order: str | None) -> FoundRanking:
     )
 
 
+def _keys(rankings: list[FoundRanking]) -> list[str]:
+    return [key for ranking in rankings for key in ranking.documents]
+
+
+def _parted(ids: np.ndarray, rankings: list[FoundRanking]) -> list[np.ndarray]:
+    """The ids of the documents of each ranking, from those of `_keys`."""
+    return np.split(ids, np.cumsum([len(ranking) for ranking in rankings])[:-1]) if rankings else []
+
+
 def _ranking_of(
-    ranking: FoundRanking, in_order: np.ndarray, system: System, ids: dict[str, int], job: Job
+    ranking: FoundRanking, documents: np.ndarray, in_order: np.ndarray, systems: dict[str, System], job: Job
 ) -> Ranking:
-    documents = np.array([ids[key] for key in ranking.documents], np.int64)[in_order]
-    scores = ranking.scores[in_order]
-    return Ranking(system=system, query_id=ranking.query, documents=documents, scores=scores, job=job)
+    return Ranking(
+        system=systems[ranking.system],
+        query_id=ranking.query,
+        documents=documents[in_order],
+        scores=ranking.scores[in_order],
+        job=job,
+    )

@@ -311,6 +311,7 @@ def test_lines_in_any_order_and_pieces_on_disk_give_the_same_rankings(monkeypatc
     one, two = make_collection("one", documents=""), make_collection("two", documents="")
     intake.import_run(one, sources("".join(lines)))
     monkeypatch.setattr(runs, "HELD", 7)
+    monkeypatch.setattr(runs, "SOUGHT", 20)
     monkeypatch.setattr(stage, "BATCH", 4)
     intake.import_run(two, sources("".join(mixed)))
     for query in ("q1", "q2"):

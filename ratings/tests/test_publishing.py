@@ -3,6 +3,7 @@
 import io
 import json
 import threading
+from contextlib import nullcontext
 from datetime import timedelta
 from decimal import Decimal
 
@@ -183,6 +184,21 @@ def test_without_the_fence_the_former_worker_would_publish_half(monkeypatch):
     with place.piece(1):
         Document.objects.create(collection=collection, key="late", job=job)
     assert Document.written.filter(key="late").exists()
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_no_document_outlives_its_collection(monkeypatch, guarded):
+    """No constraint of the database prevents it, but the lock of the job does; the twin has no lock."""
+    collection = make_collection(documents="")
+    job = Job.objects.create(collection=collection, kind="results", state="running", staging=True, attempt=1)
+    Collection.written.filter(pk=collection.pk).update(slug=None)
+    publishing.remove_collection(Collection.written.get(pk=collection.pk))
+    if not guarded:
+        monkeypatch.setattr(Landing, "hold", lambda self: None)
+    with pytest.raises(Superseded) if guarded else nullcontext(), Landing(job).piece(1):
+        Document.objects.create(collection_id=collection.pk, key="late", job_id=job.pk)
+    assert Document.written.filter(key="late").exists() is not guarded
+    Document.written.filter(key="late").delete()
 
 
 def test_a_cancel_in_the_middle_leaves_nothing(monkeypatch):
