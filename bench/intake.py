@@ -158,7 +158,13 @@ def rate() -> None:
     print("begun", flush=True)
     took, late = [], 0
     while not (over.is_set() and took):
-        tasks = queue.claim(rater, 20)
+        begun = time.perf_counter()
+        try:
+            tasks = queue.claim(rater, 20)
+        except OperationalError:
+            late += 1
+            took.append(time.perf_counter() - begun)
+            continue
         if not tasks:
             raise SystemExit("the rater has rated all there is: more PAIRS are needed")
         for task in tasks:

@@ -41,7 +41,7 @@ from .topics import ImportForQueries
 
 TABLE = "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
 HELD = 50_000  # results, or rankings, held in memory
-SOUGHT = 400_000  # results whose documents are looked up at once, and made in the order of their keys
+SOUGHT = 500_000  # results whose documents are looked up at once, and made in the order of their keys
 
 
 @dataclass
