@@ -13,7 +13,7 @@ from ..formats.refusal import KEEP_ONE, Option
 from ..formats.source import Source
 from ..models import Anchor, Collection, Grade, Pair, plain_value
 from ..pool.anchors import set_anchor
-from .keys import known_ids
+from .document_keys import known_ids
 from .report import Report, counted, tell_of_repeats
 from .stage import Import
 

@@ -19,7 +19,7 @@ from ..formats.refusal import KEEP_ONE, Option
 from ..formats.rows import RatingLine
 from ..formats.source import Source
 from ..models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
-from .keys import Strangers, ids_of, known_ids, tell_of_bare_documents
+from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
 from .publishing import PIECE, Landing
 from .report import EXAMPLES, Report, counted, tell_of_repeats
 from .stage import batched, put, staged
@@ -212,11 +212,12 @@ class RatingsImport(ImportForQueries):
     def _foresee(self) -> None:
         """Count what the import would make of the rows that are not refused."""
         counts = self.report.counts
-        strangers, done = Strangers(self.stage, self.collection), 0
+        strangers, done = Strangers(self.stage), 0
         for batch in self._batches():
             keys = [row[2] for row in batch]
-            strangers.look_at(keys)
-            self._differing(batch, known_ids(self.collection, keys))
+            ids = known_ids(self.collection, keys)
+            strangers.look_at(keys, ids)
+            self._differing(batch, ids)
             done += len(batch)
             self.progress("checking", None, done)
         counts["documents"] = strangers.count
@@ -240,8 +241,9 @@ class RatingsImport(ImportForQueries):
 
     def _publish(self, place: Landing) -> None:
         job, done = place.job, 0
+        documents = DocumentIds(job.collection, PIECE, job)
         for batch in self._batches():
-            ids = ids_of(place, [row[2] for row in batch], self.report)
+            ids = documents.made(place, [row[2] for row in batch], self.report)
             if ratings := self._differing(batch, ids):
                 with place.piece(len(ratings)):
                     queue.stage(job, ratings)

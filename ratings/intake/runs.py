@@ -32,16 +32,16 @@ from ..formats.refusal import Option, Refusal
 from ..formats.rows import RunLine, Stretch
 from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, System
-from .keys import Strangers, ids_of, known_ids, tell_of_bare_documents
+from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
 from .publishing import PIECE, Landing
 from .report import EXAMPLES, Report, counted
-from .stage import batched, staged
+from .stage import staged
 from .tags import Tags
 from .topics import ImportForQueries
 
 TABLE = "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
 HELD = 50_000  # results, or rankings, held in memory
-SOUGHT = 500_000  # results whose documents are looked up at once, and made in the order of their keys
+SOUGHT = 100_000  # results whose documents are looked up at once, and made in the order of their keys
 
 
 @dataclass
@@ -114,6 +114,7 @@ class RunImport(ImportForQueries):
         if report.refused:
             return report
         with staged(TABLE) as self.stage:
+            self.stage.execute("PRAGMA cache_size = -4000")  # no row is read twice in a row
             self._read()
             if not self.tags.are_distinct(self.stage, self.names, report):
                 return report
@@ -163,6 +164,11 @@ class RunImport(ImportForQueries):
                     f"{source.name}: {lines} with more than six columns; the rest was ignored."
                 )
 
+    @property
+    def _results(self) -> int:
+        """The number of results in all files, counted by the check."""
+        return sum(tally.results for tally in self.tallies.values())
+
     def _found(self) -> Iterator[FoundRanking]:
         """The rankings of the stage."""
         for ranking in _rankings(self.stage):
@@ -174,7 +180,7 @@ class RunImport(ImportForQueries):
         """Count the rankings of each system, and refuse those that cannot be written. Keeps `place` alive."""
         self.tallies = tallies = defaultdict(Tally)
         done = 0
-        for batch in _batched(self._found(), HELD):
+        for batch in _batched(self._found(), HELD, HELD):
             for ranking in batch:
                 self._check_ranking(ranking, tallies[ranking.system])
             self._check_stored(batch)
@@ -219,8 +225,8 @@ class RunImport(ImportForQueries):
         ids = known_ids(self.collection, _keys(again))
         for ranking, documents in zip(again, _parted(ids, again), strict=True):
             before, in_order = stored[ranking.system, ranking.query], best_first(ranking, self.order)
-            now = documents[in_order], ranking.scores[in_order]
-            if np.array_equal(now[0], before.documents) and np.array_equal(now[1], before.scores):
+            same = np.array_equal(documents[in_order], before.documents)
+            if same and np.array_equal(ranking.scores[in_order], before.scores):
                 self.tallies[ranking.system].unchanged += 1
                 continue
             query = Query.objects.get(pk=ranking.query)
@@ -236,9 +242,10 @@ class RunImport(ImportForQueries):
 
     def _foresee(self) -> None:
         """Count the documents that the import would make."""
-        strangers = Strangers(self.stage, self.collection)
-        for batch in _batched(self._found(), HELD):
-            strangers.look_at(_keys(batch))
+        strangers, documents = Strangers(self.stage), DocumentIds(self.collection, self._results)
+        for batch in _batched(self._found(), HELD, HELD):
+            keys = _keys(batch)
+            strangers.look_at(keys, documents.of(keys))
         self.report.counts["documents"] = strangers.count
 
     # Write
@@ -249,25 +256,25 @@ class RunImport(ImportForQueries):
             self._check(place)
             if self.report.refused:
                 return
-        job, total, done = place.job, sum(tally.results for tally in self.tallies.values()), 0
+        job, total, done = place.job, self._results, 0
         with place.piece(len(self.tallies)):
             systems = {
                 name: System.objects.get_or_create(collection=job.collection, name=name, defaults={"job": job})[0]
                 for name in self.tallies
             }
-        for batch in _batched(self._found(), SOUGHT):
+        documents = DocumentIds(job.collection, total, job)
+        for batch in _batched(self._found(), SOUGHT, HELD):
             stored = self._stored(batch)
             new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
             done += sum(map(len, batch)) - sum(map(len, new))
-            ids = iter(_parted(ids_of(place, _keys(new), self.report, self.progress), new))
-            for held in _batched(new, HELD):
-                for piece in batched(zip(held, ids, strict=False), PIECE):
-                    with place.piece(len(piece)):
-                        Ranking.objects.bulk_create(
-                            _ranking_of(ranking, documents, best_first(ranking, self.order), systems, job)
-                            for ranking, documents in piece
-                        )
-                done += sum(map(len, held))
+            ids = iter(_parted(documents.made(place, _keys(new), self.report, self.progress), new))
+            for piece in _batched(new, HELD, PIECE):
+                with place.piece(len(piece)):
+                    Ranking.objects.bulk_create(
+                        _ranking_of(ranking, next(ids), best_first(ranking, self.order), systems, job)
+                        for ranking in piece
+                    )
+                done += sum(map(len, piece))
                 self.progress("writing", done / total, done)
         with place.published(self.report):
             pass
@@ -358,7 +365,10 @@ def _put(stage: sqlite3.Connection, file: int, pieces: dict[tuple[str, int], tup
 
 
 def _rankings(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
-    pieces = stage.execute("SELECT * FROM piece ORDER BY system, query, rowid")
+    # Sorted as numbers: SQLite would sort the whole pieces, in 40 MB of memory and on disk.
+    places = stage.execute("SELECT rowid FROM piece ORDER BY system, query, rowid")
+    in_order = np.fromiter((place for (place,) in places), np.int64)
+    pieces = (stage.execute("SELECT * FROM piece WHERE rowid = ?", [int(place)]).fetchone() for place in in_order)
     for (system, query), group in groupby(pieces, key=lambda piece: piece[:2]):
         _, _, files, lines, ranks, scores, documents = zip(*group, strict=True)
         lines = [np.frombuffer(part, np.int64) for part in lines]
@@ -373,13 +383,13 @@ def _rankings(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
         )
 
 
-def _batched(rankings: Iterable[FoundRanking], size: int) -> Iterator[list[FoundRanking]]:
-    """Batches of about `size` results and at most HELD rankings, as each has arrays of its own."""
+def _batched(rankings: Iterable[FoundRanking], size: int, most: int) -> Iterator[list[FoundRanking]]:
+    """Batches of about `size` results and at most `most` rankings, as each has arrays of its own."""
     batch, count = [], 0
     for ranking in rankings:
         batch.append(ranking)
         count += len(ranking)
-        if count >= size or len(batch) >= HELD:
+        if count >= size or len(batch) >= most:
             yield batch
             batch, count = [], 0
     if batch:

@@ -318,6 +318,18 @@ def test_lines_in_any_order_and_pieces_on_disk_give_the_same_rankings(monkeypatc
         assert ranked(one, "s", query) == ranked(two, "s", query) == [f"d{d}" for d in range(1, 31)]
 
 
+def test_short_rankings_are_written_a_few_at_a_time_and_stored_ones_count_as_done(monkeypatch):
+    collection = make_collection(documents="")
+    Query.objects.bulk_create(Query(collection=collection, key=f"more{n}", text="more") for n in range(5))
+    lines = [f"more{n} Q0 d{n} 1 1 s\n" for n in range(5)]
+    intake.import_run(collection, sources("".join(lines[:2])))
+    monkeypatch.setattr(runs, "PIECE", 2)
+    told = []
+    intake.import_run(collection, sources("".join(lines)), progress=lambda *step: told.append(step))
+    assert [step for step in told if step[0] == "writing"] == [("writing", 4 / 5, 4), ("writing", 1, 5)]
+    assert [ranked(collection, "s", f"more{n}") for n in range(5)] == [[f"d{n}"] for n in range(5)]
+
+
 CONTRADICTION = "q1 Q0 a 1 1.0 s\nq1 Q0 b 2 3.0 s\nq1 Q0 c 3 2.0 s\nq2 Q0 a 1 1 s\n"
 
 
