@@ -21,10 +21,12 @@ from django.utils import timezone
 
 from ..audit import Act, note
 from ..database.snapshot import snapshot
+from ..database.statistics import renew_statistics
 from ..formats.source import Source
 from ..models import (
     LEASE,
     MAKERS,
+    Assignment,
     Collection,
     Deletion,
     Document,
@@ -47,8 +49,7 @@ QUICK = 0.05  # seconds
 TEXTS = 500  # documents whose text is exchanged in one piece
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.2  # seconds of sleep
 QUIET = 60  # seconds without a commit by others, after which nobody else is writing
-GROWING = (Document, OtherText, System, Ranking, Pair, Rating, RatingEvent)
-MANY = 10_000  # rows after which PostgreSQL needs new statistics of a table
+GROWING = (Document, OtherText, System, Ranking, Pair, Assignment, Rating, RatingEvent)
 ENDED_OUTSIDE = f"the import was cancelled, or taken for dead after {LEASE.total_seconds():.0f} silent seconds"
 PUT_AWAY, TAKE_OUT = "the collection is put away", "Take it out again on its page Collection."
 _seen = threading.local()  # the last data_version, and when it changed
@@ -96,10 +97,8 @@ class Landing:
             self.hold()
 
     def analyze(self, *tables: type[models.Model]) -> None:
-        """Renew PostgreSQL's statistics of grown tables; autovacuum would do that only after minutes."""
-        if self.rows > MANY and connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute(f"ANALYZE {', '.join(table._meta.db_table for table in tables)}")
+        """Renew PostgreSQL's statistics of tables if the import wrote much."""
+        renew_statistics(self.rows, *tables)
 
     @contextmanager
     def published(self, report: Report) -> Iterator[None]:

@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Case, Count, F, IntegerField, Min, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce, Least
 from django.utils import timezone
 
+from ..database.statistics import renew_statistics
 from ..models import UNDRAWN, UNRANKED, Assignment, Pair, Round
 from .leases import State, record_lost, surplus_grades
 
@@ -29,6 +31,7 @@ def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | No
         born = Case(When(wanted=0, then=Value(_rounds_of(chunk))), default=F("born"), output_field=IntegerField())
         Pair.objects.filter(pk__in=chunk, wanted__lt=wanted).update(wanted=wanted, born=born)
         added += _ask(chunk, depths or {})
+    transaction.on_commit(partial(renew_statistics, added, Pair, Assignment), robust=True)
     return added
 
 

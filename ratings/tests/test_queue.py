@@ -3,9 +3,11 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from ratings import queue
+from ratings.database import statistics
 from ratings.models import Pair, Rater, Rating, RatingEvent
 
 from .cast import (
@@ -342,3 +344,18 @@ def test_the_database_refuses_a_rating_that_is_neither_grade_nor_reason(collecti
     pair, alice = make_pair(collection), make_rater(collection)
     with pytest.raises(IntegrityError), transaction.atomic():
         Rating.objects.create(pair=pair, rater=alice, created_at=NOW, changed_at=NOW)
+
+
+@pytest.mark.parametrize("many", [2, 3])
+def test_many_new_assignments_renew_the_statistics_of_their_tables(
+    monkeypatch, django_capture_on_commit_callbacks, many
+):
+    """Without them PostgreSQL may look through all ratings for each assignment of a claim."""
+    monkeypatch.setattr(statistics, "MANY", many)
+    collection = make_collection()
+    pairs = [make_pair(collection, document=key, wanted=0).pk for key in "abc"]
+    with CaptureQueriesContext(connection) as queries, django_capture_on_commit_callbacks(execute=True):
+        queue.want(pairs, 1)
+    analyzed = [query["sql"] for query in queries if query["sql"].startswith("ANALYZE")]
+    expected = ["ANALYZE ratings_pair, ratings_assignment"] if many < 3 else []
+    assert analyzed == (expected if connection.vendor == "postgresql" else [])
