@@ -9,6 +9,7 @@ EXACT = 2.0**52
 LEAST_STEP = -1000  # exponent of two: smaller steps would be subnormal
 AT_ONCE = 1 << 15  # weights in one chunk, which fits into the processor's cache
 ONE_THREAD = 1 << 18  # multiplications: larger matrix products use threads, which is slow on a busy machine
+SIDE = 100  # rows and columns of a matrix product, at most
 
 
 def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: int) -> Iterator[np.ndarray]:
@@ -18,11 +19,27 @@ def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: 
     to at most `heaviest`.
     """
     whole, step = whole_steps(columns, heaviest)
-    width = max(1, ONE_THREAD // max(AT_ONCE, len(whole)))
-    blocks = [whole[:, start : start + width].copy() for start in range(0, whole.shape[1], width)]
-    for piece in weights:
-        rows = piece.astype(np.float64)
-        yield np.hstack([rows[:, :0], *(rows @ block for block in blocks)]) * step
+    deep = ONE_THREAD // (SIDE * min(SIDE, max(1, whole.shape[1])))
+    for rows in _together(weights):
+        sums = np.zeros((len(rows), whole.shape[1]))
+        for first in range(0, len(whole), deep):
+            part, values = rows[:, first : first + deep].astype(np.float64), whole[first : first + deep]
+            for left in range(0, whole.shape[1], SIDE):
+                sums[:, left : left + SIDE] += part @ values[:, left : left + SIDE]
+        yield sums * step
+
+
+def _together(chunks: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """The rows of the chunks in chunks of SIDE rows."""
+    held: list[np.ndarray] = []
+    for chunk in chunks:
+        held.append(chunk)
+        if sum(map(len, held)) >= SIDE:
+            rows = np.concatenate(held)
+            yield from (rows[first : first + SIDE] for first in range(0, len(rows) - SIDE + 1, SIDE))
+            held = [rows[len(rows) // SIDE * SIDE :]]
+    if held:
+        yield np.concatenate(held)
 
 
 def whole_steps(columns: np.ndarray, heaviest: int) -> tuple[np.ndarray, np.ndarray]:
