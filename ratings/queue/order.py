@@ -29,9 +29,11 @@ def by_query(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], st
     """
     if not seen:
         return free.filter(query=current)
+    rest = free
     for query in seen:
-        free = free.exclude(query=query)
-    above, below = (Subquery(part) for part in from_start(free, start, 1, "query"))
+        rest = rest.exclude(query=query)
+    # Of the oldest round: the index on the lot then ends the search at the first row.
+    above, below = (Subquery(part) for part in from_start(_oldest_round(rest), start, 1, "query"))
     return free.filter(query=Coalesce(above, below))
 
 
@@ -48,11 +50,11 @@ def by_round(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], st
 
     After all rounds come pairs that were not drawn, so that raters have work while the next round is being drawn.
     """
-    rest = free.filter(HAS_ROUND)  # the same condition as that of the index
+    rest = free
     for last in seen:
         row = Assignment.objects.filter(pk=last)
         rest = rest.exclude(round=Subquery(row.values("round")), query=Subquery(row.values("query")))
-    oldest = rest.filter(round=Subquery(rest.order_by("round").values("round")[:1]))
+    oldest = _oldest_round(rest)
     queries = oldest.order_by("query").values("query")
     following = Subquery(queries.filter(query__gte=current)[:1])
     return oldest.filter(query=Coalesce(following, Subquery(queries[:1])))
@@ -60,10 +62,16 @@ def by_round(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], st
 
 def at_random(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
     """The assignments of the oldest round; then those of the next one, and after all rounds what is in none."""
-    rest = free.filter(HAS_ROUND)
+    rest = free
     if seen:
         rest = rest.filter(round__gt=Subquery(Assignment.objects.filter(pk=seen[-1]).values("round")))
-    return rest.filter(round=Subquery(rest.order_by("round").values("round")[:1]))
+    return _oldest_round(rest)
+
+
+def _oldest_round(free: QuerySet) -> QuerySet:
+    """The assignments of the oldest round that has any; those in no round come after all rounds."""
+    free = free.filter(HAS_ROUND)  # the same condition as that of the index
+    return free.filter(round=Subquery(free.order_by("round").values("round")[:1]))
 
 
 class Order(NamedTuple):

@@ -199,6 +199,23 @@ def test_an_index_leads_to_the_next_pair(chosen, index):
     assert "TEMP B-TREE" not in plan and "Sort Key: ratings_assignment" not in plan
 
 
+def test_an_index_leads_to_the_next_query():
+    """Otherwise each rater would wait at each new query until all that is open was sorted."""
+    collection = make_pool("query")
+    plan = plans(lambda: next_pair(make_rater(collection)))
+    assert "assignment_by_lot" in plan
+    assert "TEMP B-TREE" not in plan and "Sort Key" not in plan
+
+
+def test_the_next_query_is_one_of_the_oldest_round():
+    collection = make_pool("query")
+    for oldest in sorted(set(Assignment.objects.values_list("query", flat=True))):
+        Assignment.objects.update(round=2)
+        Assignment.objects.filter(query=oldest).update(round=1)
+        for start in range(4):  # each rater begins at another place
+            assert next_pair(make_rater(collection, f"{oldest}-{start}")).query_id == oldest
+
+
 @pytest.mark.parametrize(
     ("begins", "asks"),
     [
