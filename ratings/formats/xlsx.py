@@ -31,6 +31,8 @@ _is_text = re.compile(rb'\bt="str"')  # an empty text as result has this type
 _place = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
 _merged = re.compile(rb'<(?:\w+:)?mergeCell\s[^<>]*?\bref="([A-Z0-9:]{1,30})"')
 _LONGEST_CELL = 1 << 16  # bytes of markup that are searched for it
+# What Excel writes for a character that XML changes or cannot hold, such as the carriage return of a Windows line.
+_escaped = re.compile("_x([0-9A-Fa-f]{4})_")
 POINTER = 8  # bytes of an empty cell; openpyxl fills a row with them up to its last cell
 
 
@@ -126,6 +128,12 @@ def _chosen(book: Any, name: str | None) -> Any:
     return sheets[visible[0]]
 
 
+def _character(escaped: re.Match) -> str:
+    """The character; an escape stays as it is where no text can hold its character."""
+    character = chr(int(escaped[1], 16))
+    return character if character in "\t\n\r" or character.isprintable() else escaped[0]
+
+
 def _text(cell: Any) -> str:
     """The displayed text, with the digits that its number format hides. Raises ValueError."""
     value = cell.value
@@ -134,7 +142,7 @@ def _text(cell: Any) -> str:
     if cell.data_type == "e":
         raise ValueError(f"the cell {cell.coordinate} holds the error {values.quoted(value)}")
     if isinstance(value, str):
-        return value
+        return _escaped.sub(_character, value)
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, datetime):

@@ -225,3 +225,9 @@ def test_a_formula_on_another_sheet_does_not_matter():
     file = io.BytesIO()
     book.save(file)
     assert [row.document for row in read_xlsx("ratings", source(file.getvalue(), sheet="Sheet"))] == ["a"]
+
+
+def test_escapes_of_excel_are_read_as_their_characters():
+    text = "first_x000D_\nsecond _x0041_ _x005F_x0042_ _x00E9_ _x0001_ _xD800_ _x12_ _xyz_"
+    expected = "first\r\nsecond A _x0042_ é _x0001_ _xD800_ _x12_ _xyz_"
+    assert rows_of(made((text,))) == [(1, [expected])]
