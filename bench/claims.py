@@ -1,7 +1,7 @@
 """Claims of ten pairs with a million open ratings, against a thousand, and against a bare SELECT.
 
-Each claim is by a rater who has just rated something, and is given back before the next, unmeasured. The bare
-SELECT reads ten rows by the index of the order from a random point. A database is made for each size.
+Each claim is by a rater who has just rated something, and is given back before the next, unmeasured; "new query"
+is by a rater who comes to a query, as after the last document of another one. The bare SELECT reads ten rows by the index of the order from a random point. A database is made for each size.
 """
 
 import json
@@ -19,6 +19,7 @@ from bench._rounds import arguments, goal, machine
 SIZES = {"a thousand": 1_000, "a million": 1_000_000}
 SMALL = {"a thousand": 1_000, "ten thousand": 10_000}
 WANTED, DOCUMENTS, BATCH, RATERS = 2, 50, 10, 20
+NEW = "new query"
 DRAWN = 5  # documents of each query in the first round
 GOALS = {"SQLite": "<= 30", "PostgreSQL": "<= 20"}  # ms, of the slowest of twenty
 
@@ -63,9 +64,12 @@ def fill(assignments: int):
 
 def claims(order: str, rounds: int) -> tuple[list[float], list[float]]:
     """Milliseconds of claims and of bare SELECTs, in turns."""
+    from bench._people import made_raters
     from ratings import queue
     from ratings.models import HAS_ROUND, Assignment, Collection, Grade, Rater
 
+    is_new = order == NEW
+    order = "query" if is_new else order
     Collection.objects.update(order=order)
     raters, grade, chance = list(Rater.objects.select_related("collection")), Grade.objects.get(), random.Random(7)
     took, bare = [], []
@@ -73,6 +77,8 @@ def claims(order: str, rounds: int) -> tuple[list[float], list[float]]:
         rater = raters[number % RATERS]
         (first,) = queue.claim(rater)
         queue.save(rater, first, queue.Submission(grade=grade))
+        if is_new:
+            (rater,) = made_raters(rater.collection, [f"new{Rater.objects.count()}"])
         took.append(milliseconds(lambda rater=rater: queue.claim(rater, BATCH)))
         queue.stop(rater)
         line = Assignment.objects.waiting().filter(lot__gte=chance.randrange(2**31)).order_by("lot")
@@ -107,7 +113,7 @@ def measured(name: str, rounds: int) -> None:
 
     call_command("migrate", verbosity=0)
     fill({**SIZES, **SMALL}[name.partition(": ")[2]])
-    for order in ("query", "depth", "random", "decisive"):
+    for order in ("query", NEW, "depth", "random", "decisive"):
         claims(order, RATERS)  # what is cold stays out
         took, bare = claims(order, rounds)
         times = statistics.median(took), of_twenty(took), statistics.median(bare), of_twenty(bare)

@@ -27,7 +27,7 @@ from bench._rounds import Side, arguments, goal, machine, ratio, seconds, table
 CASES = {"a": 1_000, "b": 7_000}  # queries
 DEPTH = 1_000
 POOL = 9_000_000  # documents that may be returned: of a million results 946,000 have one of their own
-PAIRS = 30_000  # that the rater can rate
+ASKED, JUDGED = 300, 100  # queries that the rater rates, and documents of each
 PAUSE = 0.02  # seconds between two saves
 WAIT, MEMORY = 300, 400  # milliseconds that a save may take, MB
 LONGEST = 500  # milliseconds that a save may take while ratings are imported
@@ -166,7 +166,7 @@ def rate() -> None:
             took.append(time.perf_counter() - begun)
             continue
         if not tasks:
-            raise SystemExit("the rater has rated all there is: more PAIRS are needed")
+            raise SystemExit("the rater has rated all there is: more JUDGED are needed")
         for task in tasks:
             begun = time.perf_counter()
             try:
@@ -189,11 +189,14 @@ def something_to_rate() -> None:
     collection = Collection.objects.create(slug="rated", name="rated")
     Grade.objects.create(collection=collection, value=1)
     made_raters(collection, ["rater"])
-    query = Query.objects.create(collection=collection, key="q", text="query")
-    documents = Document.objects.bulk_create(
-        Document(collection=collection, key=f"d{number}") for number in range(PAIRS)
+    queries = Query.objects.bulk_create(
+        Query(collection=collection, key=f"q{number}", text=f"query {number}") for number in range(ASKED)
     )
-    queue.want(list(queue.pairs_for([(query.pk, document.pk) for document in documents]).values()), 1)
+    documents = Document.objects.bulk_create(
+        Document(collection=collection, key=f"d{number}") for number in range(ASKED * JUDGED)
+    )
+    ids = [(queries[place // JUDGED].pk, document.pk) for place, document in enumerate(documents)]
+    queue.want(list(queue.pairs_for(ids).values()), 1)
 
 
 @contextmanager
