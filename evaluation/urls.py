@@ -1,4 +1,6 @@
-from django.urls import path
+from collections.abc import Callable, Sequence
+
+from django.urls import URLPattern, path
 
 from .views import (
     agreement,
@@ -21,7 +23,15 @@ from .views import (
 )
 
 FROZEN = "collections/<slug:slug>/frozen/"
-CSV, JSON = {"ending": "csv"}, {"ending": "json"}
+TABLE, JSON = ("csv", "xlsx"), ("json",)
+
+
+def files(
+    route: str, view: Callable, name: str, endings: Sequence[str] = (*TABLE, *JSON), **kwargs: str
+) -> list[URLPattern]:
+    """The addresses of a page's files, one for each ending."""
+    return [path(f"{route}.{ending}", view, kwargs | {"ending": ending}, f"{name}_{ending}") for ending in endings]
+
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -34,97 +44,43 @@ urlpatterns = [
     path("collections/<slug:slug>/export/ratings/", exports.export_ratings, name="export_ratings"),
     path("collections/<slug:slug>/export/rounds/", exports.export_rounds, name="export_rounds"),
     path("collections/<slug:slug>/export/archive/", exports.export_archive, name="export_archive"),
-    path("collections/<slug:slug>/scores.csv", overview.overview_files, CSV, name="overview_csv"),
-    path("collections/<slug:slug>/scores.json", overview.overview_files, JSON, name="overview_json"),
+    *files("collections/<slug:slug>/scores", overview.overview_files, "overview"),
     path("collections/<slug:slug>/queries/", queries.queries, name="queries"),
-    path("collections/<slug:slug>/queries/scores.csv", queries.queries_files, CSV, name="queries_csv"),
-    path("collections/<slug:slug>/queries/scores.json", queries.queries_files, JSON, name="queries_json"),
+    *files("collections/<slug:slug>/queries/scores", queries.queries_files, "queries"),
     path("collections/<slug:slug>/queries/<int:pk>/", query.query, name="query"),
     path(
         "collections/<slug:slug>/queries/<int:pk>/documents/",
         query_documents.query_documents,
         name="query_documents",
     ),
-    path("collections/<slug:slug>/queries/<int:pk>/scores.csv", query.query_files, CSV, name="query_csv"),
-    path("collections/<slug:slug>/queries/<int:pk>/scores.json", query.query_files, JSON, name="query_json"),
+    *files("collections/<slug:slug>/queries/<int:pk>/scores", query.query_files, "query"),
     path("collections/<slug:slug>/systems/<int:pk>/", system.system, name="system"),
-    path("collections/<slug:slug>/systems/<int:pk>/scores.csv", system.system_files, CSV, name="system_csv"),
-    path("collections/<slug:slug>/systems/<int:pk>/scores.json", system.system_files, JSON, name="system_json"),
+    *files("collections/<slug:slug>/systems/<int:pk>/scores", system.system_files, "system"),
     path("collections/<slug:slug>/compare/", compare.compare, name="compare"),
-    path("collections/<slug:slug>/compare/differences.csv", compare.compare_files, CSV, name="compare_csv"),
-    path("collections/<slug:slug>/compare/differences.json", compare.compare_files, JSON, name="compare_json"),
+    *files("collections/<slug:slug>/compare/differences", compare.compare_files, "compare"),
     path("collections/<slug:slug>/expected/", expected.expected, name="expected"),
-    path("collections/<slug:slug>/expected/differences.csv", expected.expected_files, CSV, name="expected_csv"),
-    path("collections/<slug:slug>/expected/expected.json", expected.expected_files, JSON, name="expected_json"),
-    path(
-        "collections/<slug:slug>/expected/rounds.csv",
-        expected.expected_rounds_files,
-        CSV,
-        name="expected_rounds_csv",
-    ),
+    *files("collections/<slug:slug>/expected/differences", expected.expected_files, "expected", TABLE),
+    *files("collections/<slug:slug>/expected/expected", expected.expected_files, "expected", JSON),
+    *files("collections/<slug:slug>/expected/rounds", expected.expected_rounds_files, "expected_rounds", TABLE),
     path("collections/<slug:slug>/differences/", differences.differences, name="differences"),
-    path(
-        "collections/<slug:slug>/differences/queries.csv",
-        differences.differences_files,
-        CSV,
-        name="differences_csv",
-    ),
-    path("collections/<slug:slug>/differences/segments.csv", differences.segments_files, CSV, name="segments_csv"),
-    path(
-        "collections/<slug:slug>/differences/differences.json",
-        differences.differences_files,
-        JSON,
-        name="differences_json",
-    ),
+    *files("collections/<slug:slug>/differences/queries", differences.differences_files, "differences", TABLE),
+    *files("collections/<slug:slug>/differences/segments", differences.segments_files, "segments", TABLE),
+    *files("collections/<slug:slug>/differences/differences", differences.differences_files, "differences", JSON),
     path("collections/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
-    path("collections/<slug:slug>/agreement/agreement.csv", agreement.agreement_files, CSV, name="agreement_csv"),
-    path(
-        "collections/<slug:slug>/agreement/agreement.json",
-        agreement.agreement_files,
-        JSON,
-        name="agreement_json",
-    ),
+    *files("collections/<slug:slug>/agreement/agreement", agreement.agreement_files, "agreement"),
     path("collections/<slug:slug>/agreement/drift/", drift.drift, name="drift"),
-    path("collections/<slug:slug>/agreement/drift.csv", drift.drift_files, CSV, name="drift_csv"),
-    path("collections/<slug:slug>/agreement/drift.json", drift.drift_files, JSON, name="drift_json"),
-    path("collections/<slug:slug>/machine-only.csv", alone.alone_files, CSV, name="alone_csv"),
-    path("collections/<slug:slug>/machine-only.json", alone.alone_files, JSON, name="alone_json"),
+    *files("collections/<slug:slug>/agreement/drift", drift.drift_files, "drift"),
+    *files("collections/<slug:slug>/machine-only", alone.alone_files, "alone"),
     path("collections/<slug:slug>/machines/<int:pk>/", machine.machine, name="machine"),
-    path("collections/<slug:slug>/machines/<int:pk>/machine.csv", machine.machine_files, CSV, name="machine_csv"),
-    path(
-        "collections/<slug:slug>/machines/<int:pk>/machine.json",
-        machine.machine_files,
-        JSON,
-        name="machine_json",
-    ),
-    path(
-        "collections/<slug:slug>/machines/<int:pk>/means.csv",
-        machine.means_files,
-        CSV,
-        name="machine_means_csv",
-    ),
-    path(
-        "collections/<slug:slug>/machines/<int:pk>/means.json",
-        machine.means_files,
-        JSON,
-        name="machine_means_json",
-    ),
+    *files("collections/<slug:slug>/machines/<int:pk>/machine", machine.machine_files, "machine"),
+    *files("collections/<slug:slug>/machines/<int:pk>/means", machine.means_files, "machine_means"),
     path(FROZEN, frozen.frozen_list, name="frozen"),
     path(f"{FROZEN}new/", frozen.freeze, name="freeze"),
     path(f"{FROZEN}compare/", frozen_changes.compare_frozen, name="compare_frozen"),
-    path(
-        f"{FROZEN}compare/changes.csv",
-        frozen_changes.compare_frozen_csv,
-        name="compare_frozen_csv",
-    ),
+    *files(f"{FROZEN}compare/changes", frozen_changes.compare_frozen_files, "compare_frozen", TABLE),
     path(f"{FROZEN}<str:sha>/", frozen.frozen_evaluation, name="frozen_evaluation"),
-    path(f"{FROZEN}<str:sha>/means.csv", frozen.frozen_file, {"what": "means"}, name="frozen_csv"),
-    path(
-        f"{FROZEN}<str:sha>/queries.csv",
-        frozen.frozen_file,
-        {"what": "queries"},
-        name="frozen_queries_csv",
-    ),
-    path(f"{FROZEN}<str:sha>/evaluation.json", frozen.frozen_file, {"what": "evaluation"}, name="frozen_json"),
+    *files(f"{FROZEN}<str:sha>/means", frozen.frozen_file, "frozen", TABLE, what="means"),
+    *files(f"{FROZEN}<str:sha>/queries", frozen.frozen_file, "frozen_queries", TABLE, what="queries"),
+    *files(f"{FROZEN}<str:sha>/evaluation", frozen.frozen_file, "frozen", JSON),
     path(f"{FROZEN}<str:sha>/bundle.zip", frozen.frozen_bundle, name="frozen_bundle"),
 ]

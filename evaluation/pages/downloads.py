@@ -1,15 +1,15 @@
-"""Responses with CSV tables and JSON documents."""
+"""Responses with tables, as CSV or as Excel workbooks, and with JSON documents."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from itertools import chain
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from ratings.formats import spreadsheet
+from ratings.formats import spreadsheet, workbooks
 from ratings.models import Collection
 from ratings.people.access import READERS, View, of_collection
 
@@ -23,7 +23,7 @@ class Files:
     """The files of a page, which are made on request."""
 
     name: str  # without its ending
-    csv: Callable[[], report.Table]
+    table: Callable[[], report.Table]  # for CSV and Excel
     json: Callable[[], dict] | None = None
 
 
@@ -42,13 +42,20 @@ def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., File
             request: HttpRequest, collection: Collection, asked: Asked, ending: str, **kwargs
         ) -> HttpResponse:
             files = view(request, collection, asked, **kwargs)
-            if ending == "csv":
-                return csv_response(request, files.name, *files.csv())
-            return json_response(files.name, files.json())
+            if ending == "json":
+                return json_response(files.name, files.json())
+            return table_response(request, ending, files.name, *files.table())
 
         return answered
 
     return decorated
+
+
+def table_response(
+    request: HttpRequest, ending: str, name: str, header: Iterable[str], rows: Iterable[Iterable]
+) -> HttpResponse:
+    """The response with the rows as the file of this ending: "csv" or "xlsx"."""
+    return (workbook_response if ending == "xlsx" else csv_response)(request, name, header, rows)
 
 
 def csv_response(request: HttpRequest, name: str, header: Iterable[str], rows: Iterable[Iterable]) -> HttpResponse:
@@ -56,6 +63,19 @@ def csv_response(request: HttpRequest, name: str, header: Iterable[str], rows: I
     lines = spreadsheet.download(chain([header], rows), raw=request.GET.get("raw") == "1")
     response = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = content_disposition_header(True, f"{name}.csv")
+    return response
+
+
+def workbook_response(
+    request: HttpRequest, name: str, header: Iterable[str], rows: Iterable[Iterable]
+) -> HttpResponse:
+    """The response with the rows as an Excel workbook, or a refusal where they are too many."""
+    try:
+        book = workbooks.written(header, rows)
+    except workbooks.TooManyRows as problem:
+        return HttpResponseBadRequest(f"{problem} Save it as CSV.\n", content_type="text/plain; charset=utf-8")
+    response = HttpResponse(book, content_type=workbooks.TYPE)
+    response["Content-Disposition"] = content_disposition_header(True, f"{name}.xlsx")
     return response
 
 
@@ -67,7 +87,7 @@ def json_response(name: str, document: dict) -> HttpResponse:
 
 
 def every_query(answer: Answer) -> report.Table:
-    """The CSV table with a row for each query and system, in the order of the record."""
+    """The table with a row for each query and system, in the order of the record."""
     asked, record = answer.asked, answer.record
     header = ["query", "text", "system", "measure", "value", "why", str(asked.at("Judged"))]
     header += ["documents", "judgments", "profile", "options"]

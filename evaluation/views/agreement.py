@@ -325,6 +325,6 @@ def agreement_files(request: HttpRequest, collection: Collection, asked: Asked) 
     found = found_in(collection, asked)
     return Files(
         f"{collection.slug}-agreement-{asked.measure}",
-        csv=lambda: consistency.table(found.agreement, found.order),
+        table=lambda: consistency.table(found.agreement, found.order),
         json=lambda: consistency.document(found.agreement, found.order),
     )

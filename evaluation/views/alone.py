@@ -40,5 +40,5 @@ def differences_of(every: list[Alone], pairs: list[tuple[str, str]], asked: Aske
 def alone_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     whole = alone.document(collection, asked.profile, alone_in(collection, asked))
     return Files(
-        f"{collection.slug}-machine-only-{asked.measure}", csv=lambda: alone.table(whole), json=lambda: whole
+        f"{collection.slug}-machine-only-{asked.measure}", table=lambda: alone.table(whole), json=lambda: whole
     )

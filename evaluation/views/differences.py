@@ -309,7 +309,7 @@ def differences_files(request: HttpRequest, collection: Collection, asked: Asked
 
     return Files(
         f"{collection.slug}-differences-{asked.measure}",
-        csv=lambda: comparison.every_query([result], asked.profile),
+        table=lambda: comparison.every_query([result], asked.profile),
         json=document,
     )
 
@@ -319,7 +319,7 @@ def segments_files(request: HttpRequest, collection: Collection, asked: Asked) -
     """A row for each segment."""
     result, every = for_file(request, collection, asked)
     return Files(
-        f"{collection.slug}-segments-{asked.measure}", csv=lambda: segments.table(result, every, asked.profile)
+        f"{collection.slug}-segments-{asked.measure}", table=lambda: segments.table(result, every, asked.profile)
     )
 
 

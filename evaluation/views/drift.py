@@ -150,4 +150,4 @@ def distances(rows: Sequence[Mapping]) -> tuple[list[dict], float]:
 def drift_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV table and JSON document of drift, with the names of the page."""
     found, _ = found_in(collection)
-    return Files(f"{collection.slug}-drift", csv=lambda: table(found), json=lambda: found)
+    return Files(f"{collection.slug}-drift", table=lambda: table(found), json=lambda: found)

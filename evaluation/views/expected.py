@@ -152,7 +152,7 @@ def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -
     why = found.why if found.rounds else "No round was drawn."
     return Files(
         f"{collection.slug}-expected-{asked.measure}",
-        csv=lambda: analyses.table(found.expected),
+        table=lambda: analyses.table(found.expected),
         json=lambda: analyses.document(collection.slug, asked.label, found.expected, why, every),
     )
 
@@ -163,4 +163,6 @@ def expected_rounds_files(request: HttpRequest, collection: Collection, asked: A
     found = expecting(collection, asked, rounds_so_far(collection))
     every = developed(collection, asked, found.expected)[0] if found.expected else []
     label = found.expected.options if found.expected else asked.fingerprint
-    return Files(f"{collection.slug}-expected-rounds-{asked.measure}", csv=lambda: analyses.table_of(every, label))
+    return Files(
+        f"{collection.slug}-expected-rounds-{asked.measure}", table=lambda: analyses.table_of(every, label)
+    )

@@ -30,7 +30,7 @@ from ..models import FrozenEvaluation
 from ..pages.answer import Answer
 from ..pages.asked import Asked, page, takes, with_options
 from ..pages.charts import Chart, charted
-from ..pages.downloads import csv_response, json_response
+from ..pages.downloads import json_response, table_response
 from ..pages.expecting import expecting, is_defined
 from ..record.drawn import rounds_so_far
 from ..scores import SUMS, Evaluation
@@ -306,15 +306,17 @@ def others(evaluation: Evaluation) -> dict:
 @require_safe
 @of_collection(*READERS)
 @takes("raw", is_page=False)
-def frozen_file(request: HttpRequest, collection: Collection, sha: str, what: str) -> HttpResponse:
-    """The file `what`: "means" or "queries" as CSV; "evaluation", the JSON of `evaluate --per-query`."""
+def frozen_file(
+    request: HttpRequest, collection: Collection, sha: str, ending: str, what: str = ""
+) -> HttpResponse:
+    """The table `what`, "means" or "queries", as CSV or for Excel; or the JSON of `evaluate --per-query`."""
     found = found_in(collection, sha)
     evaluation, profile = frozen.evaluation_of(found), frozen.about(found).profile
-    name = f"{bundle.file_name(found).removesuffix('.zip')}-{what}"
-    if what == "evaluation":
-        return json_response(name, report.document(evaluation, profile, per_query=True))
+    name = bundle.file_name(found).removesuffix(".zip")
+    if ending == "json":
+        return json_response(f"{name}-evaluation", report.document(evaluation, profile, per_query=True))
     table = {"means": report.means, "queries": report.every_query}[what]
-    return csv_response(request, name, *table(evaluation, profile))
+    return table_response(request, ending, f"{name}-{what}", *table(evaluation, profile))
 
 
 @require_safe

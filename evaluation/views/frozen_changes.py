@@ -21,7 +21,7 @@ from ..measures import COUNTED, REASONS
 from ..models import FrozenEvaluation
 from ..pages.asked import takes
 from ..pages.charts import Chart, charted
-from ..pages.downloads import csv_response
+from ..pages.downloads import table_response
 from ..pages.tables import AT_ONCE
 from ..scores import Evaluation
 from ..templatetags.numbers import number
@@ -277,8 +277,8 @@ def bars(rows: list[dict], slug: str) -> dict:
 @require_safe
 @of_collection(*READERS)
 @takes("first", "second", "measure", "judgments", "raw", is_page=False)
-def compare_frozen_csv(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The CSV: a row for each system and query of both; with ?judgments=, for each judgment that differs."""
+def compare_frozen_files(request: HttpRequest, collection: Collection, ending: str) -> HttpResponse:
+    """The table: a row for each system and query of both; with ?judgments=, for each judgment that differs."""
     every = list(all_of(collection))
     if len(every) < 2:
         raise Http404("There are no two frozen evaluations to compare.")
@@ -287,7 +287,7 @@ def compare_frozen_csv(request: HttpRequest, collection: Collection) -> HttpResp
     if "judgments" in request.GET:
         header = ["query", "document", "change", "before", "after"]
         rows = ([row.query, row.document, row.kind, row.before, row.after] for row in changes.each_judgment())
-        return csv_response(request, f"{name}-judgments", header, rows)
+        return table_response(request, ending, f"{name}-judgments", header, rows)
     if not changes.measures:
         raise Http404("They have no measure in common.")
     measure = asked(request, "measure", changes.measures)
@@ -301,4 +301,4 @@ def compare_frozen_csv(request: HttpRequest, collection: Collection) -> HttpResp
         for why in [reasons(evaluations, measure, system)]
         for key, row in compared(evaluations, measure, system).iterrows()
     )
-    return csv_response(request, f"{name}-{measure}", header, rows)
+    return table_response(request, ending, f"{name}-{measure}", header, rows)

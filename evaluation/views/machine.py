@@ -52,9 +52,11 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
         "charts": {},
     }
     if found and found.count():
-        whole = analysis.document(found)
+        whole, version_kept = analysis.document(found), f"version={version.number}"
         context |= {
             "whole": whole,
+            "files": f"?{version_kept}",
+            "means_files": f"{asked.keep}{'&' if asked.keep else '?'}{version_kept}",
             "figures": [(LABELS[name], name in SHARES, each) for name, each in whole["figures"].items()],
             "lead": lead(found, whole),
             "verdict": worth.verdict(whole["use"]),
@@ -140,7 +142,7 @@ def means_files(request: HttpRequest, collection: Collection, asked: Asked, pk: 
     found = against_in(request, collection, pk)
     return Files(
         f"{collection.slug}-machine-means-{pk}-{found.version.number}",
-        csv=lambda: powered.table(means_of(asked, found)),
+        table=lambda: powered.table(means_of(asked, found)),
         json=lambda: means_of(asked, found),
     )
 
@@ -150,6 +152,6 @@ def machine_files(request: HttpRequest, collection: Collection, asked: Asked, pk
     found = against_in(request, collection, pk)
     return Files(
         f"{collection.slug}-machine-{pk}-{found.version.number}",
-        csv=lambda: analysis.table(analysis.document(found)),
+        table=lambda: analysis.table(analysis.document(found)),
         json=lambda: analysis.document(found),
     )

@@ -278,6 +278,6 @@ def overview_files(request: HttpRequest, collection: Collection, asked: Asked) -
     evaluation = with_expected_in(request, collection, asked, evaluation)
     return Files(
         f"{collection.slug}-systems-{asked.measure}",
-        csv=lambda: report.means(evaluation, asked.profile),
+        table=lambda: report.means(evaluation, asked.profile),
         json=lambda: report.document(evaluation, asked.profile),
     )

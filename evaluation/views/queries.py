@@ -82,6 +82,6 @@ def queries_files(request: HttpRequest, collection: Collection, asked: Asked) ->
 
     return Files(
         f"{collection.slug}-queries-{asked.measure}",
-        csv=lambda: every_query(Answer.of(collection, asked)),
+        table=lambda: every_query(Answer.of(collection, asked)),
         json=document,
     )

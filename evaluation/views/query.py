@@ -244,7 +244,7 @@ def query_files(request: HttpRequest, collection: Collection, asked: Asked, pk: 
         return report.every_rank(document, [*map(str, summed(asked)), *ends], titles)
 
     name = slugify(found.key, allow_unicode=True) or found.pk
-    return Files(f"{collection.slug}-query-{name}-{asked.measure}", csv=table, json=lambda: document)
+    return Files(f"{collection.slug}-query-{name}-{asked.measure}", table=table, json=lambda: document)
 
 
 def opened(

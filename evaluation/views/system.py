@@ -139,6 +139,6 @@ def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk:
 
     return Files(
         f"{collection.slug}-system-{found.pk}-{asked.measure}",
-        csv=lambda: every_query(Answer.of(collection, asked, system=found)),
+        table=lambda: every_query(Answer.of(collection, asked, system=found)),
         json=document,
     )
