@@ -9,7 +9,7 @@ MANY = 10_000  # rows
 def renew_statistics(rows: int, *tables: type[Model]) -> None:
     """Renew the statistics of tables that grew by `rows`, if these are many.
 
-    Autovacuum would do it only after minutes, in which a rater may wait half a minute for the next document.
+    Autovacuum does it only after a minute or more, and until then a rater may wait seconds for the next document.
     """
     if rows > MANY and connection.vendor == "postgresql":
         with connection.cursor() as cursor:
