@@ -41,7 +41,8 @@ def begin(page: Page) -> None:
 
 
 def ready(page: Page) -> None:
-    expect(page.locator("#state")).to_have_attribute("data-kind", "saved")
+    # A busy machine may take half a minute to lay out a first page of hostile documents.
+    expect(page.locator("#state")).to_have_attribute("data-kind", "saved", timeout=60_000)
     page.wait_for_load_state("networkidle")  # the next documents are at hand
     wait_for_the_bounce(page)
 
