@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-MOST_ROWS = 50_000  # below the header: these take some five seconds
+MOST_ROWS = 50_000  # below the header: these take five to nine seconds
 LONGEST_TEXT = 32_767  # characters of a cell
 WIDEST = 40  # characters of a column; a longer text is in the cell all the same
 SHOWN = "0.0000"  # of a fraction; the cell has all its digits
