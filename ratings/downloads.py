@@ -24,7 +24,7 @@ def sent(file: BinaryIO, name: str) -> FileResponse:
     name = name.replace("/", "-").replace("\\", "-")
     file.seek(0)
     response = FileResponse(file, as_attachment=True, filename=name)
-    if name.endswith((".zip", ".parquet")):
+    if name.endswith((".zip", ".parquet", ".xlsx")):
         # So that the response is not compressed a second time.
         response["Content-Encoding"] = "identity"
     return response

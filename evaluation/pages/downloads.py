@@ -1,14 +1,17 @@
 """Responses with tables, as CSV or as Excel workbooks, and with JSON documents."""
 
+import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from itertools import chain
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
+from ratings.downloads import sent
 from ratings.formats import spreadsheet, workbooks
 from ratings.models import Collection
 from ratings.people.access import READERS, View, of_collection
@@ -53,9 +56,9 @@ def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., File
 
 def table_response(
     request: HttpRequest, ending: str, name: str, header: Iterable[str], rows: Iterable[Iterable]
-) -> HttpResponse:
+) -> HttpResponseBase:
     """The response with the rows as the file of this ending: "csv" or "xlsx"."""
-    return (workbook_response if ending == "xlsx" else csv_response)(request, name, header, rows)
+    return workbook_response(name, header, rows) if ending == "xlsx" else csv_response(request, name, header, rows)
 
 
 def csv_response(request: HttpRequest, name: str, header: Iterable[str], rows: Iterable[Iterable]) -> HttpResponse:
@@ -66,16 +69,14 @@ def csv_response(request: HttpRequest, name: str, header: Iterable[str], rows: I
     return response
 
 
-def workbook_response(
-    request: HttpRequest, name: str, header: Iterable[str], rows: Iterable[Iterable]
-) -> HttpResponse:
+def workbook_response(name: str, header: Iterable[str], rows: Iterable[Iterable]) -> HttpResponseBase:
     """The response with the rows as an Excel workbook, or a refusal where they are too many."""
     try:
         book = workbooks.written(header, rows)
     except workbooks.TooManyRows as problem:
         return HttpResponseBadRequest(f"{problem} Save it as CSV.\n", content_type="text/plain; charset=utf-8")
-    response = HttpResponse(book, content_type=workbooks.TYPE)
-    response["Content-Disposition"] = content_disposition_header(True, f"{name}.xlsx")
+    response = sent(io.BytesIO(book), f"{name}.xlsx")
+    response["Content-Type"] = workbooks.TYPE  # the system may not know it
     return response
 
 

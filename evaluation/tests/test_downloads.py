@@ -27,7 +27,7 @@ def test_a_workbook_has_the_cells_of_the_csv(client, name):
     analyst(client, collection)
     table, book = (client.get(reverse(f"{name}_{ending}", args=[collection.slug])) for ending in ("csv", "xlsx"))
     expected = list(csv.reader(io.StringIO(table.content.removeprefix(BOM).decode(), newline="")))
-    found = rows_of(book.content)
+    found = rows_of(book.getvalue())
     assert len(expected) > 1 or name in ("agreement", "drift")
     assert [len(row) for row in found] == [len(row) for row in expected]
     for cell, text in zip(chain(*found), chain(*expected), strict=True):
@@ -37,6 +37,7 @@ def test_a_workbook_has_the_cells_of_the_csv(client, name):
             assert ("" if cell is None else str(cell)) == text
     assert name in ("agreement", "drift") or any(isinstance(cell, float) for cell in chain(*found))
     assert book["Content-Type"] == workbooks.TYPE
+    assert book["Content-Encoding"] == "identity"  # it is a ZIP, and is not compressed again
     assert book["Content-Disposition"] == table["Content-Disposition"].replace(".csv", ".xlsx")
 
 
