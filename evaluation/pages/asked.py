@@ -112,7 +112,11 @@ class Asked:
     @property
     def keep_expected(self) -> str:
         """The query string of `keep` that also asks for expected values."""
-        return f"{self.keep}{'&' if self.keep else '?'}expected=1"
+        return self.keep_with("expected=1")
+
+    def keep_with(self, parameter: str) -> str:
+        """The query string of `keep` with one parameter more."""
+        return f"{self.keep}{'&' if self.keep else '?'}{parameter}"
 
     @property
     def bounded(self) -> bool:

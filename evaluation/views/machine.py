@@ -56,7 +56,7 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
         context |= {
             "whole": whole,
             "files": f"?{version_kept}",
-            "means_files": f"{asked.keep}{'&' if asked.keep else '?'}{version_kept}",
+            "means_files": asked.keep_with(version_kept),
             "figures": [(LABELS[name], name in SHARES, each) for name, each in whole["figures"].items()],
             "lead": lead(found, whole),
             "verdict": worth.verdict(whole["use"]),
