@@ -1,8 +1,8 @@
 """Claims of ten pairs with a million open ratings, against a thousand, and against a bare SELECT.
 
 Each claim is by a rater who has just rated something, and is given back before the next, unmeasured. "New query":
-a rater who comes to a query. The bare SELECT reads ten rows by the index of the order from a random
-point. A database is made for each size.
+a rater who comes to a query. The bare SELECT reads ten rows by the index of the order from a random point. A
+database is made for each size.
 """
 
 import json

@@ -11,7 +11,7 @@ TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 MOST_ROWS = 50_000  # below the header: these take five to nine seconds
 LONGEST_TEXT = 32_767  # characters of a cell
 WIDEST = 40  # characters of a column; a longer text is in the cell all the same
-SHOWN = "0.0000"  # of a fraction; the cell has all its digits
+SHOWN = "0.0000"  # of a fraction; the cell holds 16 digits
 _not_in_xml = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _like_an_escape = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 
