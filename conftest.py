@@ -6,35 +6,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from django.conf import settings as django_settings
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection, transaction
-from django.test import TransactionTestCase, override_settings
+from django.test import TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 
+from config.tests import programs
 from ratings.tests.thorough import MORE
 
 hypothesis_settings.register_profile("idealist", deadline=None, derandomize=True, max_examples=50)
 hypothesis_settings.register_profile("thorough", deadline=None, max_examples=100 * MORE, print_blob=True)
 
 
-ROOT = Path(__file__).resolve().parent
-DATABASE = {"db", "transactional_db", "live_server"}
-EDGES = ("_page", "_pages", "_command", "_commands", "_browser")
-# Files of tests that only call what other files test on both databases: in `evaluation` those that show what was
-# computed from arrays, and in `ratings` those of accounts, texts and the API. Pages and commands are told by name.
-CALLING = {"asked", "bundle", "overview", "panel", "pictures", "report"}
-CALLING |= {"decisive", "expected_numbers", "frozen_expected", "machine_only", "machines_expected"}
-CALLING |= {"api", "cache", "export_qrels", "real_collections", "scores", "step_by_step", "worked_files"}
-CALLING |= {"acts", "api_bring", "api_reading", "archive_judges", "archive_pieces", "cost", "failures"}
-CALLING |= {"guidelines", "hostile_pictures", "import_formats", "limits", "mail", "presentation", "progress"}
-CALLING |= {"provider_sign_out", "rate", "rate_list", "sessions", "throttle", "tokens", "uploads", "visits"}
-CALLING |= {"api_access", "metrics", "server"}
-
-
 def pytest_addoption(parser) -> None:
-    parser.addoption("--part", choices=list(PARTS), help="only the tests of one part, as run.py runs them")
     parser.addoption("--thorough", action="store_true", help="many more random examples, others each time")
 
 
@@ -45,79 +30,13 @@ def pytest_configure(config) -> None:
         os.environ["IDEALIST_THOROUGH"] = "1"
 
 
-def needs_database(item) -> bool:
-    return bool(item.get_closest_marker("django_db") or DATABASE & set(item.fixturenames))
-
-
-def looks(item) -> bool:
-    return item.get_closest_marker("looks") is not None
-
-
-def depends_on_engine(item) -> bool:
-    """Whether PostgreSQL could answer otherwise than SQLite.
-
-    What `ratings` writes, locks, sorts or refuses could; in `evaluation`, the one door that reads its tables, and
-    frozen evaluations. Pages, commands, browsers and the files in CALLING only use those. They run on SQLite, but
-    for tests with a statement that no other test on PostgreSQL runs (`both_databases`), those that need
-    transactions of their own, and the first test of each file. Every page for every kind of visitor runs on both:
-    see config/tests/test_access.py.
-    """
-    if item.get_closest_marker("same_everywhere") or item.get_closest_marker("browser"):
-        return False
-    name = item.path.stem.removeprefix("test_")
-    mark = item.get_closest_marker("django_db")
-    alone = mark is not None and mark.kwargs.get("transaction")
-    calling = name.endswith(EDGES) or name in CALLING
-    return not calling or bool(alone or item.get_closest_marker("both_databases"))
-
-
-def on_database(item) -> bool:
-    return needs_database(item) and not looks(item)
-
-
-def tests_of(folder: str, item) -> bool:
-    return item.path.is_relative_to(ROOT / folder)
-
-
-def of_desk(item) -> bool:
-    return item.path.stem.startswith("test_desk")
-
-
-# Folders without tests of a part. Only parts that are told by folder stand here.
-ELSEWHERE = {
-    "SQLite, ratings": {"config", "evaluation"},
-    "SQLite, evaluation": {"config", "ratings"},
-    "SQLite, config": {"ratings", "evaluation"},
-}
-PARTS = {
-    "SQLite, ratings": lambda item: on_database(item) and tests_of("ratings", item),
-    "SQLite, evaluation": lambda item: on_database(item) and tests_of("evaluation", item),
-    "SQLite, config": lambda item: on_database(item) and tests_of("config", item),
-    "PostgreSQL": lambda item: on_database(item) and depends_on_engine(item),
-    "looks, desk": lambda item: looks(item) and of_desk(item),
-    "looks, pages": lambda item: looks(item) and not of_desk(item),
-    "no database": lambda item: not needs_database(item) and not looks(item),
-}
-
-
-def pytest_ignore_collect(collection_path: Path, config) -> bool | None:
-    """Skip folders without tests of the part: to read them takes seconds."""
-    folders = ELSEWHERE.get(config.getoption("--part"), ())
-    return True if collection_path in {ROOT / folder for folder in folders} else None
-
-
-def pytest_collection_modifyitems(config, items: list) -> None:
-    name = config.getoption("--part")
-    if not name:
-        return
-    kept = [item for item in items if PARTS[name](item)]
-    if name == "PostgreSQL":
-        tried = [i for i in items if on_database(i) and not i.get_closest_marker("same_everywhere")]
-        firsts = {item.path: item for item in reversed(tried)}
-        chosen = {*kept, *firsts.values()}
-        kept = [item for item in items if item in chosen]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
-    items[:] = kept
+def pytest_collection_modifyitems(items: list) -> None:
+    """Run slow tests first, so that at the end no process waits long for another."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    if connection.vendor != "postgresql":
+        for item in items:
+            if item.get_closest_marker("postgresql"):
+                item.add_marker(pytest.mark.skip(reason="PostgreSQL alone can show it"))
 
 
 def pytest_collection_finish() -> None:
@@ -136,23 +55,31 @@ def shared() -> Path:
     return folder
 
 
-@pytest.fixture(scope="session", autouse=True)
-def plain_settings(tmp_path_factory) -> Iterator[None]:
-    """A fast password hasher, static files without the manifest that only collectstatic makes, and a folder of
-    their own for pictures.
+def needed(program: str) -> str:
+    """The path of a program. Where it is missing, the test is skipped, and fails in CI."""
+    if reason := programs.absent(program):
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    return programs.path_of(program)
 
-    For the session, because a change of settings makes Django forget what it has built from them.
-    """
-    plain = {
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-        "pictures": django_settings.STORAGES["pictures"]
-        | {"OPTIONS": {"location": tmp_path_factory.mktemp("pictures")}},
-    }
-    with override_settings(
-        PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
-        STORAGES={**django_settings.STORAGES, **plain},
-    ):
-        yield
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    return needed("chromium")
+
+
+@pytest.fixture(scope="session")
+def pgbouncer() -> str:
+    return needed("pgbouncer")
+
+
+@pytest.fixture(scope="session")
+def curl() -> str:
+    return needed("curl")
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> str:
+    return needed("redis")
 
 
 def filled_tables(names: Iterable[str]) -> set[str]:

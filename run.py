@@ -9,8 +9,8 @@
     python3 run.py backup FILE             write all data into one file, while others use it
     python3 run.py restore FILE [--dry]    restore all data of a backup; --dry only sees whether that is possible
     python3 run.py upgrade [--plan]        bring the database up to date: show the plan, back up, migrate, check
-    python3 run.py test [PYTEST OPTIONS]   run all checks and tests, on SQLite and on PostgreSQL
-    python3 run.py test --changed          run all checks, and the tests nearest to what changed since main
+    python3 run.py test [PYTEST OPTIONS]   run all checks, and the tests that a change wants
+    python3 run.py test --all              run all checks and all tests
     python3 run.py bench [NAME ...]        run a benchmark against other programs; without NAME, list them
     python3 run.py pictures                make the pictures of the documents anew
     python3 run.py lock [--upgrade]        make requirements*.lock anew after a change of requirements*.txt
@@ -39,13 +39,9 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
-from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent
 VENV, VENV_BENCH = ROOT / ".venv", ROOT / ".venv-bench"
@@ -60,11 +56,6 @@ WITHOUT_MANAGE = {"backup", "restore", "upgrade"}  # commands that need no `mana
 READING = {"backup", "upgrade", "agreement", "bundle", "compare", "evaluate"}
 READING |= {"export_collection", "export_qrels", "export_ratings", "export_rounds", "export_run"}
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-CHECKS = {
-    "ruff check": ["-m", "ruff", "check", "."],
-    "manage.py makemigrations --check": ["manage.py", "makemigrations", "--check", "--dry-run"],
-    "manage.py check": ["manage.py", "check"],
-}
 
 
 class Refusal(Exception):
@@ -295,214 +286,12 @@ def doctor() -> None:
 
 # python3 run.py test
 
-NO_TESTS = 5  # exit status of pytest where it found no test
 
-
-def chromium() -> str | None:
-    """The path of Chromium, or None. The headless one comes first: tests use a third less processor time in it."""
-    given = os.environ.get("CHROMIUM")
-    names = [given] if given else ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
-    return next(filter(None, map(shutil.which, names)), None)
-
-
-def initdb() -> str | None:
-    """The path of initdb, or None. Debian keeps it outside of PATH, in a folder for each version."""
-    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
-    return shutil.which("initdb") or (str(debian[-1]) if debian else None)
-
-
-def missing_tools() -> list[str]:
-    missing = []
-    if not (os.environ.get("IDEALIST_TEST_POSTGRES") or initdb()):
-        missing.append("tests on PostgreSQL, there is no initdb (apt install postgresql)")
-    if not chromium():
-        missing.append("tests in a browser, there is no Chromium (apt install chromium, or set CHROMIUM)")
-    for program in ("pgbouncer", "redis-server"):
-        if not shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin"):
-            missing.append(f"tests of several machines, there is no {program} (apt install {program})")
-    return missing
-
-
-@contextlib.contextmanager
-def throwaway_postgres() -> Iterator[str]:
-    """Yields the URL of a temporary PostgreSQL server, which is deleted at the end of the block."""
-    as_postgres = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-    create = [*as_postgres, initdb(), "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--no-locale"]
-    control = [*as_postgres, str(Path(initdb()).resolve().with_name("pg_ctl"))]
-    # In /tmp, since another user must reach it, and the path of a socket must be short.
-    with tempfile.TemporaryDirectory(prefix="idealist-postgres-", dir="/tmp") as folder:
-        data, log = ["-D", f"{folder}/data"], ["-l", f"{folder}/log"]
-        settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-        # Otherwise it analyzes a table that is empty between two tests, and plans the next test for that.
-        settings += " -c autovacuum=off"
-        try:
-            if as_postgres:
-                shutil.chown(folder, "postgres", "postgres")
-            run_quietly([*create, *data, "--no-sync"], "PostgreSQL: initdb failed")
-            run_quietly([*control, *data, *log, "-w", "-o", settings, "start"], "PostgreSQL did not start")
-            yield f"postgres://postgres@{quote(folder, safe='')}/postgres"
-        except LookupError as error:
-            raise Refusal("PostgreSQL refuses to run as root, and no user is named postgres") from error
-        finally:
-            subprocess.run([*control, *data, "-m", "immediate", "stop"], check=False, capture_output=True)
-
-
-def status_of(title: str, arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-    """The exit status of a step, which writes to the terminal itself."""
-    print(f"\n== {title}", flush=True)
-    with subprocess.Popen([str(PYTHON), *arguments], env=environment) as process:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            process.wait()  # Ctrl-C reached it, too, and it closes its browser and database
-            raise
-        except SystemExit:
-            process.terminate()
-            raise
-
-
-def test_counts(report: Path) -> str:
-    """The outcome of a run of pytest from its JUnit report, such as: 3 passed in 0.52s."""
-    suite = ElementTree.parse(report).getroot().find("testsuite")
-    failed, errors, skipped = (int(suite.get(name)) for name in ("failures", "errors", "skipped"))
-    passed = int(suite.get("tests")) - failed - errors - skipped
-    counts = {"failed": failed, "passed": passed, "skipped": skipped, "errors": errors}
-    words = ", ".join(f"{count} {name}" for name, count in counts.items() if count or name == "passed")
-    return f"{words} in {float(suite.get('time')):.2f}s"
-
-
-class Part(NamedTuple):
-    """Some of the tests, which run in their own process and data folder. conftest.py decides which these are."""
-
-    name: str
-    data: Path
-    arguments: Sequence[str]
-    environment: Mapping[str, str]
-
-    @property
-    def report(self) -> Path:
-        return self.data / "report.xml"
-
-    @property
-    def command(self) -> list[str]:
-        return ["-m", "pytest", f"--part={self.name}", f"--junitxml={self.report}", *self.arguments]
-
-    def outcome(self, status: int) -> str:
-        """The closing line for this exit status of pytest."""
-        outcome = "no tests were collected" if status == NO_TESTS else f"pytest ended with status {status}"
-        if status in (0, 1) and self.report.exists():
-            outcome = test_counts(self.report)
-        return f" {self.name}: {outcome} ".center(80, "=")
-
-
-@contextlib.contextmanager
-def started(part: Part, log: Path | None) -> Iterator[subprocess.Popen]:
-    """Yields the process of a part of the tests, whose output goes into `log` or to the terminal."""
-    if not log:
-        print(f"\n== pytest: {part.name}", flush=True)
-    with log.open("wb") if log else contextlib.nullcontext() as output:
-        options = {"stdout": output, "stderr": subprocess.STDOUT if log else None}
-        process = subprocess.Popen([str(PYTHON), *part.command], env=part.environment, **options)
-    try:
-        yield process
-    except KeyboardInterrupt:
-        process.wait()  # Ctrl-C reached it, too, and it closes its browser and database
-        raise
-    finally:
-        process.terminate()  # where the tests end in another way
-        process.wait()
-
-
-def side_by_side(parts: Sequence[Part], lanes: int) -> Iterator[tuple[Part, int]]:
-    """Yields each part and its exit status. `lanes` parts run at a time.
-
-    The first part writes to the terminal. The output of the others is printed after it.
-    """
-    with contextlib.ExitStack() as steps:
-        running = []
-        for part in parts:
-            while sum(process.poll() is None for *_, process in running) >= lanes:
-                time.sleep(0.1)
-            log = part.data / "output" if running else None
-            running.append((part, log, steps.enter_context(started(part, log))))
-        for part, log, process in running:
-            status = process.wait()
-            if log:
-                print(f"\n== pytest: {part.name}\n{log.read_text(errors='replace')}", flush=True)
-            yield part, status
-
-
-def parts_of(arguments: Sequence[str], environment: Mapping[str, str], server: str | None) -> list[Part]:
-    """All tests in parts, those that take longest first. `server`: the URL of PostgreSQL; None: no tests on it."""
-
-    def part(name: str, **changed: str) -> Part:
-        data = Path(environment["IDEALIST_DATA"], name.replace(" ", "-"))
-        data.mkdir(mode=0o700)
-        return Part(name, data, arguments, {**environment, "IDEALIST_DATA": str(data), **changed})
-
-    ratings, others = part("SQLite, ratings"), [part("SQLite, config"), part("SQLite, evaluation")]
-    postgres = [part("PostgreSQL", DATABASE_URL=server)] if server else []
-    # Browsers wait for much of their time, which the other parts use.
-    looks = [part("looks, desk"), part("looks, pages")]
-    return [ratings, *looks, *postgres, *others, part("no database")]
-
-
-def tests_compiling(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen:
-    """A process in which pytest compiles all tests, once for all parts and while the checks run."""
-    command = [str(PYTHON), "-m", "pytest", "--collect-only", "--quiet", *arguments]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def results(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[tuple[bool, str]]:
-    """Yields (whether it passed, closing line) of each check and of each part of the tests."""
-    with tests_compiling(arguments, environment):
-        for title, command in CHECKS.items():
-            passed = status_of(title, command, environment) == 0
-            yield passed, f"{'passed' if passed else 'failed'}: {title}"
-    given = os.environ.get("IDEALIST_TEST_POSTGRES")
-    with contextlib.nullcontext(given) if given or not initdb() else throwaway_postgres() as server:
-        # Two more than there are cores, since some parts wait for a browser, a server or a lock.
-        ends = list(side_by_side(parts_of(arguments, environment, server), (os.cpu_count() or 1) + 2))
-    nothing = all(status == NO_TESTS for _, status in ends)
-    for part, status in ends:
-        yield status == 0 or (status == NO_TESTS and not nothing), part.outcome(status)
-
-
-def nearest_tests() -> list[str]:
-    """The paths of the tests that are nearest to what changed since main."""
-    command = [str(PYTHON), "-m", "config.tests.touched"]
-    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if completed.returncode:
-        raise Refusal(f"The tests nearest to the change cannot be found: {reason_in(completed.stderr)}")
-    if not completed.stdout.strip():
-        raise Refusal("Nothing changed since main. All tests: python3 run.py test")
-    return completed.stdout.split()
-
-
-def test(arguments: Sequence[str]) -> int:
-    missing = missing_tools()
-    if missing and os.environ.get("CI"):
-        raise Refusal("With CI set no test may be skipped: " + "; ".join(missing))
+def test(arguments: Sequence[str]) -> None:
+    """Replace this process with all checks and tests. Does not return."""
     with project_lock():
         set_up(RUNTIME, MACHINES, SAML, DEVELOPMENT)
-    if "--changed" in arguments:
-        nearest = nearest_tests()
-        print("The tests nearest to the change:", *nearest, sep="\n  ")
-        arguments = [argument for argument in arguments if argument != "--changed"] + nearest
-    os.chdir(ROOT)
-    # Otherwise the PostgreSQL server would keep running.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    excluded = {"DATABASE_URL", "SECRET_KEY", "IDEALIST_HOSTS", "IDEALIST_HTTPS", "IDEALIST_DEMO", "CHROMIUM"}
-    environment = {name: value for name, value in os.environ.items() if name not in excluded}
-    if chromium():
-        environment["CHROMIUM"] = chromium()
-    # Tests start Python hundreds of times, so modules are compiled once, whatever the caller sets.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    environment["PYTHONPYCACHEPREFIX"] = str(VENV / "bytecode")
-    with tempfile.TemporaryDirectory(prefix="idealist-test-") as environment["IDEALIST_DATA"]:
-        outcomes = list(results(arguments, environment))
-    print("", *(line for _, line in outcomes), *(f"skipped: {reason}" for reason in missing), sep="\n")
-    return 0 if all(passed for passed, _ in outcomes) else 1
+    become(VENV, "config.tests.suite", *arguments)
 
 
 # python3 run.py pictures
@@ -512,10 +301,7 @@ def pictures() -> None:
     """Replace this process with the module that makes the pictures of the documents. Does not return."""
     with project_lock():
         set_up(RUNTIME, MACHINES, SAML, DEVELOPMENT)
-    if chromium():
-        os.environ["CHROMIUM"] = chromium()
-    os.chdir(ROOT)
-    os.execv(PYTHON, [str(PYTHON), "-m", "config.tests.pictures"])
+    become(VENV, "config.tests.pictures")
 
 
 # python3 run.py lock
@@ -595,7 +381,7 @@ def main(argv: Sequence[str]) -> int:
         if argv == ["doctor"]:
             doctor()
         if argv[:1] == ["test"]:
-            return test(argv[1:])
+            test(argv[1:])
         # A bench has options of its own.
         if {"-h", "--help"} & set(argv[:2] if argv[:1] == ["bench"] else argv):
             print(__doc__.strip())

@@ -6,7 +6,6 @@ there is one, Redis. They share only what deploy/README.md says.
 
 import os
 import pwd
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from bench._bucket import Store, store
 from bench._served import PATIENCE, ROOT, Server, free_port
+from config.tests import programs
 
 SECRET = "only for tests: fifty characters and some more, at random 8f2c"
 SESSIONS = 10  # of the database, for all machines
@@ -97,14 +97,6 @@ class Machines:
         self.all, self.pooler, self.port, self.files = all, pooler, port, files
 
 
-def absent() -> str:
-    """What is missing on this machine to play it; "" for nothing."""
-    return "" if shutil.which("pgbouncer", path=PATHS) else "there is no pgbouncer (apt install pgbouncer)"
-
-
-PATHS = f"{os.environ.get('PATH', '')}:/usr/sbin"  # where Debian has it
-
-
 def pooled(database: str, port: int) -> str:
     """The database of a URL as PgBouncer names one."""
     place = urlsplit(database)
@@ -129,14 +121,14 @@ def pooler_in(folder: Path, database: str, port: int) -> Program:
         how = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         folder.chmod(0o755)
         settings.chmod(0o644)
-    command = [shutil.which("pgbouncer", path=PATHS), str(settings)]
+    command = [programs.path_of("pgbouncer"), str(settings)]
     return Program(command, folder / "pgbouncer.log", **how | {"cwd": "/"})
 
 
 @contextmanager
 def redis(folder: Path) -> Iterator[str]:
     """The URL of a server that keeps nothing on disk; "" where there is none."""
-    if not (found := shutil.which("redis-server") or shutil.which("valkey-server")):
+    if not (found := programs.path_of("redis")):
         yield ""
         return
     port = free_port()

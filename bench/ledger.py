@@ -22,10 +22,11 @@ from signal import SIGKILL
 from typing import NamedTuple
 
 from bench._engines import on_each_engine, prepared
-from bench._machines import Program, absent, machines
+from bench._machines import Program, machines
 from bench._raters import AT_ONCE, SAVE, Habits, Ledger, Rater, Refused, rating, read
 from bench._rounds import machine
 from bench._served import Server, free_port, serving
+from config.tests import programs
 
 ROOT = Path(__file__).resolve().parent.parent
 SLUG = "ledger"
@@ -231,7 +232,8 @@ def main() -> None:
     parser.add_argument("--machines", type=int, default=0, help="behind PgBouncer, on PostgreSQL alone (none)")
     parser.add_argument("--engine", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.machines and (lacks := absent() or (not chosen.postgres and "--postgres names no server")):
+    lacks = programs.absent("pgbouncer") or ("" if chosen.postgres else "--postgres names no server")
+    if chosen.machines and lacks:
         parser.error(f"--machines: {lacks}")
     if chosen.engine:
         sys.exit(not measured(chosen.engine, chosen))

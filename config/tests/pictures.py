@@ -7,7 +7,6 @@ import base64
 import contextlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from config.tests import programs
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "pictures"
@@ -151,7 +152,7 @@ def taken(page: Page) -> bytes:
 
 
 def main() -> None:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or sys.exit("There is no Chromium.")
+    chromium = programs.path_of("chromium") or sys.exit(programs.absent("chromium"))
     flags = ["--no-sandbox"] if os.geteuid() == 0 else []
     with served() as (address, environment), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)

@@ -505,12 +505,10 @@ def converters() -> dict[str, list[str]]:
     return {p.name: list(p.pattern.converters) for p in patterns()}
 
 
-@pytest.mark.same_everywhere
 def test_every_address_is_in_the_table():
     assert sorted(converters()) == sorted(TABLE)
 
 
-@pytest.mark.same_everywhere
 def test_every_view_of_a_collection_says_who_may_see_it():
     views = {p.name: p.callback for p in patterns() if "slug" in p.pattern.converters}
     assert len(views) > 90
@@ -537,7 +535,6 @@ def test_who_gets_what(world, name):
         assert answers["anonymous"].url.startswith(reverse("sign_in"))
 
 
-@pytest.mark.same_everywhere
 def test_the_address_of_an_act_begins_with_that_of_its_page(world):
     """Who was signed out, or opened it by a link, is led there."""
     above = {
@@ -570,7 +567,7 @@ BOTH = {
 }
 
 
-@pytest.mark.same_everywhere
+@pytest.mark.slow
 def test_the_other_method_is_refused(world):
     """What acts is never a GET; what reads takes no POST, but for a form on its own address."""
     statuses = {}
@@ -589,7 +586,7 @@ def test_the_other_method_is_refused(world):
     assert {name: status for name, status in statuses.items() if status != 405} == {}
 
 
-@pytest.mark.same_everywhere
+@pytest.mark.slow
 def test_what_is_put_away_offers_no_form_that_it_would_refuse(world):
     """Neither the act nor the preview that leads to it. Each page says how to bring the collection back."""
     hills = world.collection
@@ -633,7 +630,6 @@ SIGNED = {
 }  # what the provider itself sends, with a signature in place of a token of a form
 
 
-@pytest.mark.same_everywhere
 def test_an_act_without_a_csrf_token_is_refused(world):
     client = world.client("rater", enforce_csrf_checks=True)
     acts = [name for name, (method, _) in TABLE.items() if method == "post" and name not in SIGNED]
@@ -642,7 +638,7 @@ def test_an_act_without_a_csrf_token_is_refused(world):
     assert {name: status for name, status in statuses.items() if status != 403} == {}
 
 
-@pytest.mark.same_everywhere
+@pytest.mark.slow
 def test_no_answer_is_stored(world):
     """Pages, CSV, JSON, files and refusals, for whoever asks; a sign-out leaves none of it in the browser."""
     for name, (method, expected) in TABLE.items():
@@ -658,7 +654,6 @@ ELSEWHERE = ["signup", "login", "email", "password/reset", "password/set", "3rdp
 ELSEWHERE += ["inactive", "confirm-email", "login/code/confirm", "reauthenticate", "oidc/oidc/login", "logout"]
 
 
-@pytest.mark.same_everywhere
 def test_no_page_of_allauth_itself_can_be_reached(world):
     found = {
         f"/accounts/{path}/": world.client(actor).get(f"/accounts/{path}/").status_code
@@ -711,7 +706,6 @@ NOT_IN_ADMIN |= {"session", "stagedrating", "superuserbygroup"}
 REGISTERED = [name for name in ADMIN_MODELS if name not in NOT_IN_ADMIN]
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.parametrize("model", REGISTERED)
 def test_django_admin_shows_only_ones_own_collections(world, model):
     listing = reverse(f"admin:ratings_{model}_changelist")
@@ -757,8 +751,9 @@ def own_filter(model: str, world: World) -> dict:
 WAYS = examples(2)  # options of one page, or objects, that a crawl takes
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.parametrize("actor", ACTORS)
+@pytest.mark.slow
+@pytest.mark.both_databases
 def test_a_crawl_with_get_changes_no_row(world, actor):
     client = world.client(actor)
     before, seen, ways = rows(), set(), Counter()
@@ -797,7 +792,6 @@ def rows() -> dict:
     }
 
 
-@pytest.mark.same_everywhere
 def test_the_headers_of_every_page_are_strict(world):
     for actor, name in [("anonymous", "home"), ("rater", "rate"), ("analyst", "overview"), ("analyst", "query")]:
         response = world.client(actor).get(reverse(name, kwargs=world.arguments(name)))

@@ -11,7 +11,7 @@ from ratings.tests.cast import make_collection, make_member
 from .looks import examine
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
@@ -37,6 +37,7 @@ def test_the_page_of_the_api_shows_its_calls_without_a_script(live_server, page,
     assert all(url.startswith((live_server.url, "data:")) for url in page.asked)
 
 
+@pytest.mark.walk
 def test_a_token_is_made_and_shown_and_works(live_server, page):
     make_member(make_collection(), "ana", Role.ANALYST)
     page.goto(f"{live_server.url}/accounts/sign-in/?next=/accounts/tokens/")

@@ -33,7 +33,7 @@ from ratings.tests.cast import grade, make_collection, make_member, make_pair, m
 from .test_api_access import TABLE
 
 # One database shows as much as two: what depends on it has tests of its own.
-pytestmark = [pytest.mark.django_db, pytest.mark.looks]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 CASES = int(os.environ.get("IDEALIST_API_CASES", "2"))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +26,7 @@ FUNCTION = re.compile(r"^\w+\(\) \{.*\}\n", re.MULTILINE)
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+@pytest.mark.usefixtures("curl")
 def test_every_example_runs_and_answers_in_its_shape(live_server, tmp_path):
     world = World(live_server.url, tmp_path)
     said = ""
@@ -111,14 +110,14 @@ def test_they_are_about_twenty_lines():
     assert LINES.keys() == {"bash", "python"} and len(lines) <= 22
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+@pytest.mark.usefixtures("curl")
 def test_the_lines_for_curl(build):
     said, status = build(["bash", "-euc", LINES["bash"]], "adb")
     assert status == 0, said
     assert '"new": 2' in said and '"mean": 1.0' in said and '"items": []' in said
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+@pytest.mark.usefixtures("curl")
 def test_the_lines_for_curl_print_what_is_refused(build):
     said, status = build(["bash", "-euc", LINES["bash"]], "aa")
     assert status != 0 and '"status": 422' in said and "Keep one of the two" in said

@@ -13,7 +13,7 @@ from ratings.tests.test_archive import GOOD
 from .looks import examine
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture(autouse=True)

@@ -230,7 +230,6 @@ def test_logs_have_the_time_of_utc():
 
 
 @pytest.mark.django_db
-@pytest.mark.same_everywhere
 def test_no_other_site_is_allowed_anything():
     for address in ("/", "/help/", "/api/v1/collections"):
         answers = Client().get(address, headers={"Origin": "https://example.net"}), Client().options(address)
@@ -238,7 +237,6 @@ def test_no_other_site_is_allowed_anything():
 
 
 @pytest.mark.django_db
-@pytest.mark.same_everywhere
 def test_an_answer_says_what_it_is():
     said = {address: Client().get(address)["Content-Type"] for address in ("/", "/nothing", "/api/v1/collections")}
     html = "text/html; charset=utf-8"
@@ -246,13 +244,11 @@ def test_an_answer_says_what_it_is():
 
 
 @pytest.mark.django_db
-@pytest.mark.same_everywhere
 def test_no_folder_is_listed():
     assert [Client().get(f"/static/{folder}").status_code for folder in ("", "desk/", "pictures/")] == [404] * 3
 
 
 @pytest.mark.django_db
-@pytest.mark.same_everywhere
 def test_what_answers_before_the_pages_has_a_policy_too(settings):
     settings.SECURE_SSL_REDIRECT = True
     for address in ("/api/v1/collections", "/help/", "/static/site.css"):
@@ -260,7 +256,6 @@ def test_what_answers_before_the_pages_has_a_policy_too(settings):
 
 
 @pytest.mark.django_db
-@pytest.mark.same_everywhere
 @pytest.mark.parametrize(
     "address", ["/", "/help/", "/accounts/sign-in/", "/static/site.css", "/api/v1/collections"]
 )

@@ -11,9 +11,10 @@ from ratings.tests.cast import make_collection, make_user
 from .looks import examine
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.walk
 def test_a_superuser_reads_and_filters_without_a_script(visit):
     get_user_model().objects.create_superuser("root", password="a pass phrase")
     members.add(make_collection("hills"), make_user("vera"), Role.ANALYST)

@@ -36,6 +36,8 @@ from ratings.pictures import store
 from . import release
 from .places import empty_place, rows_of
 
+pytestmark = [pytest.mark.slow, pytest.mark.both_databases]
+
 RELEASES = sorted(release.FOLDER.glob("*.zip"))
 LAST = RELEASES[-1]
 
@@ -137,7 +139,7 @@ def test_what_only_sqlite_stores_is_refused_by_a_restore_and_a_dry_one(tmp_path)
         assert bool(connection.introspection.table_names()) == accepted
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no schemas")
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_a_dry_restore_names_the_kind_of_database_and_leaves_nothing_there(tmp_path, capsys):
     with empty_place(tmp_path):
@@ -207,7 +209,6 @@ def test_a_key_comes_back_and_the_one_before_is_kept(tmp_path):
     assert kept.read_text() == "old\n"
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.django_db
 @pytest.mark.parametrize(("in_environment", "warns"), [("another", True), ("new", False), ("", False)])
 def test_a_key_that_the_environment_overrides_is_said_to_have_no_effect(
@@ -393,7 +394,6 @@ def test_a_manifest_of_another_program_is_that_of_no_backup(tmp_path):
         pass
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.django_db
 def test_the_archive_of_a_collection_is_told_from_a_backup_with_the_command_that_imports_it(tmp_path):
     Collection.objects.create(slug="c", name="c")
@@ -402,7 +402,6 @@ def test_the_archive_of_a_collection_is_told_from_a_backup_with_the_command_that
         call_command("restore", str(tmp_path / "c.zip"))
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.django_db
 def test_a_backup_through_a_link_writes_the_file_that_it_names(tmp_path):
     (tmp_path / "one.zip").write_text("old")
@@ -412,7 +411,6 @@ def test_a_backup_through_a_link_writes_the_file_that_it_names(tmp_path):
         assert (tmp_path / name).is_symlink() and zipfile.is_zipfile(tmp_path / target)
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.django_db
 def test_what_is_no_ordinary_file_is_not_replaced_by_a_backup(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -425,7 +423,6 @@ def test_what_is_no_ordinary_file_is_not_replaced_by_a_backup(tmp_path, monkeypa
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.django_db
 def test_a_backup_that_fails_says_nothing_but_why(tmp_path, monkeypatch):
     """A ZIP that nobody closes complains when it is collected."""
@@ -456,7 +453,6 @@ def test_a_backup_of_a_newer_version_is_refused_in_words(tmp_path):
         call_command("restore", str(path), "--dry")
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.django_db(transaction=True)
 def test_rows_that_do_not_arrive_as_they_were_are_noticed(tmp_path, monkeypatch):
     """Without a word from the database: a text that came shorter."""
@@ -471,7 +467,6 @@ def test_rows_that_do_not_arrive_as_they_were_are_noticed(tmp_path, monkeypatch)
         restoring.dry_run(LAST)
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.django_db(transaction=True)
 def test_a_backup_without_the_file_of_a_row_is_refused(monkeypatch):
     monkeypatch.setattr(files, "referenced_files", lambda apps, store: iter([("ab/absent", True)]))
@@ -482,7 +477,6 @@ def test_a_backup_without_the_file_of_a_row_is_refused(monkeypatch):
 # Nothing half
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_somebody_has_open_is_not_replaced(tmp_path):
     path = tmp_path / "db.sqlite3"
@@ -494,7 +488,7 @@ def test_a_database_that_somebody_has_open_is_not_replaced(tmp_path):
         other.execute("INSERT INTO t VALUES (1)")
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no accounts")
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("by", ["a superuser", "an owner"])
 def test_a_server_with_an_account_of_its_own_is_seen_and_a_program_that_only_watches_may_go_on(by):
@@ -509,7 +503,7 @@ def test_a_server_with_an_account_of_its_own_is_seen_and_a_program_that_only_wat
         replacement._refuse_others()
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no accounts")
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("by", ["a superuser", "an owner"])
 def test_the_sessions_of_a_restore_and_of_other_databases_are_not_those_of_a_server(by):
@@ -567,7 +561,6 @@ def connected(account: str, grant: str = "", database: str = ""):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can write for another account")
-@pytest.mark.same_everywhere
 @pytest.mark.django_db(transaction=True)
 def test_what_root_restores_belongs_to_whom_the_data_folder_belongs(settings):
     with tempfile.TemporaryDirectory(dir="/tmp") as name, writing_for(settings, Path(name)):

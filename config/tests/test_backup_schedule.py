@@ -12,7 +12,7 @@ from config.backup import package, schedule, writing
 from ratings import chores
 from ratings.models import LEASE
 
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
 

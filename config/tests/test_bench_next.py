@@ -12,6 +12,8 @@ from bench import next as bench
 from bench._judging import BUDGETS, collections, depth_order, exact
 from evaluation.expected import Estimate, Pool
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
@@ -114,7 +116,6 @@ def test_an_unknown_collection_is_refused_with_those_there_are(folder, monkeypat
 
 
 @pytest.mark.django_db
-@pytest.mark.same_everywhere
 def test_the_queue_plays_the_same_draw_to_its_true_means(folder, monkeypatch):
     """With systems in the order of the pool, whatever order the app has them in."""
     monkeypatch.setattr(_queue, "prepared_here", lambda process: None)

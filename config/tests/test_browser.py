@@ -26,7 +26,7 @@ from .desk import MOVED_ON, all_saved, press, ready, shown, wait_for_the_bounce
 from .looks import examine, wide
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 # The grade that the rater finds right for each document, and the key of its button on the scale −1 0 1 2 3.
 GRADES = {"a": 3, "b": -1, "c": 2, "d": 0, "e": 1}
@@ -69,6 +69,7 @@ def shown_mean(page: Page, system: str) -> str:
     return row.locator("td.num b").inner_text()
 
 
+@pytest.mark.walk
 def test_ten_pairs_by_keyboard_alone_and_the_numbers_that_follow(visit, collection):
     rater = visit.sign_in_by_keyboard(visit.page(), "rater")
     analyst = visit.sign_in_by_keyboard(visit.page(), "analyst")
@@ -142,6 +143,7 @@ def test_a_key_held_down_rates_once(visit, collection):
     rated(page, 1)
 
 
+@pytest.mark.walk
 def test_a_round_without_javascript(visit, collection):
     page = visit.sign_in(visit.page(java_script_enabled=False), "rater")
     page.goto("/collections/hills/rate/")
@@ -154,6 +156,7 @@ def test_a_round_without_javascript(visit, collection):
     assert sorted(float(r.grade.value) for r in Rating.objects.all()) == [-1, 2]
 
 
+@pytest.mark.walk
 def test_a_round_of_adjudication_by_keyboard_alone_and_without_javascript(visit, collection):
     rater, second = collection.raters.get(), make_rater(collection, "boris")
     for document in "ab":
@@ -183,6 +186,7 @@ def test_a_round_of_adjudication_by_keyboard_alone_and_without_javascript(visit,
     assert not Adjudication.objects.exists()
 
 
+@pytest.mark.walk
 def test_a_pool_and_an_anchor_by_keyboard_alone_and_without_javascript(visit, collection):
     page = visit.sign_in(visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "admin")
     page.goto("/collections/hills/progress/")
@@ -212,6 +216,7 @@ def test_a_pool_and_an_anchor_by_keyboard_alone_and_without_javascript(visit, co
     assert Anchor.objects.get().pair.retired_at
 
 
+@pytest.mark.walk
 def test_an_option_by_keyboard_alone_and_without_javascript(visit, collection):
     page = visit.sign_in(visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "analyst")
     rater = collection.raters.get()

@@ -16,7 +16,7 @@ from ratings.tests.cast import NOW, grade, make_collection, make_member, make_pa
 from .looks import examine
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
@@ -59,6 +59,7 @@ def test_a_collection_is_deleted_and_restored_by_keyboard_alone_and_without_java
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 400 ", c)]
 
 
+@pytest.mark.walk
 def test_it_is_renamed_copied_and_put_away_without_javascript(visit, collection):
     page = visit.sign_in(visit.page(java_script_enabled=False), "admin")
     page.goto("/collections/hills/collection/")

@@ -69,6 +69,7 @@ def test_what_is_copied_exists_is_let_through_and_leaves_out_tests_and_secrets(s
     assert all(f"{app}/tests" in " ".join(steps) for app in ("config", "ratings", "evaluation"))
 
 
+@pytest.mark.slow
 def test_the_user_of_the_image_can_read_what_the_build_makes(steps, tmp_path):
     """Idealist closes what it writes, and root, who builds, is another user."""
     made = tmp_path / "idealist"

@@ -27,7 +27,7 @@ from .desk import (
 )
 from .pages import code, follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
@@ -62,6 +62,7 @@ def counted_presses(page: Page) -> None:
 # Fast
 
 
+@pytest.mark.walk
 def test_one_press_a_judgment_and_no_page_is_loaded(page, collection):
     begin(page)
     counted_presses(page)
@@ -198,6 +199,7 @@ def test_undo_twenty_deep_offline(visit, expected):
     assert collection.raters.get().events.filter(kind="undo").count() == 20
 
 
+@pytest.mark.walk
 def test_what_was_not_sent_is_taken_back_here(page, expected):
     expected.append("Failed to load resource")
     begin(page)
@@ -261,6 +263,7 @@ def sign_in_here(page: Page, username: str) -> None:
     page.keyboard.press("Enter")
 
 
+@pytest.mark.walk
 def test_signed_out_signs_in_on_the_spot_and_nothing_is_lost(page, expected):
     expected.append("401")
     begin(page)
@@ -435,6 +438,7 @@ def test_a_browser_that_keeps_nothing_says_so_and_sends_all_the_same(visit, coll
     assert Rating.objects.count() == 1
 
 
+@pytest.mark.walk
 def test_a_conflict_is_decided_by_the_rater(page, collection, expected):
     expected.append("409")
     rater = collection.raters.get()

@@ -13,7 +13,7 @@ from ratings.tests.cast import grade, make_pair
 from .desk import all_saved, begin, comes_back, eventually, make_round, press, ready, shown, wait_for_the_bounce
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 SETTINGS = "/collections/hills/settings/"
 
@@ -31,6 +31,7 @@ def page(visit, collection) -> Page:
 # Keys
 
 
+@pytest.mark.walk
 def test_a_key_that_was_changed_grades_and_is_shown_on_its_button(page, collection):
     page.goto(SETTINGS)
     page.get_by_label("2 Good").focus()

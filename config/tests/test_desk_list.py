@@ -10,7 +10,7 @@ from ratings.tests.cast import grade
 from .desk import all_saved, eventually, make_round, wait_for_the_bounce
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
@@ -54,6 +54,7 @@ def done(page: Page) -> list[int]:
     )
 
 
+@pytest.mark.walk
 def test_a_whole_round_by_keyboard(page, collection):
     for _ in range(2):
         expect(page.locator(".row")).to_have_count(4)

@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import signal
 import tempfile
 import time
@@ -94,6 +93,7 @@ def test_requests_that_are_dropped_delayed_cut_or_doubled_lose_and_double_nothin
     once_each()
 
 
+@pytest.mark.walk
 def test_an_answer_cut_after_the_server_committed_is_asked_for_again(page, proxy):
     """The twin of idempotence: the same key is sent twice, and the server has it once."""
     begin(page)
@@ -347,7 +347,7 @@ def press_and_hang(page: Page, key: str) -> str:
     return task
 
 
-def test_a_browser_that_is_killed_has_kept_everything(browser, visit, proxy, collection):
+def test_a_browser_that_is_killed_has_kept_everything(chromium, browser, visit, proxy, collection):
     """kill -9 with three ratings unsent, and a fourth just pressed; the same profile, opened again, sends them."""
     if not Path("/proc/self/cmdline").exists():
         pytest.skip("finding the browser's processes needs /proc")
@@ -355,7 +355,7 @@ def test_a_browser_that_is_killed_has_kept_everything(browser, visit, proxy, col
     start = {
         "args": flags,
         "base_url": proxy.url,
-        "executable_path": os.environ.get("CHROMIUM") or shutil.which("chromium"),
+        "executable_path": chromium,
     }
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         context = browser.browser_type.launch_persistent_context(profile, **start)

@@ -18,7 +18,7 @@ from .desk import all_saved, begin, eventually, make_round, press, ready
 from .looks import examine
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PRODUCT = Presented((Part("title", "title"), Part("image", "image"), Part("link", "url", opens=True)))
 LARGE = ".zoom img"
@@ -92,6 +92,7 @@ def test_the_next_pictures_are_asked_for_before_the_key_and_not_again(page):
     assert len(asked) == len(set(asked))
 
 
+@pytest.mark.walk
 def test_keys_open_turn_and_close_the_large_picture_and_grade_nothing(page):
     begin(page)
     links = page.locator("article.doc a.picture").evaluate_all("all => all.map((one) => one.href)")

@@ -16,7 +16,7 @@ from .desk import all_saved, begin, make_round, press, press_till_the_end, ready
 from .looks import examine, wide
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def saved(page: Page, collection: Collection) -> None:

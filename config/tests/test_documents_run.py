@@ -12,7 +12,7 @@ from ratings import sample
 
 from .blocks import MARKS, blocks_of, commands, documents, printed, ran
 
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 
 WRITES = os.environ.get("IDEALIST_PRINTED") == "write"
 

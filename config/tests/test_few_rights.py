@@ -17,7 +17,7 @@ from ratings.tests.cast import make_collection, make_member, make_pair, make_rat
 
 pytestmark = [
     pytest.mark.django_db,
-    pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite knows no accounts"),
+    pytest.mark.postgresql,
 ]
 # What the document tells operators to give.
 GRANTS = "".join(

@@ -20,7 +20,7 @@ from ratings.models import Picture, Rating
 from .desk import all_saved, press, ready
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PRODUCTS = "abcdef"
 QUERIES = {"q1": "red shoes", "q2": "desk lamp", "q3": "tent for two"}

@@ -16,7 +16,7 @@ from ratings.tests.cast import make_member, make_ranking
 from .looks import drawn, examine
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 BASE = "/collections/hills/frozen/"
 MEASURES = ["nDCG@10", "nDCG@1", "nDCG@5", "P@5"]
@@ -102,6 +102,7 @@ def test_without_a_script_every_chart_is_a_picture(visit, collection, width):
         assert all("theme=dark" in answer.url for answer in pictures)
 
 
+@pytest.mark.walk
 def test_freeze_compare_and_cite_by_keyboard_and_without_a_script(visit, collection):
     page = visit.sign_in(visit.page(java_script_enabled=False), "analyst")
     page.goto("/collections/hills/?measure=P@5")

@@ -45,9 +45,6 @@ BUCKET = "s3://idealist?endpoint={}&region=local"
 sqlite_only = pytest.mark.skipif(
     of_project.DATABASES["default"]["ENGINE"] != "config.sqlite", reason="SQLite alone has it"
 )
-postgresql_only = pytest.mark.skipif(
-    of_project.DATABASES["default"]["ENGINE"] == "config.sqlite", reason="PostgreSQL alone has it"
-)
 
 
 @pytest.fixture
@@ -347,7 +344,7 @@ def test_a_database_without_tables(monkeypatch):
     assert "run.py manage prepare" in answer["problems"][0]["cure"]
 
 
-@postgresql_only
+@pytest.mark.postgresql
 @pytest.mark.django_db
 def test_a_worker_whose_heartbeats_are_in_a_cache_that_is_away(monkeypatch):
     monkeypatch.setattr(jobs, "caches", {"tries": Away()})
@@ -424,7 +421,7 @@ def test_a_folder_without_static_files(settings, tmp_path, named, cure):
     assert not list(checks.static_files())
 
 
-@postgresql_only
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_a_lock_that_is_held_for_long(monkeypatch):
     monkeypatch.setattr(checks, "LOCK_WAIT", 0.05)
@@ -453,7 +450,7 @@ def wait_for_the_lock() -> None:
     beside.close()
 
 
-@postgresql_only
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_a_server_that_only_reads():
     with connection.cursor() as cursor:
@@ -464,7 +461,7 @@ def test_a_server_that_only_reads():
             cursor.execute("SET default_transaction_read_only = off")
 
 
-@postgresql_only
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_no_more_connections(monkeypatch):
     with connection.cursor() as cursor:
@@ -482,7 +479,7 @@ def test_no_more_connections(monkeypatch):
     assert "connections of PostgreSQL are in use" in wrong()["database limits"]
 
 
-@postgresql_only
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_statistics_that_nobody_renews(monkeypatch):
     with connection.cursor() as cursor:
@@ -506,7 +503,6 @@ def test_statistics_that_nobody_renews(monkeypatch):
         assert problem.cure.startswith("ALTER SYSTEM SET autovacuum = on") == (cursor.fetchone() == ("off",))
 
 
-@pytest.mark.same_everywhere
 def test_a_misspelt_setting_is_named_with_the_right_one(monkeypatch):
     right = [name for each in secret_files.NAMES for name in (each, f"{each}_FILE")]
     for name in ("IDEALIST_HTTP", "IDEALIST_BACKUPS_EVERY", "IDEALIST_PORT", *right):
@@ -686,7 +682,7 @@ def test_a_database_that_falls_silent_is_given_up_and_asked_anew(monkeypatch):
         before.close()
 
 
-@postgresql_only
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_accepts_and_says_nothing(monkeypatch):
     monkeypatch.setattr(checks, "TIMEOUT", 0.3)

@@ -12,7 +12,7 @@ from evaluation.tests.hills import text_of
 from ratings.models import Role
 from ratings.tests.cast import make_collection, make_member, make_rater
 
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 
 
 def page(client, name: str) -> str:

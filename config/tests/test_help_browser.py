@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from .looks import examine
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def test_the_pages_of_the_help_are_read_by_everybody(visit):
@@ -18,6 +18,7 @@ def test_the_pages_of_the_help_are_read_by_everybody(visit):
         examine(page, f"help {name}")
 
 
+@pytest.mark.walk
 def test_a_word_is_found_without_a_script_and_leads_to_its_place(visit):
     page = visit.page(java_script_enabled=False)
     page.goto("/accounts/sign-in/")

@@ -16,7 +16,7 @@ from ratings.tests.hostile import payloads
 from .desk import begin, press
 from .looks import wide
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 MANY = 24  # payloads in a document, each a rich text of its own
 PHONE = {"width": 390, "height": 844}

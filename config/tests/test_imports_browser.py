@@ -15,7 +15,7 @@ from ratings.tests.cast import make_collection, make_member
 from .looks import examine
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 RATINGS = "query,docid,who,label\nq1,a,Ann,3\nq1,b,Ann,7\nq2,a,Ben,0\n"
 
@@ -36,6 +36,7 @@ def sent(page: Page) -> None:
     follow(page.get_by_role("button", name="Send and check"))
 
 
+@pytest.mark.walk
 def test_without_a_script_from_a_file_to_the_record(visit, collection):
     page = visit.sign_in(visit.page(java_script_enabled=False), "admin")
     sent(page)

@@ -16,7 +16,7 @@ from ratings.tests.cast import make_asked, make_collection, make_member, make_pa
 
 from .looks import examine
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 State, Problem = JudgeRun.State, MachineGrade.Problem
 MESSAGE = "It answers 401: no such key. Check address, model, key and parameters."
@@ -71,6 +71,7 @@ def probed(version: JudgeVersion) -> JudgeRun:
     return run
 
 
+@pytest.mark.walk
 def test_a_judge_from_its_name_to_its_runs(visit, settings):
     """Nobody has rated anything."""
     settings.PULL_HOSTS = ["127.0.0.1/32"]

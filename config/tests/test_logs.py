@@ -95,7 +95,6 @@ def test_the_setting_decides(form, tmp_path):
 
 
 @pytest.mark.django_db
-@pytest.mark.same_everywhere
 def test_a_refusal_names_address_and_account_and_asks_no_database(client, django_user_model, caplog):
     anna = django_user_model.objects.create_user("anna")
     client.force_login(anna)

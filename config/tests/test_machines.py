@@ -49,8 +49,6 @@ from ratings.tests.test_pictures import SHOWING, picture_of
 
 DOCUMENTS = 30_000  # fewer would be imported before anybody is killed
 
-needs_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="machines share a PostgreSQL")
-needs_pgbouncer = pytest.mark.skipif(bool(_machines.absent()), reason=_machines.absent())
 
 
 def url_of_database() -> str:
@@ -172,10 +170,8 @@ def test_where_the_store_is_away_pages_say_so_and_nothing_is_called_gone(bucket,
 
 
 @pytest.fixture(scope="module")
-def redis(tmp_path_factory) -> Iterator[str]:
+def redis(redis_server, tmp_path_factory) -> Iterator[str]:
     with _machines.redis(tmp_path_factory.mktemp("redis")) as url:
-        if not url:
-            pytest.skip("there is no redis-server (apt install redis-server)")
         yield url
 
 
@@ -186,7 +182,6 @@ def in_redis(redis, settings, monkeypatch) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.same_everywhere
 def test_in_redis_of_twelve_tries_at_once_five_get_through(in_redis, rf):
     before = rows_of_tries()
     requests = [rf.post("/", REMOTE_ADDR=f"10.0.0.{i}") for i in range(12)]
@@ -206,7 +201,6 @@ def rows_of_tries() -> int:
 
 
 @pytest.mark.django_db
-@pytest.mark.same_everywhere
 def test_in_redis_a_slot_that_is_given_back_between_two_looks_is_not_taken_beside_it(in_redis, rf, monkeypatch):
     """In the database that would be a write that failed, which is done again there."""
     add, refused = Valkey.add, []
@@ -222,7 +216,6 @@ def test_in_redis_a_slot_that_is_given_back_between_two_looks_is_not_taken_besid
 
 
 @pytest.mark.django_db
-@pytest.mark.same_everywhere
 def test_where_redis_is_away_nobody_guesses_passwords_and_programs_go_on(settings, client):
     settings.CACHES = settings.CACHES | {"tries": machines.tries(f"redis://127.0.0.1:{free_port()}/0")}
     client.raise_request_exception = False
@@ -283,8 +276,8 @@ def limit_of(cursor) -> str:
     return cursor.fetchone()[0]
 
 
-@needs_postgresql
-@needs_pgbouncer
+@pytest.mark.postgresql
+@pytest.mark.usefixtures("pgbouncer")
 @pytest.mark.django_db(transaction=True)
 def test_behind_a_pooler_a_page_has_its_limits_and_leaves_none_behind(pooler, pooled):
     with pooled.cursor() as cursor:
@@ -301,8 +294,8 @@ def test_behind_a_pooler_a_page_has_its_limits_and_leaves_none_behind(pooler, po
             psycopg.connect(pooler, options="-c lock_timeout=4s")
 
 
-@needs_postgresql
-@needs_pgbouncer
+@pytest.mark.postgresql
+@pytest.mark.usefixtures("pgbouncer")
 @pytest.mark.django_db(transaction=True)
 def test_behind_a_pooler_many_rows_come_through_a_cursor_of_their_transaction(pooled):
     outside = pooled.chunked_cursor()
@@ -316,8 +309,8 @@ def test_behind_a_pooler_many_rows_come_through_a_cursor_of_their_transaction(po
     pooled.rollback()
 
 
-@needs_postgresql
-@needs_pgbouncer
+@pytest.mark.postgresql
+@pytest.mark.usefixtures("pgbouncer")
 @pytest.mark.django_db(transaction=True)
 def test_behind_a_pooler_rankings_come_as_the_bytes_that_they_are(pooled, monkeypatch):
     """Evaluations ask for binary results, and pages do so outside of a transaction."""
@@ -358,8 +351,8 @@ class Person(Browser):
         return answer.status, answer.read()
 
 
-@needs_postgresql
-@needs_pgbouncer
+@pytest.mark.postgresql
+@pytest.mark.usefixtures("pgbouncer")
 @pytest.mark.django_db(transaction=True)
 def test_what_is_begun_on_one_machine_goes_on_on_the_other():
     from bench import _round  # its models need Django

@@ -127,6 +127,7 @@ print(metrics.exposition().decode())
 """
 
 
+@pytest.mark.slow
 def test_the_processes_of_a_server_are_added_up(tmp_path):
     """Without the folder each would tell its own."""
     for folder, saves in ((tmp_path, 6), (None, 0)):

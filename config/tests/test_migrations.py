@@ -138,7 +138,7 @@ def test_an_index_is_made_and_removed_on_either_database():
 
 
 @pytest.mark.django_db
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite plans without statistics")
+@pytest.mark.postgresql
 @pytest.mark.parametrize("table", ["ratings_assignment", "ratings_rating", "ratings_ratingevent"])
 def test_what_raters_write_is_counted_anew_after_some_thousand_changes(table):
     """By a tenth of a million rows, a new rater would be planned for as one without a rating."""

@@ -14,7 +14,7 @@ from ratings.tests.cast import make_collection, make_member, make_pair
 from .looks import examine
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PASSWORD = "four quiet green hills"
 
@@ -40,6 +40,7 @@ def invited(page: Page, names: str) -> list[str]:
     return page.locator("dl.handed code").all_inner_texts()
 
 
+@pytest.mark.walk
 def test_from_an_invitation_to_the_desk_by_keyboard_alone(visit, collection):
     page = admin(visit)
     links = invited(page, "anna\nboris")

@@ -9,7 +9,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing, nullcontext
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +17,7 @@ import pytest
 from django.core.management import get_commands
 
 SOURCE = Path(__file__).resolve().parents[2] / "run.py"
-SET_BY_THE_USER = ("DATABASE_URL", "CI", "CHROMIUM", "IDEALIST_HOSTS", "IDEALIST_DEMO", "IDEALIST_TEST_POSTGRES")
+SET_BY_THE_USER = ("DATABASE_URL", "IDEALIST_HOSTS", "IDEALIST_DEMO")
 SET_BY_THE_USER += ("STORAGE_URL", "CACHE_URL", "IDEALIST_BACKUPS", "IDEALIST_SAML_METADATA")
 MANAGE = """
 import json, os, sqlite3, sys
@@ -362,128 +362,13 @@ def test_a_database_that_cannot_be_made_is_one_line(installed):
 # test
 
 
-def test_with_ci_set_a_missing_browser_is_a_failure(installed, monkeypatch):
-    monkeypatch.setenv("CI", "true")
-    monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
-    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
-    assert "there is no Chromium" in refused_in_one_line(started(installed, "test"))
-
-
-def test_a_missing_tool_is_named_with_its_cure(run, monkeypatch):
-    monkeypatch.setattr(run, "initdb", lambda: None)
-    monkeypatch.setattr(run, "chromium", lambda: None)
-    monkeypatch.setattr(run.shutil, "which", lambda name, **_: None)
-    cures = ["postgresql", "chromium", "pgbouncer", "redis-server"]
-    absent = run.missing_tools()
-    assert len(absent) == len(cures)
-    assert all(f"apt install {cure}" in line for line, cure in zip(absent, cures, strict=True))
-    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
-    assert run.missing_tools() == absent[1:]
-
-
-def part(run, folder: Path, name: str = "SQLite", *command: str):
-    """A part of the tests; with `command`, Python does that instead of pytest."""
-    if not command:
-        return run.Part(name, folder, [], {})
-
-    class Other(run.Part):
-        command = property(lambda self: list(self.arguments))
-
-    return Other(name, folder, command, dict(os.environ))
-
-
-def test_the_closing_line_counts_as_pytest_does(run, tmp_path):
-    (tmp_path / "report.xml").write_text(
-        '<testsuites><testsuite errors="1" failures="2" skipped="3" tests="10" time="1.254"/></testsuites>'
-    )
-    line = part(run, tmp_path).outcome(1)
-    assert line.strip("= ") == "SQLite: 2 failed, 4 passed, 3 skipped, 1 errors in 1.25s"
-    assert len(line) == 80
-
-
-@pytest.mark.parametrize(("status", "words"), [(5, "no tests were collected"), (4, "pytest ended with status 4")])
-def test_a_pytest_that_ran_nothing_says_so(run, tmp_path, status, words):
-    assert part(run, tmp_path, "PostgreSQL").outcome(status).strip("= ") == f"PostgreSQL: {words}"
-
-
-@pytest.mark.parametrize(
-    ("statuses", "passed"),
-    [
-        ([0, 0, 0, 0, 0, 0, 0], [True] * 7),
-        ([5, 0, 5, 5, 5, 5, 5], [True] * 7),
-        ([5, 5, 5, 5, 5, 5, 5], [False] * 7),
-        ([5, 1, 0, 2, 0, 0, 5], [True, False, True, False, True, True, True]),
-    ],
-)
-def test_in_a_part_there_may_be_nothing_to_run_but_not_in_all(run, tmp_path, monkeypatch, statuses, passed):
-    monkeypatch.setattr(run, "side_by_side", lambda parts, lanes: zip(parts, statuses, strict=True))
-    monkeypatch.setattr(run, "CHECKS", {})
-    monkeypatch.setattr(run, "tests_compiling", lambda *_: nullcontext())
-    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
-    assert [ok for ok, _ in run.results([], {"IDEALIST_DATA": str(tmp_path)})] == passed
-
-
-def test_every_check_and_every_part_runs_and_one_failure_fails_all(installed, run, monkeypatch, capsys):
-    seen = []
-
-    def status(title, command, environment) -> int:
-        seen.append(title)
-        assert environment["IDEALIST_DATA"] != str(installed / "data")
-        return 1 if title == "ruff check" else 0
-
-    def side_by_side(parts, lanes):
-        for part in parts:
-            assert part.arguments == ["-x"] and part.data.is_dir()
-            assert part.environment["IDEALIST_DATA"] == str(part.data)
-            seen.append((part.name, part.environment.get("DATABASE_URL")))
-            yield part, 0
-
-    stamp(
-        run, "requirements.lock", "requirements-machines.lock", "requirements-saml.lock", "requirements-dev.lock"
-    )
-    monkeypatch.chdir(installed)
-    monkeypatch.setenv("DATABASE_URL", "postgres://db.example.org/production")
-    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
-    monkeypatch.setattr(run, "status_of", status)
-    monkeypatch.setattr(run, "side_by_side", side_by_side)
-    monkeypatch.setattr(run, "chromium", lambda: None)
-    monkeypatch.setattr(run.signal, "signal", lambda *arguments: None)
-    assert run.main(["test", "-x"]) == 1
-    assert seen == [
-        "ruff check",
-        "manage.py makemigrations --check",
-        "manage.py check",
-        ("SQLite, ratings", None),
-        ("looks, desk", None),
-        ("looks, pages", None),
-        ("PostgreSQL", "postgres://db.example.org/test"),
-        ("SQLite, config", None),
-        ("SQLite, evaluation", None),
-        ("no database", None),
-    ]
-    lines = capsys.readouterr().out.splitlines()
-    assert "failed: ruff check" in lines
-    assert lines[-1].startswith("skipped: tests in a browser")
-
-
-def test_the_parts_of_run_py_are_those_of_conftest_py(run, tmp_path, request):
-    """Each test is in one of them; what depends on the database in two."""
-    known = request.config.pluginmanager.get_plugin(str(SOURCE.with_name("conftest.py"))).PARTS
-    parts = run.parts_of([], {"IDEALIST_DATA": str(tmp_path)}, "postgres://db.example.org/test")
-    assert {part.name for part in parts} == set(known)
-
-
-def asked_for(run, monkeypatch, *arguments: str) -> list[str]:
-    """What pytest is asked for by `run.py test`."""
-    seen = []
-    stamp(
-        run, "requirements.lock", "requirements-machines.lock", "requirements-saml.lock", "requirements-dev.lock"
-    )
-    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
-    monkeypatch.setattr(run, "results", lambda arguments, environment: seen.extend(arguments) or [])
-    monkeypatch.setattr(run.signal, "signal", lambda *arguments: None)
-    run.main(["test", *arguments])
-    return seen
+def test_the_tests_run_in_the_environment_with_all_locks_and_get_the_arguments(installed, run):
+    locks = ("requirements", "requirements-machines", "requirements-saml", "requirements-dev")
+    stamp(run, *(f"{lock}.lock" for lock in locks))
+    (installed / "config" / "tests").mkdir(parents=True)
+    (installed / "config" / "tests" / "suite.py").write_text("import sys; print(sys.argv[1:]); sys.exit(3)")
+    done = started(installed, "test", "--all", "-k", "two words")
+    assert (done.returncode, done.stdout) == (3, "['--all', '-k', 'two words']\n")
 
 
 @pytest.mark.parametrize(
@@ -498,69 +383,6 @@ def test_the_settings_say_what_is_installed(run, monkeypatch, setting, lock):
     if setting:
         monkeypatch.setenv(setting, "something")
     assert run.runtime() == lock
-
-
-def test_of_a_change_the_nearest_tests_run(installed, run, monkeypatch):
-    monkeypatch.chdir(installed)
-    (installed / "config" / "tests").mkdir(parents=True)
-    (installed / "config" / "tests" / "touched.py").write_text("print('a/test_a.py\\nb/test_b.py')")
-    assert asked_for(run, monkeypatch, "-x", "--changed") == ["-x", "a/test_a.py", "b/test_b.py"]
-    assert asked_for(run, monkeypatch, "-x") == ["-x"]
-
-
-@pytest.mark.parametrize(("code", "why"), [("", "Nothing changed since main"), ("raise OSError('bad')", "bad")])
-def test_without_a_change_nothing_runs_and_a_reason_is_given(installed, run, monkeypatch, capsys, code, why):
-    monkeypatch.chdir(installed)
-    (installed / "config" / "tests").mkdir(parents=True)
-    (installed / "config" / "tests" / "touched.py").write_text(code)
-    assert asked_for(run, monkeypatch, "--changed") == []
-    assert why in capsys.readouterr().err
-
-
-def test_the_environment_of_the_tests_keeps_bytecode(installed, run, monkeypatch):
-    seen = {}
-    stamp(
-        run, "requirements.lock", "requirements-machines.lock", "requirements-saml.lock", "requirements-dev.lock"
-    )
-    monkeypatch.chdir(installed)
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
-    monkeypatch.setattr(run, "results", lambda arguments, environment: seen.update(environment) or [])
-    monkeypatch.setattr(run.signal, "signal", lambda *arguments: None)
-    run.main(["test"])
-    assert seen["PYTHONPYCACHEPREFIX"] == str(run.VENV / "bytecode")
-    assert "PYTHONDONTWRITEBYTECODE" not in seen
-
-
-def test_parts_run_side_by_side_and_show_what_they_wrote(run, tmp_path, monkeypatch, capfd):
-    """The first one waits for the second, and so shows that both run."""
-    monkeypatch.setattr(run, "PYTHON", Path(sys.executable))
-    there = tmp_path / "there"
-    wait = f"import pathlib, time\nwhile not pathlib.Path({str(there)!r}).exists(): time.sleep(0.01)\nprint('a')"
-    make = f"import pathlib, sys; pathlib.Path({str(there)!r}).touch()\nprint('b', file=sys.stderr); sys.exit(3)"
-    parts = []
-    for name, code in {"first": wait, "second": make}.items():
-        (tmp_path / name).mkdir()
-        parts.append(part(run, tmp_path / name, name, "-c", code))
-    assert [status for _, status in run.side_by_side(parts, lanes=2)] == [0, 3]
-    assert capfd.readouterr().out.split() == ["==", "pytest:", "first", "a", "==", "pytest:", "second", "b"]
-
-
-def test_no_more_parts_run_at_a_time_than_there_are_lanes(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "PYTHON", Path(sys.executable))
-    folder = str(tmp_path / "running")  # made by the one that runs; a second one could not make it
-    alone = f"import os, time; os.mkdir({folder!r}); time.sleep(0.2); os.rmdir({folder!r})"
-    parts = [part(run, tmp_path, name, "-c", alone) for name in "abc"]
-    assert [status for _, status in run.side_by_side(parts, lanes=1)] == [0, 0, 0]
-
-
-def test_a_part_that_nobody_waits_for_is_ended(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "PYTHON", Path(sys.executable))
-    endless, log = part(run, tmp_path, "SQLite", "-c", "import time; time.sleep(600)"), tmp_path / "log"
-    with pytest.raises(SystemExit), run.started(endless, log) as process:
-        raise SystemExit(143)
-    with pytest.raises(ProcessLookupError):
-        os.kill(process.pid, 0)
 
 
 # bench

@@ -325,6 +325,7 @@ def test_an_error_of_the_server_itself_ends_that_connection_alone(app, monkeypat
         assert asked(server, PLAIN) == (200, b"GET /plain 0")
 
 
+@pytest.mark.slow
 def test_who_asks_again_before_the_answer_is_read_waits_and_holds_no_thread(app):
     asking = b"GET /one HTTP/1.1\r\nHost: a\r\n\r\n"
     with serving(app) as server, ExitStack() as stack:

@@ -17,7 +17,7 @@ from ratings.tests.cast import grade, make_collection, make_member, make_pair, m
 from .looks import examine
 from .pages import follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
@@ -25,6 +25,7 @@ def root():
     return get_user_model().objects.create_superuser("root", password="a pass phrase")
 
 
+@pytest.mark.walk
 def test_a_collection_is_made_by_keyboard_alone_and_without_javascript(visit, root):
     page = visit.sign_in_by_keyboard(
         visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "root"

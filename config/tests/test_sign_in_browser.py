@@ -17,7 +17,7 @@ from ratings.tests.identity_provider import IdentityProvider
 from .looks import examine
 from .pages import code, follow
 
-pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
@@ -80,6 +80,7 @@ def test_to_a_provider_of_saml_on_another_site_and_back_and_out_again(visit, ann
     visit.complaints.clear()
 
 
+@pytest.mark.walk
 def test_an_app_with_codes_from_its_picture_to_the_next_sign_in(visit, anna):
     page = visit.page()
     with override_settings(SECOND_FACTOR={"analyst"}):

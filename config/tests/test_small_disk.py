@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 MOUNT = 'mount -t tmpfs -o size=8m,mode=700 tmpfs "$0" && exec "$@"'
 SCRIPT = """

@@ -17,6 +17,8 @@ from ratings.management.commands import prepare
 from .places import empty_place, rows_of
 from .release import FOLDER
 
+pytestmark = [pytest.mark.slow, pytest.mark.both_databases]
+
 RELEASES = sorted(FOLDER.glob("*.zip"))
 PLANTED = """
 from django.db import migrations, models
@@ -119,7 +121,7 @@ def test_a_new_database_is_neither_upgraded_nor_backed_up(tmp_path, settings, mo
     assert list(tmp_path.rglob("*.zip")) == []
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="machines cannot share SQLite")
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("make", [lambda: prepare.Command().handle(), upgrading.upgrade])
 def test_machines_make_tables_one_after_the_other(tmp_path, settings, monkeypatch, make):
@@ -142,7 +144,6 @@ def test_machines_make_tables_one_after_the_other(tmp_path, settings, monkeypatc
         pass
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.django_db
 def test_a_plan_changes_nothing_and_says_what_keeps_pages_waiting(later):
     later(LOSING)
@@ -152,7 +153,6 @@ def test_a_plan_changes_nothing_and_says_what_keeps_pages_waiting(later):
     assert [step.name for step in upgrading.pending_steps()] == ["evaluation.9999_planted"]
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.django_db(transaction=True)
 def test_rows_that_are_gone_afterwards_are_noticed_and_the_way_back_is_said(tmp_path, later, monkeypatch):
     counts = iter([{"ratings_rating": 3}, {"ratings_rating": 2}])
@@ -162,7 +162,6 @@ def test_rows_that_are_gone_afterwards_are_noticed_and_the_way_back_is_said(tmp_
         call_command("upgrade", stdout=StringIO())
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.django_db
 def test_without_a_backup_nothing_is_migrated(tmp_path, later, monkeypatch):
     later(QUICK)
@@ -172,7 +171,6 @@ def test_without_a_backup_nothing_is_migrated(tmp_path, later, monkeypatch):
     assert len(upgrading.pending_steps()) == 1
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.django_db
 def test_what_the_database_says_is_said(tmp_path, later, monkeypatch):
     def fails(progress):

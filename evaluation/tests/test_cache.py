@@ -110,6 +110,7 @@ def rater_of(collection, name: str) -> Rater:
 
 
 @pytest.mark.parametrize("rule", RULES)
+@pytest.mark.slow
 def test_after_any_change_they_are_those_of_a_fresh_start(collection, rule):
     generator = np.random.default_rng(7)
     pairs = list(Pair.objects.filter(query__collection=collection).order_by("pk"))
@@ -219,7 +220,7 @@ def test_where_too_much_happened_nobody_asks_which_queries_changed(collection, m
     assert record.changed_queries(collection, before, record.version(collection)) is None
 
 
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_a_save_that_commits_late_is_not_missed_and_keeps_nobody_waiting(collection):
     """The twin takes the highest id for the last act of everybody."""

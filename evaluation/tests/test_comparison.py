@@ -188,6 +188,7 @@ WAYS = [
 
 @pytest.mark.parametrize("options", WAYS, ids=str)
 @pytest.mark.parametrize("scale", [(0, 1), (-1, 1)], ids=str)
+@pytest.mark.slow
 def test_no_way_to_judge_what_is_open_leads_out_of_the_bounds(options, scale):
     random, known = Random(7), 0
     for _ in range(40):

@@ -127,6 +127,7 @@ def held(each: np.ndarray) -> float:
     return float((np.abs(each[:, 0]) <= 1.645 * each[:, 1]).mean())
 
 
+@pytest.mark.slow
 def test_a_machine_narrows_intervals_and_they_still_cover(played):
     assert played["agreed"].mean() == pytest.approx(0.4, abs=0.07)
     assert played["machine"][:, 1].mean() < 0.93 * played["plain"][:, 1].mean()

@@ -1,4 +1,4 @@
-"""Expected values against the study's own code, on 200 random small worlds."""
+"""Expected values against the study's own code, on random small worlds."""
 
 import copy
 import importlib.util
@@ -8,10 +8,11 @@ import pytest
 
 from evaluation.expected import design, draw_round, estimate, expect, fit, judged_outside, rates, scores, settled
 from evaluation.expected.estimate import corrected, means
+from ratings.tests.thorough import examples
 
 from .worlds import play, world
 
-WORLDS = range(200)
+WORLDS = range(examples(40))
 NEAR = {"rtol": 1e-9, "atol": 1e-9}
 
 

@@ -259,6 +259,7 @@ def test_a_batch_counts_when_all_its_answers_are_there():
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3])
+@pytest.mark.slow
 def test_every_weight_of_batches_is_1_on_average_while_the_pool_grows(batch):
     assert np.abs(weight_of_each(four_batches_of(batch), LATE_IN_QUERIES)).max() < 4
 
@@ -380,6 +381,7 @@ def coverage(request) -> dict[str, float]:
     return {name: float(np.mean(held)) for name, held in shares.items()}
 
 
+@pytest.mark.slow
 def test_intervals_cover_where_the_model_is_wrong(coverage):
     assert 0.86 <= coverage["chances"] <= 0.98
 

@@ -17,7 +17,7 @@ from ratings.models import Collection, Document, JudgeVersion, MachineGrade, Que
 from ratings.tests.calls import make_caller
 from ratings.tests.cast import grade, make_asked, make_member, make_pair, make_ranking, make_rated_pair, make_rater
 
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 
 OF_JUDGES = {"judges", "alone_csv", "alone_xlsx", "alone_json"}  # pages and files about machines themselves
 OF_ONE = {

@@ -11,7 +11,7 @@ from ratings.tests.cast import grade, make_collection, make_pair, make_ranking
 
 from .worked import rate, worked_collection
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def pks(collection, keys: str) -> list[int]:

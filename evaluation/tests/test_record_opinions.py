@@ -6,7 +6,7 @@ from ratings.tests.cast import make_collection
 
 from .worked import rate
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def said(opinions: record.Opinions) -> set[tuple]:

@@ -7,7 +7,7 @@ from evaluation import record
 from ratings.models import Document, Guidelines
 from ratings.tests.cast import make_collection, make_ranking
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def listed(collection, system: str) -> list[tuple]:

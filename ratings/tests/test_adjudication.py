@@ -11,7 +11,7 @@ from ratings.pool.adjudication import Adjudicated, NotAdjudicated, adjudicate, w
 
 from .cast import NOW, grade, make_collection, make_pair, make_rater, make_user, next_pair
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def run(*arguments: str) -> str:

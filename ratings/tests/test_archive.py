@@ -845,6 +845,7 @@ def collections(draw) -> dict[str, list[dict]]:
 @pytest.mark.django_db
 @hypothesis_settings(max_examples=EXAMPLES)
 @given(collections())
+@pytest.mark.slow
 def test_any_collection_comes_back_to_the_byte(tmp_path_factory, members):
     """1,000 and more: IDEALIST_ROUND_TRIPS=1000."""
     lines = {name: "".join(BY_NAME[name].line(row.values()) for row in rows) for name, rows in members.items()}

@@ -381,6 +381,7 @@ def with_judges(draw) -> dict[str, list[dict]]:
 
 @hypothesis_settings(max_examples=EXAMPLES)
 @given(with_judges())
+@pytest.mark.slow
 def test_any_collection_with_judges_comes_back_to_the_byte(tmp_path_factory, members):
     """1,000 and more: IDEALIST_ROUND_TRIPS=1000."""
     lines = {name: "".join(BY_NAME[name].line(row.values()) for row in rows) for name, rows in members.items()}

@@ -52,6 +52,7 @@ def look_at_each_piece(monkeypatch, look) -> list:
 
 
 @pytest.mark.django_db
+@pytest.mark.slow
 def test_nobody_sees_it_before_all_of_it_is_in(monkeypatch, tmp_path):
     root = get_user_model().objects.create_superuser("root", password="a pass phrase")
     make_collection("sea", documents="")

@@ -30,7 +30,7 @@ from ratings.presentation.parts import KINDS, MOST_PARTS
 from .cast import grade, make_collection, make_pair, make_ranking, make_rater
 
 # Nothing here depends on which database it is.
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 
 # In which forbidden field each lies, somewhere in the record of the fixture.
 CANARIES = {
@@ -224,6 +224,7 @@ def test_a_whole_round_of_judging_by_script_sends_no_canary(client):
     assert leaks(sent) == []
 
 
+@pytest.mark.slow
 def test_nothing_tells_gold_and_repeats_from_other_pairs(client, collection):
     """The same fields with the same kinds of values for each task, and random tokens."""
     client.defaults["HTTP_ACCEPT"] = "application/json"

@@ -23,7 +23,7 @@ from .cast import make_member
 from .thorough import is_thorough
 
 # What is seen in a file, and what is refused. How each database takes it in, other tests show.
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 
 # Each file, what is seen in it, and how many rows it brings or which line is refused first; 0 is the whole file.
 # Those behind a plus are like others, and are sent with --thorough.

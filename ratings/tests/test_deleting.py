@@ -54,7 +54,7 @@ from .cast import (
 )
 from .races import race
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 DAYS = deleting.KEPT
 

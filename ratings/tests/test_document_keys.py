@@ -10,7 +10,7 @@ from ratings.models import Document, Job
 
 from .cast import make_collection
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 STORED = ["a", "b\\n", 'c"', "d'", "ключ", "é", "😀", "zebra", *(f"k{n}" for n in range(20))]
 MANY = 100  # keys that are sought

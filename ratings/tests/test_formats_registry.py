@@ -374,6 +374,7 @@ def mutated(content: bytes, chance: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.slow
 def test_any_damage_is_read_or_refused(name):
     """A few hundred files in all; IDEALIST_FUZZ says how many. What fails names the seed that made it."""
     wanted = int(os.environ.get("IDEALIST_FUZZ", 350))

@@ -14,7 +14,7 @@ from .cast import make_collection, make_member, make_pair
 from .identity_provider import IdentityProvider, came_back
 
 # Nothing here depends on which database it is.
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 
 ROLES = {
     "raters": [("hills", "rater")],

@@ -13,6 +13,8 @@ from ratings.presentation.parts import KINDS, LONGEST, REL, TAGS, Part, Presente
 from .cast import make_collection, make_member
 from .hostile import Elements, payloads
 
+pytestmark = pytest.mark.slow
+
 OWN = {"div", "img", "span"}  # of the template
 CLASSES = {
     "badges", "data", "facts", "lbl", "missing", "picture", "pictures", "rich", "scroll", "soft", "url", "vh",

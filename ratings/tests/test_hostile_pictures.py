@@ -15,6 +15,8 @@ from ratings.presentation.parts import Part, Presented
 
 from .hostile_pictures import hostile_pictures, picture, serve
 
+pytestmark = pytest.mark.slow
+
 MOST_MEMORY = 300 * 2**20
 INSIDE = "data:image/png;base64,"
 # Files that are whole pictures in spite of all.
@@ -75,7 +77,6 @@ def shop(db) -> Collection:
     return shop
 
 
-@pytest.mark.same_everywhere
 def test_a_turn_takes_them_from_documents_and_a_zip(shop, files, tmp_path):
     small = {name: content for name, content in files.items() if 0 < len(content) < 100_000}
     path, sources = tmp_path / "pictures.zip", set()

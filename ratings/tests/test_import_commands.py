@@ -198,7 +198,6 @@ def test_the_speed_is_that_of_the_step_alone(monkeypatch):
     ]
 
 
-@pytest.mark.same_everywhere  # on a database of its own
 def test_the_process_exits_with_1_and_names_no_python(tmp_path):
     """The whole way once, as a script sees it, with a grade that begins with a minus."""
     root = Path(__file__).resolve().parents[2]

@@ -38,7 +38,7 @@ FILES = int(os.environ.get("IDEALIST_FUZZ", "84"))
 KINDS = ["", "", "queries", "documents", "results", "ratings"]  # mostly what is seen
 ENDS = {"published", "refused", "checked"}
 
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from ratings.queue import importing
 
 from .cast import make_collection, make_pair, make_ranking, make_rater
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 RUN = "q1 Q0 a 1 3.5 bm25\nq1 Q0 b 2 2.5 bm25\nq2 Q0 b 1 9 bm25\n"
 QRELS = "q1 0 a 3\nq1 0 b 0\nq2 0 b -1\n"

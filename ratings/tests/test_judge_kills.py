@@ -27,7 +27,7 @@ KILLS = int(os.environ.get("IDEALIST_KILLS", "3"))
 PAIRS = 1_500
 CODE = "import django; django.setup(); from ratings.judges import runs; runs.STORE_EVERY = 0.05; runs.work_due()"
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases, pytest.mark.slow]
 
 
 def environment(tmp_path) -> dict:

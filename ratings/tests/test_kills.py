@@ -48,7 +48,7 @@ DEPTH = 100
 QUERIES = 50
 RANKINGS = RESULTS // DEPTH
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from bench._raters import Browser, Habits, Ledger, rating, read
 from bench._served import Server, free_port, serving
 from ratings.models import Collection, Rater, Rating, RatingEvent
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
 RATERS = 6
 # Sent twice at once. Many, to be sure once in a while: IDEALIST_DOUBLES=1000
@@ -136,7 +136,6 @@ def test_a_killed_server_has_lost_and_doubled_nothing(server, collection, tmp_pa
     assert "database is locked" not in server.said()
 
 
-@pytest.mark.same_everywhere
 def test_the_ledger_finds_what_a_hasty_server_loses(server, collection, tmp_path, monkeypatch):
     def begun() -> None:
         monkeypatch.setattr(ledger, "AGAIN_WITHIN", 5)  # whose acts it has lost may wait for good

@@ -18,7 +18,7 @@ from ratings.templatetags.grades import tone, written
 
 from .cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def test_a_ranking_comes_back_as_it_was_written():

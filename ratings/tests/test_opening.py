@@ -185,7 +185,6 @@ BOMBS = {
 }
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.parametrize("name", BOMBS)
 def test_what_grows_beyond_measure_as_rows_is_refused(name, collection, file, settings, monkeypatch):  # noqa: F811
     settings.LARGEST_RATIO = 20
@@ -201,7 +200,6 @@ def test_what_grows_beyond_measure_as_rows_is_refused(name, collection, file, se
     assert Document.written.count() == before and not Rating.objects.exists()
 
 
-@pytest.mark.same_everywhere
 def test_all_files_of_an_import_have_one_limit(collection, file, settings, monkeypatch):  # noqa: F811
     settings.LARGEST_UNPACKED = 3 << 20
     monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_000_000)
@@ -212,7 +210,6 @@ def test_all_files_of_an_import_have_one_limit(collection, file, settings, monke
     assert refused and "to more than 3 megabytes" in err and "IDEALIST_LARGEST_UNPACKED" in err
 
 
-@pytest.mark.same_everywhere
 def test_text_as_it_was_sent_is_never_too_much(collection, file, settings, monkeypatch):  # noqa: F811
     settings.LARGEST_UNPACKED = settings.LARGEST_RATIO = 1
     monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_000)
@@ -221,7 +218,6 @@ def test_text_as_it_was_sent_is_never_too_much(collection, file, settings, monke
     assert Document.objects.filter(key__startswith="x").count() == 6_000
 
 
-@pytest.mark.same_everywhere
 def test_a_table_with_too_many_columns_makes_no_large_page(admin):  # noqa: F811
     header = "query,document," + ",".join(f"column{i}" for i in range(20_000))
     job = sent(admin, "", f"{header}\nq1,a{',1' * 20_000}\n", "wide.csv")

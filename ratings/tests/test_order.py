@@ -15,7 +15,7 @@ from ratings.queue import order
 
 from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater, next_pair
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 QUERIES, DOCUMENTS = [f"q{i}" for i in range(5)], "abcdef"
 

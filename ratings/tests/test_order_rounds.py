@@ -27,7 +27,7 @@ from .cast import (
 from .test_order import plans
 from .test_queue_batches import statements
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 LATE = NOW + 2 * queue.LEASE
 Rated = list[tuple[str, str]]
@@ -298,7 +298,6 @@ def gold(collection: Collection, *places: str) -> set[str]:
     return set(places)
 
 
-@pytest.mark.same_everywhere
 def test_gold_comes_with_its_query_about_as_much_in_each_of_its_rounds():
     """Of forty ten are wanted and were not drawn; of the others nothing is wanted any more."""
     collection = make_pool(queries=2, documents=80)

@@ -10,7 +10,7 @@ from ratings.people import pages, throttle
 from . import clocks
 from .cast import make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

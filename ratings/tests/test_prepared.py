@@ -16,9 +16,6 @@ from ratings.models import Collection, Grade, Pair, Rater, Rating, RatingEvent
 from .cast import grade, make_collection, make_pair, make_rater
 
 pytestmark = pytest.mark.django_db
-needs_postgresql = pytest.mark.skipif(
-    connection.vendor != "postgresql", reason="SQLite keeps no statements; PostgreSQL's run of the suite has this"
-)
 
 
 @pytest.fixture
@@ -128,7 +125,7 @@ def test_threads_share_a_statement_and_each_has_its_own_connection(collection, p
         assert all(pool.map(ask, pairs))
 
 
-@needs_postgresql
+@pytest.mark.postgresql
 def test_postgresql_is_told_a_statement_once_in_each_connection(pairs):
     by_key = Prepared(lambda: Pair.objects.filter(pk=Blank("pk", Pair, "id"), retired_at__isnull=True))
     with CaptureQueriesContext(connection) as asked:
@@ -143,7 +140,7 @@ def test_postgresql_is_told_a_statement_once_in_each_connection(pairs):
         assert other.submit(in_its_thread, by_key, pk=pairs[0].pk).result() == []
 
 
-@needs_postgresql
+@pytest.mark.postgresql
 def test_a_statement_outlives_the_transaction_that_told_it(pairs):
     by_key = Prepared(lambda: Pair.objects.filter(pk=Blank("pk", Pair, "id")))
     with pytest.raises(ZeroDivisionError), transaction.atomic():
@@ -152,7 +149,7 @@ def test_a_statement_outlives_the_transaction_that_told_it(pairs):
     assert by_key(pk=pairs[0].pk) == [pairs[0]]
 
 
-@needs_postgresql
+@pytest.mark.postgresql
 def test_behind_a_pool_of_transactions_nothing_is_told(pairs, monkeypatch):
     monkeypatch.setattr(connection, "lasting_sessions", False, raising=False)
     by_key = Prepared(lambda: Pair.objects.filter(pk=Blank("pk", Pair, "id")))

@@ -224,7 +224,7 @@ def test_deeply_nested_html_of_two_hundred_thousand_characters_is_cleaned():
     assert "deep" in clean("<div><table><tr><td>" * 5_000 + "deep")
 
 
-@pytest.mark.parametrize("kind", set(KINDS) - {"rich"})
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "rich"])
 def test_all_but_rich_text_is_escaped(kind):
     html = render_document(
         Presented((Part("text", "y"), Part(kind, "x", label="<b>"))), {"y": "y", "x": "<img src=x>"}

@@ -19,7 +19,7 @@ from .cast import make_user
 from .identity_provider import CLIENT, IdentityProvider, came_back, fresh, new_key, sent_to
 
 # Nothing here depends on which database it is.
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 
 ANNA = {"sub": "anna-1", "email": "anna@example.org", "email_verified": True, "preferred_username": "anna"}
 

@@ -44,7 +44,7 @@ from ratings.pool import adjudication
 
 from .cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_round
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 RUN = "q1 Q0 x 1 3.5 bm25\nq1 Q0 b 2 2.5 bm25\nq2 Q0 b 1 9 bm25\n"
 
@@ -579,7 +579,7 @@ def test_ratings_are_taken_back_and_those_that_changed_are_as_before():
     assert given() == told_by_events() == {}
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+@pytest.mark.postgresql
 def test_raters_do_not_wait_for_the_collection_while_links_are_checked():
     collection = make_collection()
     with CaptureQueriesContext(connection) as asked:

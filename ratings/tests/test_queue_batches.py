@@ -13,7 +13,7 @@ from ratings.queue import choosing
 
 from .cast import NOW, grade, make_collection, make_rater
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 LATE = NOW + 2 * queue.LEASE
 

@@ -43,7 +43,7 @@ from ratings.queue import mixing
 
 from .cast import NOW, make_collection, make_rater, make_round
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases, pytest.mark.slow]
 
 RATERS, QUERIES, DOCUMENTS = 4, 3, 8
 STEPS, STEPS_A_GAME, GAMES_AT_A_TIME = 800, 50, 20

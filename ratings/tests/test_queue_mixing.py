@@ -13,7 +13,7 @@ from ratings.queue import mixing
 from .cast import NOW, grade, make_collection, make_pair, make_rater
 from .test_queue_batches import make_pool
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def shares(collection: Collection, *, gold: str = "0", repeat: str = "0") -> None:
@@ -135,7 +135,6 @@ def test_a_warm_up_that_became_gold_meanwhile_tells_no_grade(warming):
 # Gold
 
 
-@pytest.mark.same_everywhere
 def test_gold_is_mixed_in_at_about_its_share_and_each_pair_once():
     collection = make_pool(queries=4, documents=80, wanted=1)
     golds = make_anchors(collection, "gold", Pair.objects.order_by("document", "pk")[:60])
@@ -171,12 +170,10 @@ def late_gold(order: str) -> int:
     return late
 
 
-@pytest.mark.same_everywhere
 def test_gold_comes_until_the_end_where_it_is_no_rarer_than_its_share():
     assert late_gold("random") > 57  # 80, with a standard deviation of 4
 
 
-@pytest.mark.same_everywhere
 def test_gold_at_its_own_turn_must_count_against_the_share(monkeypatch):
     """The twin of the test above: it would see that gold runs out."""
     monkeypatch.setattr(mixing, "_most", lambda expected: 1000.0)
@@ -228,7 +225,6 @@ def test_an_extra_lease_that_ran_out_is_nobody_elses():
     assert gold in [task.pair for task in queue.held(alice)]
 
 
-@pytest.mark.same_everywhere
 @pytest.mark.parametrize("ahead", [1, 4, 10])
 def test_where_a_document_stands_does_not_tell_that_it_is_gold(ahead):
     """Query by query, with others' gold and repeats among one's own, and so many documents fetched ahead."""

@@ -19,7 +19,7 @@ from ratings.queue.mixing import keyed_random
 from .cast import NOW, grade, make_collection, make_pair, make_rater, next_pair
 from .races import all_have_looked, race, unlocked, unqueued
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
 
 def make_pool(pairs: int, wanted: int) -> Collection:

@@ -46,6 +46,7 @@ def choose(client: Client, **choice) -> None:
     assert response.status_code == 302
 
 
+@pytest.mark.slow
 def test_a_round_in_lists_by_plain_forms_ends_with_thanks(client):
     choose(client, shown="list")
     page = client.post(address("claim"), follow=True)

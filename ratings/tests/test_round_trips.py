@@ -18,6 +18,8 @@ from ratings.models import Collection, Grade, Rater
 
 from .cast import Imported, make_collection, record_imported
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("IDEALIST_ROUND_TRIPS", "20"))
 RATINGS = ["csv", "jsonl", "parquet"]
 RUNS = ["trec-run", "csv", "jsonl", "parquet"]

@@ -43,7 +43,7 @@ from .saml_provider import (
 )
 
 # Nothing here depends on which database it is.
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 ANNA = {"http://schemas.auth0.com/nickname": ["anna"]}
 MAIL = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress"
 VERIFIED = "http://schemas.auth0.com/email_verified"

@@ -23,7 +23,7 @@ from .cast import make_collection, make_member, make_user
 from .identity_provider import IdentityProvider, came_back
 
 # Nothing here depends on which database it is.
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 
 SECRET = "JBSWY3DPEHPK3PXP"
 

@@ -15,7 +15,7 @@ from ratings.sign_in.secrets_at_rest import MARK, Unreadable, decrypt, encrypt
 
 from .cast import make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 
 SECRET = "JBSWY3DPEHPK3PXP"
 FORMER, OTHER = (

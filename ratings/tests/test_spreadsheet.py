@@ -76,6 +76,7 @@ def test_a_formula_gets_an_apostrophe_and_a_number_does_not(text, cell):
 
 @hypothesis_settings(max_examples=100)
 @given(many)
+@pytest.mark.slow
 def test_of_10_000_cells_none_computes_and_all_come_back(texts):
     for raw in (False, True):
         text = "".join(spreadsheet.written([["x", *texts]], raw=raw))

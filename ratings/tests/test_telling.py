@@ -33,7 +33,7 @@ from ratings.queue import mixing
 from .cast import NOW, grade, make_rater, make_round
 from .test_queue_batches import make_pool
 
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 ERRORS = 4  # standard deviations of an AUC that tells nothing
 PERMUTED = 8  # times

@@ -14,7 +14,7 @@ from ratings.people import throttle
 from . import clocks
 from .cast import make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 RIGHT = "a pass phrase"
 

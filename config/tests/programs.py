@@ -1,0 +1,49 @@
+"""The programs beside Python that some tests need, and where this machine has them."""
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Program(NamedTuple):
+    what: str  # the tests that need it
+    names: Sequence[str]  # of its executable; the first that is there counts
+    package: str  # of Debian
+
+
+PROGRAMS: Mapping[str, Program] = {
+    # Without windows, Chromium takes a third less processor.
+    "chromium": Program(
+        "tests in a browser",
+        ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"],
+        "chromium",
+    ),
+    "postgresql": Program("tests on PostgreSQL", ["initdb"], "postgresql"),
+    "pgbouncer": Program("tests of several machines", ["pgbouncer"], "pgbouncer"),
+    "curl": Program("examples of the API", ["curl"], "curl"),
+    "redis": Program("tests of a shared cache", ["redis-server", "valkey-server"], "redis-server"),
+}
+
+
+DEBIANS = Path("/usr/lib/postgresql")  # a folder for each version
+
+
+def path_of(program: str) -> str | None:
+    """The path of its executable, or None. CHROMIUM names a browser that is elsewhere."""
+    if program == "chromium" and os.environ.get("CHROMIUM"):
+        return shutil.which(os.environ["CHROMIUM"])
+    return next(filter(None, (shutil.which(name, path=_folders()) for name in PROGRAMS[program].names)), None)
+
+
+def absent(program: str) -> str:
+    """Why tests that need it cannot run, and the cure; "" where the program is here."""
+    _, names, package = PROGRAMS[program]
+    return "" if path_of(program) else f"there is no {names[0]} (apt install {package})"
+
+
+def _folders() -> str:
+    """PATH, and where Debian keeps programs of servers, the newest PostgreSQL first."""
+    versions = sorted(DEBIANS.glob("*/bin"), key=lambda path: float(path.parts[-2]))
+    return os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", *map(str, reversed(versions))])
