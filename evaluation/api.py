@@ -49,7 +49,7 @@ class WithOptions(Schema):
     negatives: Word | None = Field(None, description="minmax, minmax_closed, raw or clip")
     undefined: Word | None = Field(None, description="skip or zero")
     missing: Word | None = Field(None, description="empty or skip")
-    ties: Word | None = Field(None, description="rank, score or average")
+    ties: Word | None = Field(None, description="rank, score, trec_eval_9 or average")
     relevant_from: Word | None = Field(None, description="The least grade that is relevant.")
 
     @property

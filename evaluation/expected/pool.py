@@ -10,6 +10,7 @@ from ..measures import Judgments, Measure, Options, Rankings, effective, parse_m
 from ..measures.arrays import DOCUMENT_BITS, distinct, pair_key, pair_of
 from ..measures.discounts import discount
 from ..measures.gains import gain
+from ..measures.options import BY_SCORE
 from ..measures.ties import by_score
 from .features import DEPTH, Features, features
 from .scope import levels_of, refuse
@@ -183,7 +184,9 @@ def pool_of(
         raise ValueError("there is no system to expect a value of.")
     gains = levels_of(measure, options, grades, judgments.grade)
     depth = max(DEPTH, measure.cutoff)
-    lists = [(by_score(each) if options.ties == "score" else each).top(depth) for each in rankings]
+    if options.ties in BY_SCORE:
+        rankings = [by_score(each, options.ties) for each in rankings]
+    lists = [each.top(depth) for each in rankings]
     listed = [pair_key(each.query, each.documents) for each in lists]
     key = distinct(np.concatenate([judgments.key, *(listed if unjudged is None else [unjudged])]))
     if not len(key):

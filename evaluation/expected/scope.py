@@ -26,7 +26,7 @@ def refuse(measure: Measure, options: Options) -> None:
         if getattr(options, name) != value:
             raise ValueError(f"expected values need {name}={value}, not {options.as_dict()[name]}: {why}.")
     if options.ties == "average":
-        raise ValueError("expected values need ties=rank or ties=score: each document has one rank.")
+        raise ValueError("expected values cannot have ties=average: each document has one rank.")
     if options.negatives not in ("minmax", "clip"):
         raise ValueError(
             f"expected values need negatives=minmax or clip, not {options.negatives}: "

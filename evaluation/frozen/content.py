@@ -28,6 +28,7 @@ import numpy as np
 import pandas as pd
 
 from ..measures import Judgments, Measure, Options, Rankings, parse_measure
+from ..measures.options import BY_SCORE
 
 FORMAT = 1
 WITH_MACHINES = 2  # expected values with machines: a reader of format 1 would leave the machines out
@@ -39,7 +40,7 @@ BLANK = re.compile(r"\s+")  # not allowed in the system's column of a run
 UNFIT = re.compile(r"[^A-Za-z0-9._-]+")  # not allowed in a file name
 
 # The number of columns of a ranking for each value of the option ties: documents, scores, tiebreak.
-LISTED = {"rank": 1, "average": 2, "score": 3}
+LISTED = {"rank": 1, "average": 2, **dict.fromkeys(BY_SCORE, 3)}
 
 Lines = Callable[[str], Iterator[bytes]]  # from the name of a file to its lines, each with its \n
 
@@ -264,7 +265,7 @@ class Judged:
         columns = [np.array(numbered, np.int64)]
         if ties != "rank":
             columns.append(np.array([float(score) for score in scores]))
-        if ties == "score":
+        if ties in BY_SCORE:
             # trec_eval compares keys as bytes; code points have the same order as their bytes in UTF-8.
             order = sorted(range(len(documents)), key=documents.__getitem__)
             columns.append(np.empty(len(documents), np.int64))

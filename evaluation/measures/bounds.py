@@ -10,7 +10,7 @@ from .discounts import discount
 from .extremes import Case, Layers, extreme
 from .gains import gain
 from .grading import GradedRankings, grade_rankings
-from .options import Options
+from .options import BY_SCORE, Options
 from .ties import by_score
 
 
@@ -106,8 +106,8 @@ def _weight(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
 
 def _graded(judgments: Judgments, rankings: Rankings, options: Options, cutoff: int | None) -> GradedRankings:
     """The graded rankings with all rows that can affect nDCG, judged or not."""
-    if options.ties == "score":
-        rankings, options = by_score(rankings), replace(options, ties="rank")
+    if options.ties in BY_SCORE:
+        rankings, options = by_score(rankings, options.ties), replace(options, ties="rank")
     if cutoff is not None and options.ties == "rank" and options.ideal == "judged":
         rankings = rankings.top(cutoff)
     return grade_rankings(judgments, rankings, options, every_row=True)

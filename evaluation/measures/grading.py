@@ -9,7 +9,7 @@ from .arrays import Judgments, Rankings, pair_key
 from .discounts import discount
 from .gains import gain
 from .matching import match
-from .options import Options
+from .options import BY_SCORE, Options
 from .ties import by_score_only, ranks_by_score
 
 
@@ -101,8 +101,8 @@ def grade_rankings(
     else:
         query = judgments.query[judgment]
     rank = row - rankings.offsets[query] + 1
-    if options.ties == "score":
-        rank = ranks_by_score(rankings, row, query)
+    if options.ties in BY_SCORE:
+        rank = ranks_by_score(rankings, row, query, options.ties)
         order = np.argsort(pair_key(query, rank))
         row, judgment, query, rank = row[order], judgment[order], query[order], rank[order]
     length = rankings.length

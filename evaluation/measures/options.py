@@ -18,8 +18,9 @@ CHOICES = {
     "negatives": ("minmax", "minmax_closed", "raw", "clip"),
     "undefined": ("skip", "zero"),
     "missing": ("empty", "skip"),
-    "ties": ("rank", "score", "average"),
+    "ties": ("rank", "score", "trec_eval_9", "average"),
 }
+BY_SCORE = ("score", "trec_eval_9")  # the values of ties that order by score, then by document id
 ABOVE_ALL_GRADES = 10**6  # a grade of a scale has six digits before the point
 
 

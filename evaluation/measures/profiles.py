@@ -4,8 +4,8 @@ from .options import DEFAULT, Options
 
 PROFILES: dict[str, Options] = {
     "default": DEFAULT,
-    # trec_eval ignores the rank column, gives negative grades no gain, scores 0 where nothing is relevant,
-    # and averages over the queries of the run; with -c, over all judged queries.
+    # trec_eval 10 ignores the rank column, compares scores as doubles, gives negative grades no gain, scores 0
+    # where nothing is relevant, and averages over the queries of the run; with -c, over all judged queries.
     "trec_eval": Options(negatives="clip", ties="score", undefined="zero", missing="skip"),
     "trec_eval -c": Options(negatives="clip", ties="score", undefined="zero", missing="empty"),
     # ndcg_score makes the ideal of the ranked documents alone, and averages over tied scores.

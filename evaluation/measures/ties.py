@@ -4,88 +4,61 @@ from dataclasses import replace
 
 import numpy as np
 
-from .arrays import Rankings
+from .arrays import Rankings, distinct, groups, pair_key, pair_of
 from .matching import Table
 from .refusal import WrongOption
 
-WIDEST_TABLE = 4  # times as many cells as there are rows
 
+def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray, ties: str) -> np.ndarray:
+    """The ranks of some rows as in trec_eval, int64[rows] from 1: by score, then by tiebreak.
 
-def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """The ranks of some rows as in trec_eval, int64[rows] from 1: by score as a 32-bit float, then by tiebreak.
-
-    `query` is the query of each row. Scores are sorted instead of rows, which is several times faster; only
-    documents with equal scores are sorted by tiebreak. ValueError for missing scores or tiebreak.
+    `query` is the query of each row, ascending; `ties` is one of BY_SCORE. Scores are sorted instead of rows, for
+    speed; only documents with equal scores are sorted by tiebreak. ValueError for missing scores or tiebreak.
     """
-    _require_scores(rankings, "score")
-    score = _descending_numbers(rankings)
-    key = _keys(rankings, score)
-    in_order = key if (key[1:] >= key[:-1]).all() else _keys(rankings, _sorted_within_queries(rankings, score))
-    mine = key[row]
-    first = np.searchsorted(in_order, mine)
+    _require_scores(rankings, ties)
+    if ties == "trec_eval_9":
+        with np.errstate(over="ignore"):
+            rankings = replace(rankings, scores=rankings.scores.astype(np.float32))
+    in_order = -rankings.scores
+    edges, parts = rankings.offsets.tolist(), np.searchsorted(query, np.arange(rankings.queries + 1)).tolist()
+    unsorted = _steps(rankings)[0].any()
+    sought, first = in_order[row], np.empty(len(row), np.int64)
+    for start, end, begin, stop in zip(edges, edges[1:], parts, parts[1:], strict=False):
+        if unsorted:
+            in_order[start:end].sort()
+        first[begin:stop] = start + in_order[start:end].searchsorted(sought[begin:stop])
     rank = first - rankings.offsets[query] + 1
-    shared = np.flatnonzero(in_order[np.minimum(first + 1, len(key) - 1)] == mine)
-    shared = shared[first[shared] + 1 < len(key)]
+    shared = np.flatnonzero(first + 1 < rankings.offsets[query + 1])
+    shared = shared[in_order[first[shared] + 1] == sought[shared]]
     if shared.size:
-        rank[shared] += _before(rankings, score, row[shared], mine[shared])
+        rank[shared] += _before(rankings, row[shared], query[shared])
     return rank
 
 
-def by_score(rankings: Rankings) -> Rankings:
+def by_score(rankings: Rankings, ties: str) -> Rankings:
     """The rankings in the order of `ranks_by_score`."""
-    rank = ranks_by_score(rankings, np.arange(len(rankings.documents)), rankings.query)
+    rank = ranks_by_score(rankings, np.arange(len(rankings.documents)), rankings.query, ties)
     order = np.empty(len(rank), np.intp)
     order[rankings.offsets[rankings.query] + rank - 1] = np.arange(len(rank))
     return _reordered(rankings, order)
 
 
-def _descending_numbers(rankings: Rankings) -> np.ndarray:
-    """A number for each score as a 32-bit float: the greater the score, the smaller; uint32[n]."""
-    with np.errstate(over="ignore"):
-        score = rankings.scores.astype(np.float32)
-    score += np.float32(0)  # turns -0, which has other bits, into 0
-    # Of floats from 0 up, the greater has the greater bits; of those below 0, the smaller.
-    turn = ~(score.view(np.int32) >> 31) & np.int32(0x7FFFFFFF)
-    return score.view(np.uint32) ^ turn.view(np.uint32)
-
-
-def _keys(rankings: Rankings, score: np.ndarray) -> np.ndarray:
-    """One number for the query and the score of each row, uint64[n]."""
-    key = np.repeat(np.arange(rankings.queries, dtype=np.uint64) << np.uint64(32), rankings.length)
-    key |= score
-    return key
-
-
-def _sorted_within_queries(rankings: Rankings, score: np.ndarray) -> np.ndarray:
-    """The numbers of each query in ascending order, uint32[n].
-
-    A table with one row a query is sorted: short rows of 32 bits take a fraction of the time of one long sort.
-    Rows are filled up at their end with the greatest number. Rankings whose lengths differ too much for a table
-    are sorted by query and score instead.
-    """
-    length = rankings.length
-    shape = rankings.queries, length.max()
-    if shape[0] * shape[1] > WIDEST_TABLE * len(score):
-        return np.sort(_keys(rankings, score)).astype(np.uint32)
-    scored = np.arange(shape[1]) < length[:, np.newaxis]
-    table = np.full(shape, np.iinfo(np.uint32).max, np.uint32)
-    table[scored] = score
-    table.sort(axis=1)
-    return table[scored]
-
-
-def _before(rankings: Rankings, score: np.ndarray, row: np.ndarray, key: np.ndarray) -> np.ndarray:
-    """The number of documents with the same score that come before each row, int64[rows]; `key` is of the rows."""
-    groups = np.unique(key)
-    query, shared = (groups >> np.uint64(32)).astype(np.int64), groups.astype(np.uint32)
+def _before(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """The number of documents with the same score that come before each of these rows, int64[rows]."""
     if rankings.tiebreak is None:
-        raise WrongOption("ties", f"ties=score needs a tiebreak: documents of query {query[0]} have equal scores.")
-    sharing, group = Table.of(rankings.queries, query, shared).meet(rankings.offsets, score)
+        raise WrongOption(
+            "ties", f"an order by score needs a tiebreak: documents of query {query[0]} have equal scores."
+        )
+    bits = (rankings.scores + 0.0).view(np.uint64)  # + 0.0 turns -0.0, which has other bits
+    folded = (bits ^ bits >> np.uint64(32)).astype(np.uint32)
+    wanted, numbers = pair_of(distinct(pair_key(query, folded[row])))
+    sharing, alike = Table.of(rankings.queries, wanted, numbers.astype(np.uint32)).meet(rankings.offsets, folded)
+    score = rankings.scores[sharing]  # scores that differ may be folded to one number
     # ~x reverses the order of integers without the overflow of -x.
-    order = np.lexsort((~rankings.tiebreak[sharing], group))
-    size = np.bincount(group)
+    order = np.lexsort((~rankings.tiebreak[sharing], score, alike))
+    starts, size = groups(alike[order], score[order])
     before = np.empty(len(order), np.int64)
-    before[order] = np.arange(len(order)) - (np.cumsum(size) - size)[group[order]]
+    before[order] = np.arange(len(order)) - np.repeat(starts, size)
     return before[np.searchsorted(sharing, row)]
 
 

@@ -14,6 +14,7 @@ from ratings.models import Adjudication, Collection, Grade, Pair, Query, Rating,
 
 from ..judgments.rules import Ratings
 from ..measures import Judgments
+from ..measures.options import BY_SCORE
 from ..measures.refusal import refuse_unknown
 from .arrays import GradeValues, Opinions, Record, Terms
 from .rankings import rankings_of, refuse_unscored, with_tiebreak
@@ -49,9 +50,9 @@ def load(
 ) -> Record:
     """The record of a collection with the rankings of the named systems (None: all).
 
-    Seven database queries. Scores are read only where `ties` needs them. For ties="score" the keys of documents
-    with equal scores are read, too, with one query for each 20,000. ValueError for an unknown system, and for one
-    without the scores that `ties` needs.
+    Seven database queries. Scores are read only where `ties` needs them. Where `ties` is one of BY_SCORE, the keys
+    of documents with equal scores are read, too, with one query for each 20,000. ValueError for an unknown system,
+    and for one without the scores that `ties` needs.
     """
     queries, names = queries_of(collection), _systems(collection, systems)
     rankings = rankings_of(names, queries, with_scores=ties != "rank")
@@ -65,7 +66,7 @@ def load(
         systems=tuple(names.values()),
         ratings=rows.combined(queries["pk"].to_numpy(), values),
         values=values,
-        rankings=with_tiebreak(rankings) if ties == "score" else rankings,
+        rankings=with_tiebreak(rankings) if ties in BY_SCORE else rankings,
     )
 
 

@@ -255,7 +255,7 @@ def small(grades: dict[str, float]):
         ("nDCG@5", {"unjudged": 1}, "need unjudged=zero, not 1"),
         ("nDCG@5", {"undefined": "zero"}, "need undefined=skip, not zero"),
         ("nDCG@5", {"missing": "skip"}, "need missing=empty, not skip"),
-        ("nDCG@5", {"ties": "average"}, "need ties=rank or ties=score"),
+        ("nDCG@5", {"ties": "average"}, "cannot have ties=average"),
         ("nDCG@5", {"negatives": "raw"}, "need negatives=minmax or clip, not raw"),
         ("nDCG@5", {"negatives": "minmax_closed"}, "need negatives=minmax or clip, not minmax_closed"),
     ],

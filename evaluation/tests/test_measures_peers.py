@@ -62,22 +62,34 @@ def by_trec_eval(judgments: dict, run: dict, level: int) -> dict[str, dict[str, 
     return pytrec_eval.RelevanceEvaluator(labels, THEIRS, relevance_level=level).evaluate(run)
 
 
+def by_trec_eval_10(judgments: dict, run: dict, level: int) -> dict[str, dict[str, float]]:
+    """The same by scores that are not rounded: pytrec_eval rounds, so it gets their order as small integers."""
+    in_order = {query: sorted(some, key=lambda key: (some[key], key)) for query, some in run.items()}
+    whole = {query: {key: float(place) for place, key in enumerate(keys)} for query, keys in in_order.items()}
+    return by_trec_eval(judgments, whole, level)
+
+
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("kind", ["whole", "labels"])
-@pytest.mark.parametrize("profile", ["trec_eval", "trec_eval -c"])
-def test_trec_eval(profile, kind, level):
+@pytest.mark.parametrize(
+    ("profile", "ties"), [("trec_eval", "score"), ("trec_eval -c", "score"), ("trec_eval -c", "trec_eval_9")]
+)
+def test_trec_eval(profile, ties, kind, level):
     judgments, run = trec_collection(kind)
     lacking = judgments.keys() - run.keys()
     assert lacking
     complete = profile == "trec_eval -c"
     # An unjudged document, because an empty ranking crashes it; it is not a document returned.
     completed = run | {query: {"unjudged": 1.0} for query in lacking} if complete else run
-    theirs = by_trec_eval(judgments, completed, level)
+    of_9, of_10 = (by(judgments, completed, level) for by in (by_trec_eval, by_trec_eval_10))
+    assert of_9 != of_10
+    theirs = of_10 if ties == "score" else of_9
     for query in lacking if complete else ():
         theirs[query]["num_ret"] = 0.0
 
     names = {ours.format(f"(rel={level})"): name for ours, name in TREC.items()}
-    scores = evaluate(names, *pack(judgments, run), PROFILES[profile])
+    assert PROFILES[profile].ties == "score"
+    scores = evaluate(names, *pack(judgments, run), PROFILES[profile].revised(ties=ties))
     for ours, name in names.items():
         measure = parse_measure(ours)
         expected = [theirs[query][name] if query in theirs else math.nan for query in judgments]
@@ -95,9 +107,9 @@ def test_negative_grades_under_every_profile(profile, level):
     clips = PROFILES[profile].negatives == "clip"
     # What a profile has of its own beside the grades: trec_eval knows one way alone.
     options = PROFILES[profile].revised(ties="score", undefined="zero", missing="skip", unjudged="zero")
-    theirs = by_trec_eval(judgments, run, level)
+    theirs = by_trec_eval_10(judgments, run, level)
     raised = {query: {key: max(grade, 0) for key, grade in some.items()} for query, some in judgments.items()}
-    of_raised = by_trec_eval(raised, run, level)
+    of_raised = by_trec_eval_10(raised, run, level)
     assert any(theirs[query]["bpref"] != of_raised[query]["bpref"] for query in theirs)
     names = {ours.format(f"(rel={level})"): name for ours, name in TREC.items() if clips or "nDCG" not in ours}
     scores = evaluate(names, *pack(judgments, run), options)

@@ -43,7 +43,8 @@ WORDS = {
     "missing": {"empty": "an empty list", "skip": "left out and counted"},
     "ties": {
         "rank": "the rank decides",
-        "score": "score, then document id",
+        "score": "score, then document id, as in trec_eval 10",
+        "trec_eval_9": "the same, by scores in 32 bits",
         "average": "average over all orders",
     },
     "rule": {name: _phrase(text) for name, text in RULE_DESCRIPTIONS.items()},

@@ -23,7 +23,7 @@ OPTIONS = {
     "negatives": "minmax, minmax_closed, raw or clip",
     "undefined": "skip or zero",
     "missing": "empty or skip",
-    "ties": "rank, score or average",
+    "ties": "rank, score, trec_eval_9 or average",
     "relevant_from": "lowest grade that is relevant; by default that of the collection",
 }
 NO_VALUE = "–"

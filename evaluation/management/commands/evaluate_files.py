@@ -1,4 +1,5 @@
 from evaluation import files, scores
+from evaluation.measures.options import BY_SCORE
 from evaluation.measures.refusal import refuse_unknown
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.management.commands._collection_command import OutputCommand, Refused, ReportingCommand
@@ -42,7 +43,7 @@ class Command(ReportingCommand, OutputCommand):
         try:
             options = scores.options_for(None, arguments["profile"], **changes(arguments))
             loaded = files.load(
-                qrels, runs, arguments["order"], options.ties == "score", arguments["system_from"], expected
+                qrels, runs, arguments["order"], options.ties in BY_SCORE, arguments["system_from"], expected
             )
             rankings = {name: loaded.rankings[name] for name in self.systems(system, loaded)}
             evaluation = scores.of_arrays(
