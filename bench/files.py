@@ -127,7 +127,7 @@ def main() -> None:
         made = synthetic((SMALL if chosen.small else CASES)[name], chosen.data)
         inner = {each: [] for each in SIDES}
         sides = [in_a_process(each, inner[each], *files(made)) for each in SIDES]
-        measure(sides, chosen.rounds, tolerance=1e-6)  # DuckDB is given scores of 32 bits, as trec_eval keeps them
+        measure(sides, chosen.rounds, tolerance=1e-6)  # DuckDB is given scores of 32 bits
         within = [replace(side, took=inner[side.name][1:]) for side in sides]  # but for the run that was compared
         print(f"Case {name}: {made.shape}\n\nWhole process\n\n{table(sides, sides[:1])}")
         print(f"Without the start of Python and NumPy\n\n{table(within, within[:1])}")

@@ -38,8 +38,8 @@ def load(
     """The qrels and runs in these files. Each may be compressed or an archive; "-" is standard input.
 
     order: "rank" or "score", which orders the results; None: the ranks, where they agree with the scores up to
-    ties. tiebreak: also read the order of tied documents, which ties="score" needs. same_numbers: give an unjudged
-    document the same number in all rankings, not one for each; this is slower.
+    ties. tiebreak: also read the order of tied documents, which an order by score needs. same_numbers: give an
+    unjudged document the same number in all rankings, not one for each; this is slower.
 
     system_from: None names a system by its run tag, and files with the same tag are different systems, with the
     names of the files added. "file" names it by its file. "tag" takes files with the same tag for parts of one
@@ -112,8 +112,8 @@ def _run(
     try:
         if qrels.regular is None or same_numbers:
             raise Irregular
-        tag, ranking, skipped = regular.read_run(plain_text(text), qrels.regular, order, tiebreak)
-        rankings, notes = {tag: ranking}, []
+        tag, ranking, skipped, notes = regular.read_run(plain_text(text), qrels.regular, order, tiebreak)
+        rankings = {tag: ranking}
     except Irregular:
         rankings, skipped, notes = tolerant.read_run(text.source(), qrels.grades, order, tiebreak, same_numbers)
     if not any(ranking.present.any() for ranking in rankings.values()):

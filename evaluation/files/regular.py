@@ -17,7 +17,9 @@ import numpy as np
 from evaluation.measures import Judgments, Rankings
 from ratings.formats import values
 from ratings.formats.cells import (
+    BEFORE,
     COMMENT,
+    NEWLINE,
     Column,
     Irregular,
     columns,
@@ -29,7 +31,7 @@ from ratings.formats.cells import (
     whole_numbers,
 )
 from ratings.formats.plain_run import refuse_long
-from ratings.formats.rankings import as_trec_eval
+from ratings.formats.rankings import NearTie, in_32_bits, near_tie
 from ratings.formats.source import BOM
 
 from .text import PlainText
@@ -95,6 +97,8 @@ class Piece:
     score: np.ndarray  # of every row
     tiebreak: np.ndarray | None  # of every row
     skipped: Counter  # number of lines for each query that is not in the qrels
+    lines: int
+    near_tie: NearTie | None  # its line counts from the first of the chunk
 
 
 def read_qrels(text: PlainText) -> Judged:
@@ -117,8 +121,10 @@ def read_qrels(text: PlainText) -> Judged:
     return Judged(tuple(queries), judgments, index, number, document, in_order, line, flags, bits)
 
 
-def read_run(text: PlainText, judged: Judged, order: str | None, tiebreak: bool) -> tuple[str, Rankings, Counter]:
-    """The tag and the rankings in a run of one system, and the numbers of lines for queries not in the qrels.
+def read_run(
+    text: PlainText, judged: Judged, order: str | None, tiebreak: bool
+) -> tuple[str, Rankings, Counter, list[str]]:
+    """The tag and the rankings in a run of one system, the numbers of lines for queries not in the qrels, notes.
 
     order, tiebreak: as in `files.load`. Raises Irregular.
     """
@@ -130,14 +136,15 @@ def read_run(text: PlainText, judged: Judged, order: str | None, tiebreak: bool)
         if len(np.unique(queries)) < len(queries):  # the lines of a query are not consecutive
             pieces = [read((text.begin, text.end))]
         rankings = _joined(pieces, judged, pool)
-    return tag.decode(), rankings, sum((piece.skipped for piece in pieces), Counter())
+    notes = [tie.warning(text.text.name) for tie in _near_ties(pieces)[:1]]
+    return tag.decode(), rankings, sum((piece.skipped for piece in pieces), Counter()), notes
 
 
 def _read_piece(
     text: PlainText, judged: Judged, tag: bytes, order: str | None, tiebreak: bool, place: tuple[int, int]
 ) -> Piece:
     words = text.words(*place)
-    rows, skipped = _read_rows(words, judged, tag)
+    rows, skipped, lines = _read_rows(words, judged, tag)
     if order == "score":
         rows = _by_score(rows, words)
     elif not _in_order(rows, order):
@@ -157,11 +164,13 @@ def _read_piece(
         score=rows.score,
         tiebreak=_tiebreak(rows, words) if tiebreak else None,
         skipped=skipped,
+        lines=lines,
+        near_tie=_near_tie(rows, words),
     )
 
 
-def _read_rows(words: np.ndarray, judged: Judged, tag: bytes) -> tuple[Rows, Counter]:
-    """The results for queries of the qrels, by line, and the number of lines for each other query."""
+def _read_rows(words: np.ndarray, judged: Judged, tag: bytes) -> tuple[Rows, Counter, int]:
+    """The results for queries of the qrels, by line; the number of lines for each other query, and of all."""
     query, _, document, rank, score, system = columns(words, 6)
     if system.text(0) != tag or not same_as_before(system).all():
         raise Irregular
@@ -169,7 +178,7 @@ def _read_rows(words: np.ndarray, judged: Judged, tag: bytes) -> tuple[Rows, Cou
     keys, count = _groups(query)
     number = np.repeat([judged.index.get(key, -1) for key in keys], count)
     rank, score = whole_numbers(rank), decimals(score)
-    skipped = Counter()
+    skipped, lines = Counter(), len(query)
     if number.min() < 0:
         for key, lines in zip(keys, count.tolist(), strict=True):
             if key not in judged.index:
@@ -180,7 +189,7 @@ def _read_rows(words: np.ndarray, judged: Judged, tag: bytes) -> tuple[Rows, Cou
     line = np.full(len(number), -1)
     at, judging = judged.lines_of(number, document, pair)
     line[at] = judging
-    return Rows(number, line, pair, rank, score, document.start, document.length), skipped
+    return Rows(number, line, pair, rank, score, document.start, document.length), skipped, lines
 
 
 def _in_order(rows: Rows, order: str | None) -> bool:
@@ -189,14 +198,13 @@ def _in_order(rows: Rows, order: str | None) -> bool:
     same = query[1:] == query[:-1]
     if (query[1:] < query[:-1]).any() or (same & (rank[1:] <= rank[:-1])).any():
         return False
-    narrow = as_trec_eval(rows.score)
-    return order == "rank" or not (same & (narrow[1:] > narrow[:-1])).any()
+    return order == "rank" or not (same & (rows.score[1:] > rows.score[:-1])).any()
 
 
 def _by_score(rows: Rows, words: np.ndarray) -> Rows:
     """The rows in the order of trec_eval: by score, then by the bytes of the document's key, both descending."""
-    rows = rows.take(np.lexsort((-as_trec_eval(rows.score), rows.query)))
-    equal = _equal_to_before(rows)
+    rows = rows.take(np.lexsort((-rows.score, rows.query)))
+    equal = _equal_to_before(rows.query, rows.score)
     tied = _tied(equal)
     group = np.append(0, np.cumsum(~equal))[tied]
     order = np.arange(len(rows.query))
@@ -205,18 +213,34 @@ def _by_score(rows: Rows, words: np.ndarray) -> Rows:
 
 
 def _tiebreak(rows: Rows, words: np.ndarray) -> np.ndarray:
-    """The tiebreak: the order of the keys of documents with equal scores, int64[n]; 0 for all others."""
-    by_score = np.lexsort((-as_trec_eval(rows.score), rows.query))
-    tied = by_score[_tied(_equal_to_before(rows.take(by_score)))]
+    """The tiebreak: the order of the keys of documents with scores equal in 32 bits, int64[n]; 0 for others."""
+    score = in_32_bits(rows.score)
+    by_score = np.lexsort((-score, rows.query))
+    tied = by_score[_tied(_equal_to_before(rows.query[by_score], score[by_score]))]
     tiebreak = np.zeros(len(rows.query), np.int64)
     tiebreak[tied] = _order_of_documents(rows, words, tied)
     return tiebreak
 
 
-def _equal_to_before(rows: Rows) -> np.ndarray:
-    """Whether a row has the query and, in the precision of trec_eval, the score of the row before: bool[n - 1]."""
-    narrow = as_trec_eval(rows.score)
-    return (narrow[1:] == narrow[:-1]) & (rows.query[1:] == rows.query[:-1])
+def _equal_to_before(query: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """Whether a row has the query and the score of the row before: bool[n - 1]."""
+    return (score[1:] == score[:-1]) & (query[1:] == query[:-1])
+
+
+def _near_tie(rows: Rows, words: np.ndarray) -> NearTie | None:
+    """The first near tie in the lines of the chunk."""
+    found = near_tie(rows.query, rows.start, rows.score)
+    if found is None:
+        return None
+    line = np.count_nonzero(words.base[BEFORE : rows.start[found[0]]] == NEWLINE) + 1
+    return NearTie(line, *rows.score[[*found]].tolist())
+
+
+def _near_ties(pieces: Sequence[Piece]) -> list[NearTie]:
+    """The first near tie of each chunk, with its line in the file."""
+    before = np.cumsum([0, *(piece.lines for piece in pieces)]).tolist()
+    found = zip(before, (piece.near_tie for piece in pieces), strict=False)
+    return [tie._replace(line=lines + tie.line) for lines, tie in found if tie]
 
 
 def _tied(equal: np.ndarray) -> np.ndarray:

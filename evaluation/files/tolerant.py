@@ -103,6 +103,8 @@ def read_run(
     notes = _comments(source)
     if extra:
         notes.append(f"{source.name}: {counted(extra, 'line')} with more than six columns; the rest was ignored.")
+    near = [tie for lists in rankings.values() for ranking in lists if (tie := ranking.near_tie)]
+    notes += [tie.warning(source.name) for tie in sorted(near)[:1]]
     packed = {system: _packed(lists, grades, order, tiebreak, same_numbers) for system, lists in rankings.items()}
     return packed, skipped, notes
 

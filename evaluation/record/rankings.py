@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from ratings.formats.rankings import in_32_bits
 from ratings.models import Collection, Ranking
 
 from ..measures import Rankings
@@ -116,12 +117,11 @@ def with_tiebreak(rankings: dict[str, Rankings]) -> dict[str, Rankings]:
 
 
 def _tied(ranking: Rankings) -> np.ndarray:
-    """Rows whose score equals that of another row of the query, as 32-bit floats like in trec_eval."""
+    """Rows whose score equals that of another row of the query in 32 bits. No others are equal in 64 bits."""
     rows = np.arange(len(ranking.documents))
     if not rows.size:
         return rows
-    with np.errstate(over="ignore"):
-        score = ranking.scores.astype(np.float32)
+    score = in_32_bits(ranking.scores)
     query = ranking.query
     within = query[1:] == query[:-1]
     if (within & (score[1:] > score[:-1])).any():

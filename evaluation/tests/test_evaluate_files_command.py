@@ -74,6 +74,20 @@ def test_options_profile_system_and_order_decide_as_in_evaluate(folder):
     assert mean("--measure", "ERR@10") == mean("--measure", "ERR(gmax=3)@10")
 
 
+def test_scores_that_differ_only_beyond_32_bits_are_told_apart_and_named_with_what_ties_them(folder):
+    Path("one").write_text("q1 0 A 1\n")
+    Path("near").write_text("q1 Q0 A 1 123456790 s\nq1 Q0 B 2 123456789 s\n")
+
+    def mean(*arguments: str) -> tuple[float, str]:
+        text, err = run("one", "near", "--measure", "RR", "--format", "json", "--profile", "trec_eval", *arguments)
+        return json.loads(text)["results"][0]["mean"], err
+
+    found, said = mean()
+    assert found == 1
+    assert said.startswith("near, line 2: the scores 123456790.0 and 123456789.0 ") and "ties=trec_eval_9" in said
+    assert mean("--ties", "trec_eval_9")[0] == 1 / 2
+
+
 def test_the_numbers_can_go_to_a_file(folder):
     assert run("qrels", "second", "--format", "json", "--output", "numbers.json")[0] == ""
     assert json.loads(Path("numbers.json").read_text())["results"]

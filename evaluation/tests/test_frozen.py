@@ -159,6 +159,7 @@ CASES = {
     "closed": {"negatives": "minmax_closed"},
     "skip": {"missing": "skip"},
     "score": {"ties": "score"},
+    "trec_eval_9": {"ties": "trec_eval_9"},
     "average": {"ties": "average"},
     "assumed": {"unjudged": "1"},
     "exponential": {"gain": "exponential", "undefined": "zero"},
@@ -185,7 +186,8 @@ def make_tied(collection):
     tied = System.objects.create(collection=collection, name="tied system")
     documents = list(collection.documents.order_by("key").values_list("pk", flat=True)[:40])
     first, second, *_ = collection.queries.order_by("key")
-    scores = [float(place // 7) for place in range(40, 0, -1)]
+    # Pairs of equal scores, and seven pairs in a row that are equal in 32 bits.
+    scores = [place // 14 + (place // 2 % 7) * 1e-9 for place in range(40, 0, -1)]
     Ranking.objects.create(system=tied, query=first, documents=documents, scores=scores)
     Ranking.objects.create(system=tied, query=second, documents=[], scores=[])
     collection.touch()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,12 @@ class FoundRanking:
         """The number of results."""
         return len(self.documents)
 
+    @property
+    def near_tie(self) -> "NearTie | None":
+        """The first near tie."""
+        rows = near_tie(np.zeros(len(self), np.int64), self.lines, self.scores)
+        return rows and NearTie(int(self.lines[rows[0]]), *self.scores[[*rows]].tolist())
+
 
 @dataclass(frozen=True)
 class Contradictions:
@@ -45,24 +52,60 @@ class Contradictions:
     first: Refusal
 
 
+class NearTie(NamedTuple):
+    """Two scores of one query that differ, but not as 32-bit floats."""
+
+    line: int  # of `score`
+    score: float
+    earlier: float
+
+    def warning(self, file: str) -> str:
+        """The warning of a file whose first near tie this is."""
+        place = f"{file}, line {self.line}" if self.line else file
+        return (
+            f"{place}: the scores {self.earlier} and {self.score} of one query differ, but are equal in 32 bits."
+            " trec_eval 9 and pytrec_eval compare 32 bits, so they can give other numbers than trec_eval 10;"
+            " ties=trec_eval_9 gives theirs."
+        )
+
+
 def system_of_file(name: str) -> str:
     """The system that is named by its file: the name without folders and .gz."""
     return PurePath(name).name.removesuffix(".gz")
 
 
-def as_trec_eval(scores: np.ndarray) -> np.ndarray:
-    """Scores as 32-bit floats, as trec_eval compares them; those beyond its range tie."""
+def in_32_bits(scores: np.ndarray) -> np.ndarray:
+    """Scores as 32-bit floats, as trec_eval 9 compares them; those beyond its range are infinite and tie."""
     with np.errstate(over="ignore"):
-        narrow = scores.astype(np.float32)
-    return np.clip(narrow, np.finfo(np.float32).min, np.finfo(np.float32).max)
+        return scores.astype(np.float32)
+
+
+def near_tie(query: np.ndarray, place: np.ndarray, score: np.ndarray) -> tuple[int, int] | None:
+    """The first row whose score differs from that of an earlier row of its query but not in 32 bits, and that row.
+
+    `place` says which row is earlier. None where there is no such row.
+    """
+    narrow = in_32_bits(score)
+    within = query[1:] == query[:-1]
+    near = within & (narrow[1:] == narrow[:-1]) & (score[1:] != score[:-1])
+    if not near.any() and not (within & (narrow[1:] > narrow[:-1])).any():
+        return None  # most files are in order, and need no sort
+    order = np.lexsort((place, narrow, query))
+    query, narrow, score = query[order], narrow[order], score[order]
+    begins = np.append(True, (query[1:] != query[:-1]) | (narrow[1:] != narrow[:-1]))
+    first = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
+    near = np.flatnonzero(score != score[first])
+    if not near.size:
+        return None
+    at = near[np.argmin(place[order[near]])]
+    return int(order[at]), int(order[first[at]])
 
 
 def best_first(ranking: FoundRanking, order: str | None) -> np.ndarray:
     """The positions of the results, best first. By score ties are broken as in trec_eval: by key, descending."""
     if order != "score":
         return np.argsort(ranking.ranks, kind="stable")
-    scores = as_trec_eval(ranking.scores).tolist()
-    keys = [(score, key.encode()) for score, key in zip(scores, ranking.documents, strict=True)]
+    keys = [(score, key.encode()) for score, key in zip(ranking.scores.tolist(), ranking.documents, strict=True)]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__, reverse=True))
 
 
@@ -100,10 +143,9 @@ def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: b
     """The places where ranks repeat or, with `agree`, scores contradict them; None where there are none."""
     by_rank = np.argsort(ranking.ranks, kind="stable")
     ranks, scores = ranking.ranks[by_rank], ranking.scores[by_rank]
-    compared = as_trec_eval(scores)
     wrong = ranks[1:] == ranks[:-1]
     if agree:
-        wrong |= compared[1:] > compared[:-1]
+        wrong |= scores[1:] > scores[:-1]
     if not wrong.any():
         return None
     i = int(np.argmax(wrong))

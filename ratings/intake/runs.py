@@ -22,8 +22,8 @@ from ..formats.rankings import (
     SYSTEM_FROM,
     Contradictions,
     FoundRanking,
+    NearTie,
     all_contradictions,
-    as_trec_eval,
     best_first,
     contradictions,
     repeats,
@@ -108,6 +108,7 @@ class RunImport(ImportForQueries):
         super().__post_init__()
         self.tags = Tags(self.sources, self.system, self.system_from)
         self.tallies: dict[str, Tally] = {}
+        self.near_ties: dict[int, NearTie] = {}  # the first of each file
 
     def run(self) -> Report:
         report = self.report
@@ -207,8 +208,11 @@ class RunImport(ImportForQueries):
             self.report.refuse(refusal)
         if self.order != "score":
             tally.add(contradictions(ranking, self.sources, agree=self.order is None))
-        scores = as_trec_eval(ranking.scores[best_first(ranking, self.order)])
+        scores = ranking.scores[best_first(ranking, self.order)]
         tally.ties += int(np.count_nonzero(scores[1:] == scores[:-1]))
+        if near := ranking.near_tie:
+            file = int(ranking.files[0])
+            self.near_ties[file] = min(near, self.near_ties.get(file, near))
 
     def _stored(self, batch: list[FoundRanking]) -> dict[tuple[str, int], Ranking]:
         """The rankings that the database has for the systems and queries of the batch."""
@@ -308,6 +312,7 @@ class RunImport(ImportForQueries):
                 neighbours = tally.results - tally.rankings
                 ties = f"{tally.ties:,} of {neighbours:,} neighbouring results ({tally.ties / neighbours:.1%})"
                 facts.append(f"{name}: {ties} have tied scores; trec_eval orders those by document key.")
+        warnings += (near.warning(self.sources[file].name) for file, near in sorted(self.near_ties.items()))
         if not self.checking:
             tell_of_bare_documents(self.report)
 

@@ -362,17 +362,39 @@ def test_a_rank_that_stands_twice_orders_nothing(order):
     assert ranked(collection, "s", "q1") == ["a", "b"]
 
 
-def test_order_score_breaks_ties_by_key_descending_in_bytes_and_compares_32_bits_as_trec_eval():
+def test_order_score_compares_all_digits_and_breaks_ties_by_key_descending_in_bytes():
     collection = make_collection(documents="")
     text = "q1 Q0 d10 1 1 s\nq1 Q0 d9 2 1.00000001 s\nq1 Q0 é 3 1 s\nq1 Q0 z 4 1 s\nq1 Q0 Z 5 2 s\n"
     intake.import_run(collection, sources(text), order="score")
-    assert ranked(collection, "s", "q1") == ["Z", "é", "z", "d9", "d10"]
+    assert ranked(collection, "s", "q1") == ["Z", "d9", "é", "z", "d10"]
+
+
+def test_scores_that_contradict_the_ranks_in_their_last_digit_do_contradict_them():
+    (refusal,) = refused(
+        intake.import_run(make_collection(), sources("q1 Q0 a 1 123456789 s\nq1 Q0 b 2 123456790 s\n"))
+    )
+    assert "rank 2 has the score 123456790.0, above the 123456789.0 of rank 1 on line 1" in refusal
+
+
+def test_the_first_scores_of_each_file_that_only_32_bits_tie_are_named():
+    # Line 3 of the first file is the first whose score is another one than that of an earlier line of its query.
+    near = "q1 Q0 a 1 2 s\nq2 Q0 a 1 1.00000001 s\nq1 Q0 b 2 1.99999999 s\nq1 Q0 c 3 1.99999998 s\n"
+    apart = "q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\nq1 Q0 c 3 2 t\nq2 Q0 a 1 1 t\n"
+    turned = "q1 Q0 a 3 5 u\nq1 Q0 b 2 123456789 u\nq1 Q0 c 1 123456790 u\n"
+    report = intake.import_run(make_collection(), sources(near, apart, turned))
+    said = [warning for warning in report.warnings if "32 bits" in warning]
+    assert [warning.split(" of one query")[0] for warning in said] == [
+        "file1, line 3: the scores 2.0 and 1.99999999",
+        "file3, line 3: the scores 123456789.0 and 123456790.0",
+    ]
+    assert report.counts["new"] == 4
+    assert next(iter(Ranking.objects.filter(system__name="u"))).scores.tolist() == [123456790.0, 123456789.0, 5.0]
 
 
 def test_ties_keep_the_order_of_the_ranks_and_are_counted_with_their_share():
     collection = make_collection()
     report = intake.import_run(
-        collection, sources("q1 Q0 b 0 1.00000001 s\nq1 Q0 a 1 1.00000002 s\nq1 Q0 c 2 0.5 s\n")
+        collection, sources("q1 Q0 b 0 1.00000001 s\nq1 Q0 a 1 1.00000001 s\nq1 Q0 c 2 1.0 s\n")
     )
     assert ranked(collection, "s", "q1") == ["b", "a", "c"]
     assert (
@@ -381,11 +403,13 @@ def test_ties_keep_the_order_of_the_ranks_and_are_counted_with_their_share():
     )
 
 
-def test_scores_beyond_32_bits_tie_instead_of_overflowing():
+@pytest.mark.filterwarnings("error")
+def test_scores_beyond_32_bits_keep_their_order():
     collection = make_collection()
-    intake.import_run(collection, sources("q1 Q0 a 1 1e300 s\nq1 Q0 b 2 1e301 s\nq1 Q0 c 3 -1e300 s\n"))
-    assert ranked(collection, "s", "q1") == ["a", "b", "c"]
-    assert Ranking.objects.get().scores.tolist() == [1e300, 1e301, -1e300]
+    text = "q1 Q0 a 1 1e300 s\nq1 Q0 b 2 1e301 s\nq1 Q0 c 3 -1e300 s\n"
+    report = intake.import_run(collection, sources(text), order="score")
+    assert ranked(collection, "s", "q1") == ["b", "a", "c"]
+    assert any(warning.startswith("file1, line 2: the scores 1e+300 and 1e+301") for warning in report.warnings)
 
 
 def test_a_document_twice_in_one_ranking_is_refused_with_both_lines():
