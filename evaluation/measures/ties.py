@@ -49,6 +49,7 @@ def _before(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarra
         raise WrongOption(
             "ties", f"an order by score needs a tiebreak: documents of query {query[0]} have equal scores."
         )
+    # A table finds the rows with the same score, folded to the 32 bits that it takes.
     bits = (rankings.scores + 0.0).view(np.uint64)  # + 0.0 turns -0.0, which has other bits
     folded = (bits ^ bits >> np.uint64(32)).astype(np.uint32)
     wanted, numbers = pair_of(distinct(pair_key(query, folded[row])))
