@@ -7,12 +7,16 @@ with a data folder of its own, on one PostgreSQL behind PgBouncer in transaction
 import io
 import json
 import re
+import socket
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -25,7 +29,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
-from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, Client, encode_multipart
 from django.utils import timezone
 
 from bench import _machines
@@ -33,6 +37,7 @@ from bench._bucket import Store, store
 from bench._raters import PASSWORD, Browser
 from bench._served import free_port
 from config import machines
+from config.machines import bucket as bucket_module
 from config.machines.bucket import Body
 from config.machines.valkey import Valkey
 from config.pooled.base import DatabaseWrapper
@@ -148,22 +153,109 @@ def test_pictures_lie_in_the_bucket_and_are_swept_there(bucket, monkeypatch):
     assert pictures.sweep() == 1 and not bucket.files
 
 
-@pytest.mark.django_db
-def test_where_the_store_is_away_pages_say_so_and_nothing_is_called_gone(bucket, settings, client, tmp_path):
-    """A picture that cannot be fetched now is not one that does not exist."""
+@pytest.fixture
+def picture() -> str:
+    """The address of a picture."""
     collection = Collection.objects.create(slug="shop", name="Shop")
     facts = {"state": "ready", "small": "ab" * 32, "large": "ab" * 32, "width": 1, "height": 1}
-    picture = Picture.objects.create(collection=collection, digest="cd" * 32, source="a.png", **facts)
-    client.force_login(get_user_model().objects.create_superuser("root"))
-    client.raise_request_exception = False
-    address = f"/pictures/{picture.token}/small/"
-    assert client.get(address).status_code == 404
+    token = Picture.objects.create(collection=collection, digest="cd" * 32, source="a.png", **facts).token
+    return f"/pictures/{token}/small/"
+
+
+def signed_in(account) -> Client:
+    client = Client(raise_request_exception=False)
+    client.force_login(account)
+    return client
+
+
+@pytest.mark.django_db
+def test_where_the_store_is_away_pages_say_so_and_nothing_is_called_gone(bucket, settings, picture, tmp_path):
+    """A picture that cannot be fetched now is not one that does not exist."""
+    client = signed_in(get_user_model().objects.create_superuser("root"))
+    assert client.get(picture).status_code == 404
     away = f"s3://idealist?endpoint=http://127.0.0.1:{free_port()}&region=local"
     settings.STORAGES = settings.STORAGES | machines.files(away, tmp_path)
-    answer = client.get(address)
+    answer = client.get(picture)
     assert answer.status_code == 503 and answer["Retry-After"] == "5"
     with pytest.raises(ConnectionError):
         storages["uploads"].save("name", ContentFile(b"x"))
+
+
+class Silent:
+    """A store that accepts connections and never answers, until `end` closes them."""
+
+    def __init__(self) -> None:
+        self.listener, self.accepted = socket.create_server(("127.0.0.1", 0)), []
+        self.thread = Thread(target=self._accept)
+        self.thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                self.accepted.append(self.listener.accept()[0])
+
+    def end(self) -> None:
+        with suppress(OSError):  # it has ended
+            self.listener.shutdown(socket.SHUT_RDWR)  # a close alone does not end the wait of `accept`
+        self.thread.join()
+        for each in (self.listener, *self.accepted):
+            each.close()
+
+
+@pytest.fixture
+def silent(bucket, settings, tmp_path, monkeypatch) -> Iterator[Silent]:
+    """A silent store for a process that serves pages."""
+    monkeypatch.setattr(bucket_module, "_silent_until", 0.0)
+    found = Silent()
+    settings.SHORT_WAITS = True
+    url = f"s3://idealist?endpoint={found.url}&region=local"
+    settings.STORAGES = settings.STORAGES | machines.files(url, tmp_path)
+    yield found
+    found.end()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ten_pictures_of_a_silent_store_leave_threads_to_everybody_else(silent, picture, monkeypatch):
+    root = get_user_model().objects.create_superuser("root")
+    monkeypatch.setitem(bucket_module.OF_PAGES, "read_timeout", 60)  # so that only `end` ends their wait
+    clients = [signed_in(root) for _ in range(12)]
+
+    def asked(client: Client, address: str):
+        try:
+            return client.get(address)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        try:
+            pictures = [threads.submit(asked, client, picture) for client in clients[:10]]
+            pages = [threads.submit(asked, clients[10], "/livez"), threads.submit(asked, clients[11], "/")]
+            assert [page.result(timeout=60).status_code for page in pages] == [200, 200]
+            until(lambda: len(silent.accepted) == bucket_module.AT_ONCE)
+            assert [each.done() for each in pictures].count(False) == bucket_module.AT_ONCE
+        finally:
+            silent.end()
+    assert {(each.result().status_code, each.result()["Retry-After"]) for each in pictures} == {(503, "5")}
+
+
+@pytest.mark.parametrize("act", ["open", "stream", "exists", "save", "entries"])
+def test_a_page_asks_a_silent_store_once_and_then_not_for_a_while(silent, act, monkeypatch):
+    assert bucket_module.OF_PAGES["connect_timeout"] + bucket_module.OF_PAGES["read_timeout"] <= 4
+    monkeypatch.setitem(bucket_module.OF_PAGES, "read_timeout", 0.2)
+    store = storages["uploads"]
+    acts = {"save": lambda: store.save("a", ContentFile(b"x")), "entries": lambda: list(store.entries())}
+    for _ in range(3):
+        with pytest.raises(ConnectionError):
+            acts.get(act, lambda: getattr(store, act)("a"))()
+    assert len(silent.accepted) == 1
+    monkeypatch.setattr(bucket_module, "_silent_until", 0.0)  # as after a while
+    with pytest.raises(ConnectionError):
+        store.exists("a")
+    assert len(silent.accepted) == 2
 
 
 # Tries in Valkey or Redis

@@ -143,6 +143,8 @@ def refused_files(job: Job) -> dict[int, str]:
                     files[number] = source.name
                 if (named := named - {source.name}) == set():
                     break
+    except ConnectionError:  # the files may still be there
+        raise
     except (OSError, ValueError):
         return {}
     return files

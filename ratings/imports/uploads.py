@@ -149,16 +149,31 @@ def reserved(size: int, sender: int = 0) -> Reserved:
         sizes = {path.name: reserved_size(path) for path in list(place.iterdir())}
         alike = {name: each for name, each in sizes.items() if (each > most_of_form) == is_upload}
         own = sum(each for name, each in alike.items() if name.startswith(f"{sender}-"))
-        stored = sum(entry.size for entry in storages["uploads"].entries()) if is_upload else 0
-        has_room = sum(alike.values()) + stored + size <= settings.MOST_UPLOADS
+        has_room = sum(alike.values()) + size <= settings.MOST_UPLOADS
         # Twice, because Django copies the files out of the body.
         has_disk = disk_usage(place).free >= sum(sizes.values()) + 2 * size
         if (own and own + size > share) or not (has_room and has_disk):
             raise NoRoom
         try:
-            return Reserved(place / f"{sender}-{token_hex(16)}", size)
+            file = Reserved(place / f"{sender}-{token_hex(16)}", size)
         except OSError as error:  # no access to the folder, or no file of this size on its disk
             raise NoRoom from error
+    if is_upload:
+        _refuse_beside_stored(file, sum(alike.values()) + size)
+    return file
+
+
+def _refuse_beside_stored(file: Reserved, reserved: int) -> None:
+    """Raises NoRoom, and closes the file, if the stored files leave no room for what is reserved.
+
+    Outside of `one_at_a_time`: others must not wait there until a store that is silent answers.
+    """
+    try:
+        if reserved + sum(entry.size for entry in storages["uploads"].entries()) > settings.MOST_UPLOADS:
+            raise NoRoom
+    except BaseException:
+        file.close()
+        raise
 
 
 def spool() -> Path:
@@ -274,6 +289,13 @@ def forget_old() -> None:
 
 
 def forget(files: Iterable[dict]) -> None:
+    """Delete the stored files. `forget_old` deletes later what a store that does not answer keeps now."""
+    with suppress(ConnectionError):
+        forget_now(files)
+
+
+def forget_now(files: Iterable[dict]) -> None:
+    """Delete the stored files. Raises ConnectionError."""
     for file in files:
         if "stored" in file:
             storages["uploads"].delete(file["stored"])

@@ -104,7 +104,7 @@ def remove_due(*, now: datetime | None = None) -> None:
 
 def _remove(collection: Collection) -> None:
     for job in collection.jobs.all():
-        uploads.forget(job.files)
+        uploads.forget_now(job.files)
     _forget_admin_log(collection)
     for admin in collection.memberships.filter(role=Role.ADMIN).select_related("user"):
         with transaction.atomic():

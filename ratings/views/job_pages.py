@@ -46,7 +46,7 @@ def stored_files(form: Form) -> list[dict]:
     try:
         return uploads.keep_all(form.cleaned_data["files"])
     except OSError as error:
-        if disk.trouble(error):
+        if disk.trouble(error) or isinstance(error, ConnectionError):
             raise  # `failures.server_error` answers it
         form.add_error("files", f"The file cannot be stored: {error.strerror or error}.")
         return []
