@@ -11,6 +11,7 @@ from pydantic import Field
 from ratings.api.access import collection_in
 from ratings.api.problems import Problem
 from ratings.api.shapes import OfPage, Page, SystemName, Whole, page_of, text
+from ratings.downloads import made_in_turn
 from ratings.models import Collection, Scope
 
 from . import record, scores
@@ -132,6 +133,7 @@ class JudgmentOut(Schema):
 
 
 @router.get("/collections/{slug:slug}/evaluation", response=EvaluationOut, summary="What systems score")
+@made_in_turn
 def evaluation(request: HttpRequest, slug: str, asked: Query[OfEvaluation]):
     """The document of `evaluate --format json`, in the same digits."""
     collection = collection_in(request, slug, Scope.READ)
@@ -154,6 +156,7 @@ class OfMachines(Schema):
     response=OfMachines,
     summary="Machine only: the scores by a judge alone",
 )
+@made_in_turn
 def machine_only(request: HttpRequest, slug: str, asked: Query[OfMachineOnly]):
     """No person has a part in these numbers. `machines` is empty unless a judge got a column from an admin."""
     collection = collection_in(request, slug, Scope.READ)
@@ -165,6 +168,7 @@ def machine_only(request: HttpRequest, slug: str, asked: Query[OfMachineOnly]):
 
 
 @router.get("/collections/{slug:slug}/comparison", response=ComparisonOut, summary="Whether a difference is real")
+@made_in_turn
 def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
     """The document of `compare --format json`. A randomisation test has 2,000 draws by default."""
     collection = collection_in(request, slug, Scope.READ)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from threading import Semaphore
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,9 +11,15 @@ from django.shortcuts import render
 from django.utils.html import json_script
 from django.utils.safestring import SafeString
 
+from ratings.downloads import busy
+
 from ..charts import pictures
 
 NARROWEST, WIDEST = 200, 8_000  # pixels
+# A process draws one chart at a time, and the requests that wait for it must leave threads to pages. A browser
+# without scripts asks for all charts of a page at once.
+AT_ONCE = 4
+_turns = Semaphore(AT_ONCE)
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,13 @@ def picture(request: HttpRequest, charts: Iterable[Chart]) -> HttpResponse:
     chart = next((chart for chart in charts if chart.id == request.GET["chart"]), None)
     if not chart or theme not in pictures.THEMES:
         raise Http404("The page has no such chart.")
-    return HttpResponse(pictures.svg(chart.spec, theme=theme, width=width(request)), content_type="image/svg+xml")
+    asked = width(request)
+    if not _turns.acquire(blocking=False):
+        return busy(request, "The server is drawing charts for others now.")
+    try:
+        return HttpResponse(pictures.svg(chart.spec, theme=theme, width=asked), content_type="image/svg+xml")
+    finally:
+        _turns.release()
 
 
 def width(request: HttpRequest) -> int:

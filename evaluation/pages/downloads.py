@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from ratings.downloads import sent
+from ratings.downloads import made_in_turn, sent
 from ratings.formats import spreadsheet, workbooks
 from ratings.models import Collection
 from ratings.people.access import READERS, View, of_collection
@@ -39,6 +39,7 @@ def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., File
     def decorated(view: Callable[..., Files]) -> View:
         @require_safe
         @of_collection(*READERS)
+        @made_in_turn
         @with_options(*names, "raw", many=many)
         @wraps(view)
         def answered(

@@ -2,15 +2,24 @@
 
 import csv
 import io
+from contextlib import nullcontext
 from itertools import chain
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.test import Client
 from django.urls import reverse
 from openpyxl import load_workbook
 
+from evaluation.charts import pictures
+from evaluation.pages import charts
 from evaluation.tests.hills import analyst, make_hills
+from ratings import downloads
 from ratings.formats import workbooks
 from ratings.formats.source import BOM
+from ratings.models import Role
+from ratings.tests.calls import make_caller
+from ratings.tests.cast import make_member
 
 pytestmark = pytest.mark.django_db
 
@@ -61,3 +70,64 @@ def test_a_table_that_is_too_long_for_a_workbook_is_offered_as_csv(client, monke
     )
     monkeypatch.setattr(workbooks, "MOST_ROWS", 4)
     assert client.get(reverse("queries_xlsx", args=[collection.slug])).status_code == 200
+
+
+@pytest.mark.parametrize(("turn", "refused"), [(downloads.turn, (503, "10")), (nullcontext, (200, None))])
+def test_while_two_files_are_made_the_others_wait_and_pages_do_not(monkeypatch, turn, refused):
+    """The twin without turns shows that the others would have theirs made, too."""
+    monkeypatch.setattr(downloads, "turn", turn)
+    collection, answers = make_hills(), {}
+    ann, bob, cleo = (analyst(Client(), collection, name) for name in ("ann", "bob", "cleo"))
+    book, export = reverse("queries_xlsx", args=["hills"]), reverse("export_judgments", args=["hills"])
+
+    def while_first() -> None:
+        answers.update(same=ann.get(export), second=bob.get(book))
+
+    def while_second() -> None:
+        answers.update(third=cleo.get(export), page=cleo.get("/"), live=cleo.get("/livez"))
+
+    acts, written = [while_second, while_first], workbooks.written
+
+    def slowly(*table) -> bytes:
+        if acts:
+            acts.pop()()
+        return written(*table)
+
+    monkeypatch.setattr(workbooks, "written", slowly)
+    answers["first"] = ann.get(book)
+    waits = [answers["same"], answers["third"]]
+    assert [(answer.status_code, answer.get("Retry-After")) for answer in waits] == [refused, refused]
+    assert {answers[name].status_code for name in ("first", "second", "page", "live")} == {200}
+    assert ann.get(export).status_code == cleo.get(export).status_code == 200
+
+
+@pytest.mark.parametrize("call", ["evaluation", "comparison?baseline=good", "machine-only"])
+def test_a_program_waits_for_its_turn_like_a_person(call):
+    collection = make_hills()
+    user = make_member(collection, "ann", Role.ANALYST)
+    caller = make_caller(user, collection, "read")
+    with downloads.turn(user.pk):
+        answer = caller.get(f"/collections/hills/{call}")
+    assert (answer.status_code, answer["Retry-After"]) == (503, "10")
+    assert answer.json()["type"] == "urn:idealist:problem:busy"
+    assert caller.get(f"/collections/hills/{call}").status_code == 200
+
+
+def test_a_turn_that_ends_in_an_error_is_over():
+    with pytest.raises(ZeroDivisionError), downloads.turn(1):
+        raise ZeroDivisionError
+    with downloads.turn(1), downloads.turn(2), pytest.raises(downloads.Busy), downloads.turn(3):
+        pass
+
+
+def test_charts_that_wait_to_be_drawn_leave_threads_to_pages(rf, monkeypatch):
+    request, answers = rf.get("/", {"chart": "means"}), []
+    request.user = AnonymousUser()
+
+    def asked_once_more(*spec, **options) -> str:
+        answers.append(charts.picture(request, [charts.Chart("means", {}, "")]))
+        return "<svg/>"
+
+    monkeypatch.setattr(pictures, "svg", asked_once_more)
+    charts.picture(request, [charts.Chart("means", {}, "")])
+    assert [answer.status_code for answer in answers] == [503] + [200] * (charts.AT_ONCE - 1)

@@ -111,6 +111,7 @@ def exports(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 @require_safe
 @of_collection(*READERS)
+@downloads.made_in_turn
 def export_judgments(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The judgments: one grade for each pair, by the chosen rule."""
 
@@ -123,6 +124,7 @@ def export_judgments(request: HttpRequest, collection: Collection) -> HttpRespon
 
 @require_safe
 @of_collection(*READERS)
+@downloads.made_in_turn
 def export_run(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The run of one system."""
 
@@ -134,6 +136,7 @@ def export_run(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 @require_safe
 @of_collection(*READERS)
+@downloads.made_in_turn
 def export_ratings(request: HttpRequest, collection: Collection) -> HttpResponse:
     """All ratings, with raters named as on the page of agreement."""
 
@@ -145,6 +148,7 @@ def export_ratings(request: HttpRequest, collection: Collection) -> HttpResponse
 
 @require_safe
 @of_collection(*READERS)
+@downloads.made_in_turn
 @takes("raw", is_page=False)
 def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The pairs of all rounds with their chances, as CSV."""
@@ -159,6 +163,7 @@ def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 @require_safe
 @of_collection(Role.ADMIN)
+@downloads.made_in_turn
 @takes("judges", is_page=False)
 def export_archive(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The archive of the collection, for admins; with judges only if the form asks for them."""

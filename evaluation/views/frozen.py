@@ -305,6 +305,7 @@ def others(evaluation: Evaluation) -> dict:
 
 @require_safe
 @of_collection(*READERS)
+@downloads.made_in_turn
 @takes("raw", is_page=False)
 def frozen_file(
     request: HttpRequest, collection: Collection, sha: str, ending: str, what: str = ""
@@ -321,6 +322,7 @@ def frozen_file(
 
 @require_safe
 @of_collection(*READERS)
+@downloads.made_in_turn
 def frozen_bundle(request: HttpRequest, collection: Collection, sha: str) -> HttpResponse:
     """The bundle as ZIP, or a page that says why there is none."""
     found = found_in(collection, sha)

@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
+from ratings.downloads import made_in_turn
 from ratings.models import Collection
 from ratings.people.access import READERS, of_collection
 from ratings.views.pages import paged
@@ -276,6 +277,7 @@ def bars(rows: list[dict], slug: str) -> dict:
 
 @require_safe
 @of_collection(*READERS)
+@made_in_turn
 @takes("first", "second", "measure", "judgments", "raw", is_page=False)
 def compare_frozen_files(request: HttpRequest, collection: Collection, ending: str) -> HttpResponse:
     """The table: a row for each system and query of both; with ?judgments=, for each judgment that differs."""

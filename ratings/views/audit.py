@@ -70,6 +70,7 @@ def audit(request: HttpRequest, events: QuerySet[AuditEvent]) -> HttpResponse:
 
 @require_safe
 @of_audit
+@downloads.made_in_turn
 def audit_csv(request: HttpRequest, events: QuerySet[AuditEvent]) -> FileResponse:
     """All events that match the filters in the address, the oldest first."""
     form = FilterForm(request.GET)

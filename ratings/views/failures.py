@@ -54,7 +54,9 @@ def busy(request: HttpRequest, trouble: disk.Trouble | None = None) -> HttpRespo
 
     The page does not name the account, as that would take a query.
     """
-    reason = disk.MESSAGES.get(trouble, "The server cannot write at this moment.")
+    reads = request.method in ("GET", "HEAD")
+    reason = f"The server cannot {'read its record' if reads else 'write'} at this moment."
+    reason = disk.MESSAGES.get(trouble, reason)
     if request.path.startswith(ADDRESS):
         detail = f"{reason} Nothing was written; send the same again later." if trouble else ""
         response = Problem(503, detail).response()

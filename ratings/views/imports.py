@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
+from ..downloads import made_in_turn
 from ..formats.refusal import Refused, counted
 from ..formats.registry import KINDS
 from ..imports import jobs, uploads
@@ -123,6 +124,7 @@ def import_progress(request: HttpRequest, collection: Collection, pk: int) -> Js
 
 
 @admin_page
+@made_in_turn
 def refused(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """The refused lines of one file as a file, to be corrected and sent again."""
     job = job_of(collection, pk)
@@ -192,9 +194,14 @@ def imports_of(collection: Collection) -> QuerySet[Job]:
 
 
 def preview_of(job: Job) -> Preview:
-    """A preview of the first file; empty if the file is no longer stored or was read by a command."""
+    """A preview of the first file; empty if the file is no longer stored or was read by a command.
+
+    Raises ConnectionError: without a preview, the form would lose the columns that were chosen.
+    """
     try:
         return preview(job) if "stored" in job.files[0] else Preview()
+    except ConnectionError:
+        raise
     except (OSError, ValueError):
         return Preview()
 

@@ -286,6 +286,7 @@ def change_judge_run(request: HttpRequest, collection: Collection, pk: int) -> H
 
 
 @admin_page
+@downloads.made_in_turn
 def judge_log(request: HttpRequest, collection: Collection, pk: int, format: str) -> HttpResponse:
     """The call log of a run as CSV or JSON lines."""
     run = run_of(collection, pk)

@@ -8,6 +8,7 @@ from ..people import privacy
 
 
 @require_safe
+@downloads.made_in_turn
 def my_data(request: HttpRequest) -> FileResponse:
     """A JSON file. It is written to disk first, since it may hold a hundred thousand ratings."""
     file = downloads.whole(privacy.export(request.user))
