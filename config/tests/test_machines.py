@@ -4,8 +4,10 @@ They are processes, as bench/_machines.py starts them: two servers on two addres
 with a data folder of its own, on one PostgreSQL behind PgBouncer in transaction mode, with a store of files.
 """
 
+import fcntl
 import io
 import json
+import os
 import re
 import socket
 import time
@@ -42,6 +44,7 @@ from config.machines.bucket import Body
 from config.machines.valkey import Valkey
 from config.pooled.base import DatabaseWrapper
 from evaluation.record import sql
+from ratings.formats.refusal import Refusal
 from ratings.imports import uploads
 from ratings.imports.preview import guessed_kind
 from ratings.models import Collection, Document, Job, Picture, Rating
@@ -256,6 +259,34 @@ def test_a_page_asks_a_silent_store_once_and_then_not_for_a_while(silent, act, m
     with pytest.raises(ConnectionError):
         store.exists("a")
     assert len(silent.accepted) == 2
+
+
+@pytest.mark.django_db
+def test_an_import_asks_to_try_again_while_the_store_is_silent(silent, monkeypatch):
+    """It says neither that its file is gone nor that it was refused. What needs no store is done."""
+    monkeypatch.setitem(bucket_module.OF_PAGES, "read_timeout", 0.2)
+    collection = Collection.objects.create(slug="shop", name="Shop")
+    facts = {"files": [{"name": "r.csv", "stored": "a"}], "kind": "ratings", "state": "checked"}
+    facts["report"] = {"refused": 1, "refusals": [Refusal("r.csv", 2, "no grade", ()).as_parts()]}
+    job = Job.objects.create(collection=collection, **facts)
+    client = signed_in(get_user_model().objects.create_superuser("root"))
+    page = f"/collections/shop/import/{job.pk}/"
+    sent = {"kind": "queries", "files": ContentFile(b"q1\tred\n", name="q.tsv")}
+    answers = [client.get(page), client.get(f"{page}refused/")]
+    answers.append(client.post("/collections/shop/import/send/", sent))
+    assert [(answer.status_code, answer.get("Retry-After")) for answer in answers] == [(503, "5")] * 3
+    assert client.post(f"{page}cancel/").status_code == 302 and of(job).state == "cancelled"
+
+
+def test_who_waits_for_the_store_holds_no_lock_that_others_wait_for(bucket, settings, monkeypatch):
+    def entries(self) -> Iterator:
+        place = os.open(uploads.spool(), os.O_RDONLY)
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where it is held
+        os.close(place)
+        yield from ()
+
+    monkeypatch.setattr(bucket_module.Bucket, "entries", entries)
+    uploads.reserved(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1).close()
 
 
 # Tries in Valkey or Redis

@@ -22,7 +22,8 @@ DETAILS = {
     413: "The body is too large.",
     429: "Too many requests. The header Retry-After says how many seconds to wait.",
     500: "The server made a mistake. Its log has the details.",
-    503: "The database is locked or cannot be reached. Nothing was written; send the same again in some seconds.",
+    503: "The database is locked, or it or the store of files cannot be reached. Nothing was written; send the"
+    " same again in some seconds.",
 }
 
 NO_TLS = "This call came without TLS, so others could read the token. Revoke the token, and use https://."
