@@ -35,8 +35,8 @@ from . import api_page
 STATUSES = DETAILS | {
     503: "The database is locked, or it or the store of files cannot be reached or, with the type"
     " urn:idealist:problem:busy, another import is under way, or documents are being computed for this"
-    " account or for two others or, with the type urn:idealist:problem:no-room, there is no space for the body. Nothing was"
-    " written; send the same again after the seconds of Retry-After."
+    " account or for two others or, with the type urn:idealist:problem:no-room, there is no space for the body."
+    " Nothing was written; send the same again after the seconds of Retry-After."
 }
 # {type of an error of pydantic: message}. Its own are about Python. A value_error has one of this project.
 MESSAGES = {

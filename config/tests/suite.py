@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def environment(**more: str) -> Mapping[str, str]:
     """The environment of a step. Tests start many programs, so modules are compiled, whatever the caller sets."""
-    dropped = {*OF_SERVERS, "PYTHONDONTWRITEBYTECODE"}
+    dropped = {*OF_SERVERS, "PYTHONDONTWRITEBYTECODE", "PYTHONPATH"}
     return {name: value for name, value in os.environ.items() if name not in dropped} | more
 
 

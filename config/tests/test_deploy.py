@@ -1,6 +1,7 @@
 """The files of deploy/ say what they must: nobody is root, nothing is written, every probe and limit is there."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -80,7 +81,7 @@ def test_the_user_of_the_image_can_read_what_the_build_makes(steps, tmp_path):
     for name in files:
         shutil.copy(ROOT / name, made)
     (run,) = (step.removeprefix("RUN ") for step in steps if "collectstatic" in step)
-    places = {"/tmp/": f"{tmp_path}/", "/idealist/": f"{made}/", "/venv/bin/python": sys.executable}
+    places = {"/tmp/": f"{tmp_path}/", "/idealist/": f"{made}/", "/venv/bin/python": shlex.quote(sys.executable)}
     for old, new in places.items():
         run = run.replace(old, new)
     subprocess.run(["sh", "-euc", run], cwd=made, check=True, capture_output=True)

@@ -99,7 +99,7 @@ def test_one_failure_fails_all_and_somewhere_there_are_tests(machine, steps, mon
 
 
 def test_a_step_gets_nothing_that_was_set_for_a_server(monkeypatch):
-    for name in (*suite.OF_SERVERS, "PYTHONDONTWRITEBYTECODE"):
+    for name in (*suite.OF_SERVERS, "PYTHONDONTWRITEBYTECODE", "PYTHONPATH"):
         monkeypatch.setenv(name, "set")
     assert suite.environment(DATABASE_URL=URL).get("DATABASE_URL") == URL
     assert "set" not in suite.environment().values()
