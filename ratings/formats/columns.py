@@ -1,7 +1,7 @@
 """The columns of a table: the names that people give them, and which column holds what."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from . import jsonl, values
@@ -96,6 +96,8 @@ BY_POSITION = {
     ("queries", 3): ["key", "text", "need"],
     ("ratings", 3): ["query", "document", "grade"],
 }
+# The names, as `normalised` returns them, of columns that only a rater has: rater1, judge_b, ann@example.org.
+_RATER = re.compile(r"(rater|judge|assessor|annotator|worker|expert)(_?[0-9]+|_[a-z])|\S+@\S+\.\S+")
 _UNIT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # Grade (0-3)
 # The columns in which pandas writes the numbers of its rows, as CSV and as Parquet.
 _INDEX = re.compile(r"(unnamed: \d+|__index_level_\d+__)?", re.IGNORECASE)
@@ -105,12 +107,16 @@ Chosen = Mapping[str, str | Sequence[str]]  # role -> column, or the columns of 
 
 
 class Layout(NamedTuple):
-    """Which column holds what. `raters`, `ignored` and `fields` are names of columns."""
+    """Which column holds what. All but `column` are names of columns.
+
+    `doubtful`: they may hold the grades of raters, or means, counts or anything else. People have to say.
+    """
 
     column: dict[str, str]  # role -> name
     raters: tuple[str, ...]
     ignored: tuple[str, ...]
     fields: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
 
 
 def normalised(name: str) -> str:
@@ -158,11 +164,14 @@ def names_in(role: str, chosen: str | Sequence[str]) -> list[str]:
     return list(filter(None, chosen))
 
 
-def layout_of(kind: str, names: Iterable[str], chosen: Chosen, *, wide: bool = True) -> Layout:
+def layout_of(
+    kind: str, names: Iterable[str], chosen: Chosen, *, wide: bool = True, people: Container[str] = ()
+) -> Layout:
     """The layout of the columns `names`: first by `chosen`, then by the usual names of roles.
 
     A role that is chosen to be in the column "" is in none. Where ratings have neither a rater nor a grade, and
-    `wide`, each column whose name is not usual for anything else is a rater. Raises ValueError.
+    `wide`, a column whose name is not usual for anything else is a rater if the name is one of the `people`
+    or says so, and doubtful otherwise. Raises ValueError.
     """
     names = list(names)
     usual = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
@@ -178,15 +187,18 @@ def layout_of(kind: str, names: Iterable[str], chosen: Chosen, *, wide: bool = T
             _refuse_rivals(kind, role, candidates, set(free) & set(usual.get("key", ())))
             column[role] = candidates[0]
     left = tuple(name for name in names if name not in {*column.values(), *raters})
+    doubtful: tuple[str, ...] = ()
     if kind == "ratings" and wide and RATERS not in chosen and not {"rater", "grade"} & column.keys():
-        raters = tuple(name for name in left if not _is_something_else(name))
-        left = tuple(name for name in left if name not in raters)
+        unknown = [name for name in left if not _is_something_else(name)]
+        raters = tuple(name for name in unknown if name.strip() in people or _RATER.fullmatch(normalised(name)))
+        doubtful = tuple(name for name in unknown if name not in raters)
+        left = tuple(name for name in left if name not in unknown)
     fields: tuple[str, ...] = ()
     if several == FIELDS:
         of_pairs = is_of_pairs(kind, names)
         fields = many if FIELDS in chosen else tuple(name for name in left if _is_field(kind, name, of_pairs))
         left = tuple(name for name in left if name not in fields)
-    layout = Layout(column, raters, left, fields)
+    layout = Layout(column, raters, left, fields, doubtful)
     if missing := _missing(kind, layout):
         raise ValueError(f"no column holds the {' or the '.join(missing)}; the columns are {listed(names)}")
     return layout
@@ -235,7 +247,8 @@ def _is_field(kind: str, name: str, of_pairs: bool) -> bool:
 
 def _missing(kind: str, layout: Layout) -> list[str]:
     missing = [role for role in NEEDED[kind] if role not in layout.column]
-    if kind == "ratings" and not layout.raters and not {"grade", "reason"} & layout.column.keys():
+    given = layout.raters or layout.doubtful or {"grade", "reason"} & layout.column.keys()
+    if kind == "ratings" and not given:
         missing.append("grade")
     if kind == "results" and not {"rank", "score"} & layout.column.keys():
         missing.append("rank")

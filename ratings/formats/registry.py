@@ -415,7 +415,7 @@ class _Use(NamedTuple):
     """The columns of a table that rows of one kind can use; none where the file is no table."""
 
     columns: frozenset[str]
-    raters: tuple[str, ...]
+    raters: tuple[str, ...]  # those in doubt, too
     unknown: tuple[str, ...]
 
     @property
@@ -446,7 +446,7 @@ def _uses(kind: str, table: list[dict]) -> _Use | None:
         return None
     # The fields of a query are no evidence that there are queries: any column may be one.
     unknown = layout.ignored + (layout.fields if kind == "queries" else ())
-    return _Use(frozenset(layout.column.values()), layout.raters, unknown)
+    return _Use(frozenset(layout.column.values()), layout.raters + layout.doubtful, unknown)
 
 
 def _is_sure(kind: str, uses: dict[str, _Use], table: list[dict]) -> bool:

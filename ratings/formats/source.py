@@ -5,7 +5,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -68,6 +68,7 @@ class Reading:
     header: bool | None = None  # whether the first record names the columns
     raw: bool = False  # an apostrophe is always a part of its cell
     sheet: str | None = None  # of a workbook
+    raters: Collection[str] = frozenset()  # those of the collection, whose names columns may have
 
 
 class Source:

@@ -118,7 +118,7 @@ def layout(kind: str, names: Iterable[str], source: Source, *, wide: bool = True
     alone = len(names) == 1 and not usual_role(kind, names[0])
     if not chosen and (source.reading.header is False or alone):
         chosen = by_position(kind, names)
-    return layout_of(kind, names, chosen, wide=wide)
+    return layout_of(kind, names, chosen, wide=wide, people=source.reading.raters)
 
 
 def is_delimited(kind: str, start: Start) -> bool:
@@ -217,17 +217,10 @@ def _note_guesses(kind: str, source: Source, layout: Layout) -> None:
 
 
 def _in_doubt(kind: str, source: Source, layout: Layout, first: list) -> Refusal | None:
-    """The refusal of guessed columns that the first records contradict; None where they do not."""
+    """The refusal of columns of which people have to say what they hold; None where there are none."""
+    if layout.doubtful:
+        return source.stop(1, *_raters_in_doubt(layout))
     records = [item for item in first if not isinstance(item, Refusal)]
-    if kind == "ratings" and RATERS not in source.reading.columns:
-        gradeless = [
-            name for name in layout.raters if _holds_no_grade(name, [cells for _, cells in records], source)
-        ]
-        if gradeless:
-            taken = f"the columns {listed(layout.raters)} are taken for raters"
-            problem = f"{taken}, and there is no grade in {listed(gradeless)}"
-            some = Option("columns", {RATERS: None}, "only some of them are raters")
-            return source.stop(records[0][0], problem, some, Option("map", when="a word stands for a grade"))
     keyless = kind == "queries" and "key" not in layout.column and "key" not in source.reading.columns
     if keyless and (name := _likely_key_column(layout, [cells for _, cells in records])):
         problem = f"the column {values.quoted(name)} may hold the keys of the queries"
@@ -236,18 +229,24 @@ def _in_doubt(kind: str, source: Source, layout: Layout, first: list) -> Refusal
     return None
 
 
-def _holds_no_grade(name: str, records: list[dict[str, Any]], source: Source) -> bool:
-    """Whether a column has cells, and not one of them is a grade."""
-    given = [cell for cells in records if (cell := cells[name]) is not None and str(cell).strip()]
-    return bool(given) and not any(_is_grade(cell, source) for cell in given)
-
-
-def _is_grade(cell: Any, source: Source) -> bool:
-    try:
-        grade_of(text_of(cell), source, Decimals(comma=True))
-        return True
-    except ValueError:
-        return False
+def _raters_in_doubt(layout: Layout) -> Iterator[Cure]:
+    """The problem of columns that may be raters, and its cures."""
+    doubtful, several = layout.doubtful, len(layout.doubtful) > 1
+    may = f"columns {listed(doubtful)} may be raters" if several else f"column {listed(doubtful)} may be a rater"
+    yield f"the {may} or hold something else, such as a mean"
+    every: str | None = "|".join(layout.raters + doubtful)
+    if len(every) > LONGEST_NAME:
+        every = None
+    yield Option("columns", {RATERS: every}, "all of them are raters" if several else "it is a rater")
+    if several:
+        yield Option("columns", {RATERS: None}, "only some of them are raters")
+    if layout.raters:
+        sure = "|".join(layout.raters)
+        yield Option("columns", {RATERS: sure}, "none of them is a rater" if several else "it is no rater")
+    elif several:
+        yield Option("columns", {"grade": None}, "one of them holds the grade")
+    else:
+        yield Option("columns", {"grade": doubtful[0]}, "it holds the grade")
 
 
 def _likely_key_column(layout: Layout, records: list[dict[str, Any]]) -> str:

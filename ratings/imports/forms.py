@@ -128,7 +128,7 @@ class HowForm(forms.Form):
     """The options of reading the files of a job. `options` is what the job stores."""
 
     def __init__(self, *args, job: Job, columns: Mapping[str, str], sheets: Sequence[str] = (), **kwargs) -> None:
-        self.job, self.names = job, list(columns)
+        self.job, self.names, self.guessed = job, list(columns), set(columns.values())
         super().__init__(*args, **kwargs)
         initial = job.options
         chooser = forms.Select if job.kind else forms.RadioSelect
@@ -266,8 +266,7 @@ class HowForm(forms.Form):
             layout = layout_of(self.job.kind, self.names, columns)
         except ValueError:
             return {}
-        several = {RATERS: layout.raters, FIELDS: layout.fields}
-        guessed = {*layout.column, *(role for role, names in several.items() if names)}
+        guessed = {*layout.column, *({FIELDS} if layout.fields else ()), *({RATERS} & self.guessed)}
         guessed |= {"key"} if self.job.kind == Job.Kind.QUERIES else set()
         return dict.fromkeys(sorted(guessed - columns.keys()), "")
 

@@ -112,7 +112,8 @@ def sources_of(job: Job) -> Iterator[Iterator[Source]]:
     """The sources of the files of a job, one by one, by the options of the job. Raises OSError."""
     with ExitStack() as stack:
         files = ((file["name"], stack.enter_context(uploads.streamed(file))) for file in job.files)
-        yield stack.enter_context(opening.one_by_one(files, opening.reading(job.options)))
+        reading = opening.with_raters(opening.reading(job.options), job.collection)
+        yield stack.enter_context(opening.one_by_one(files, reading))
 
 
 def format_of(job: Job, source: Source) -> Format | Refusal:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, BinaryIO
 
 from django.conf import settings
@@ -11,6 +11,7 @@ from ..formats import values
 from ..formats.archives import files_of
 from ..formats.budget import Budget
 from ..formats.source import HEADERS, Reading, Source
+from ..models import Collection
 
 File = tuple[str, BinaryIO]  # its name in messages, and its bytes
 READING = {field.name for field in fields(Reading)}
@@ -21,6 +22,11 @@ def reading(options: Mapping[str, Any]) -> Reading:
     chosen = {name: options[name] for name in READING & options.keys()}
     grades = {word: values.grade(value) for word, value in options.get("grades", {}).items()}
     return Reading(**chosen | {"grades": grades, "header": HEADERS[options.get("header")]})
+
+
+def with_raters(reading: Reading, collection: Collection) -> Reading:
+    """The reading of ratings for a collection: columns may be named for its raters."""
+    return replace(reading, raters=frozenset(collection.raters.values_list("name", flat=True)))
 
 
 def budget() -> Budget:

@@ -19,6 +19,7 @@ from ..formats.refusal import KEEP_ONE, Option
 from ..formats.rows import RatingLine
 from ..formats.source import Source
 from ..models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
+from . import opening
 from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
 from .publishing import PIECE, Landing
 from .report import EXAMPLES, Report, counted, tell_of_repeats
@@ -60,6 +61,8 @@ class RatingsImport(ImportForQueries):
     def __post_init__(self) -> None:
         if self.rater is not None:
             values.checked_name(self.rater, "rater", values.RATER_NAME_LENGTH)
+        for source in self.sources:
+            source.reading = opening.with_raters(source.reading, self.collection)
         super().__post_init__()
 
     def run(self) -> Report:

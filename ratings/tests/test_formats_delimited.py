@@ -171,7 +171,7 @@ def test_columns_that_are_not_there_are_refused(columns, problem):
 def test_a_column_for_each_rater_becomes_ratings_of_named_raters():
     """Blank is no rating, and what cannot be judged stays that."""
     text = "query,docid, =Ann,Bob B.,Cy\nred shoes,d1,-1,,unrateable\nred shoes,d2,,0.25,\nred shoes,d3,,,\n"
-    assert rows_of(text) == [
+    assert rows_of(text, columns={"raters": "=Ann|Bob B.|Cy"}) == [
         RatingLine(2, "red shoes", "d1", "=Ann", Decimal(-1)),
         RatingLine(2, "red shoes", "d1", "Cy", None, "other"),
         RatingLine(3, "red shoes", "d2", "Bob B.", Decimal("0.25")),
@@ -185,7 +185,7 @@ def test_which_columns_are_raters_can_be_said():
 
 
 def test_a_cell_of_a_rater_that_is_no_grade_is_refused_with_its_line():
-    *_, refusal = rows_of("query,docid,Ann\nq,d1,1\nq,d2,great\n")
+    *_, refusal = rows_of("query,docid,rater1\nq,d1,1\nq,d2,great\n")
     assert (refusal.line, "the grade 'great' is not a decimal number" in refusal.problem) == (3, True)
 
 
@@ -297,7 +297,7 @@ def test_a_table_that_is_too_wide_is_refused(text, said):
 
 
 def test_a_thousand_columns_are_read():
-    text = "query,document," + ",".join(f"c{i}" for i in range(998)) + "\nq,d" + ",1" * 998 + "\n"
+    text = "query,document," + ",".join(f"rater{i}" for i in range(998)) + "\nq,d" + ",1" * 998 + "\n"
     assert sum(1 for _ in read_delimited("ratings", source(text))) == 998
 
 

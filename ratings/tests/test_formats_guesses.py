@@ -240,20 +240,46 @@ def test_a_query_that_stands_twice_with_another_weight_or_need_is_refused():
 # Raters
 
 
-def test_a_column_of_words_is_no_rater_until_it_is_said_and_all_that_were_taken_are_told():
+@pytest.mark.parametrize(
+    "name",
+    ["Consensus", "relevance_variance", "Mittelwert", "clicks", "page", "raters", "# raters", "rater_id", "Ann"],
+)
+def test_a_column_is_no_rater_until_its_name_or_somebody_says_so(name):
+    text = f"query,docid,rater1,Judge B,{name}\nred,p1,1,2,1\nred,p2,1,0,3\n"
+    refusal = refusal_of("ratings", text)
+    assert f"the column '{name}' may be" in refusal.problem
+    one, other = offered(refusal)
+    assert one == ("columns", {"raters": f"rater1|Judge B|{name}"})
+    assert other == ("columns", {"raters": "rater1|Judge B"})
+    for _, columns in (one, other):
+        rows = rows_of("ratings", text, columns=columns)
+        assert {row.rater for row in rows} == set(columns["raters"].split("|"))
+
+
+def test_columns_with_names_of_people_are_raters_once_somebody_says_so():
     text = "query,docid,maker,Ann,Ben\nred,p1,Nike,1,2\nred,p2,Ace,1,0\n"
     refusal = refusal_of("ratings", text)
-    assert "'maker', 'Ann', 'Ben'" in refusal.problem and refusal.problem.endswith("in 'maker'")
-    assert offered(refusal) == [("columns", {"raters": None}), ("map", None)]
+    assert "'maker', 'Ann', 'Ben'" in refusal.problem
+    every = {"raters": "maker|Ann|Ben"}
+    assert offered(refusal) == [("columns", every), ("columns", {"raters": None}), ("columns", {"grade": None})]
     rows = rows_of("ratings", text, columns={"raters": "Ann|Ben"})
     assert {row.rater for row in rows} == {"Ann", "Ben"}
+    text = text.replace(",maker", "").replace(",Nike", "").replace(",Ace", "")
+    assert {row.rater for row in rows_of("ratings", text, raters={"Ann", "Ben", "Cy"})} == {"Ann", "Ben"}
+
+
+def test_one_column_beside_the_pair_is_a_rater_or_the_grade():
+    text = "query,docid,median\nred,p1,1\n"
+    one, other = offered(refusal_of("ratings", text))
+    assert [row.rater for row in rows_of("ratings", text, columns=one[1])] == ["median"]
+    assert [row[3:5] for row in rows_of("ratings", text, columns=other[1])] == [("", 1)]
 
 
 def test_a_column_that_is_usual_for_something_else_is_no_rater():
-    file = source("query,docid,position,price,Ann\nred,p1,1,9.5,2\n")
-    assert [row.rater for row in read("ratings", file)] == ["Ann"]
+    file = source("query,docid,position,price,a@b.org\nred,p1,1,9.5,2\n")
+    assert [row.rater for row in read("ratings", file)] == ["a@b.org"]
     assert "f: nothing is read from the columns 'position', 'price'." in file.notes
-    assert any("1 column as a rater ('Ann')" in told for told in file.notes)
+    assert any("1 column as a rater ('a@b.org')" in told for told in file.notes)
 
 
 def test_of_two_columns_of_grades_none_is_taken():

@@ -9,7 +9,7 @@ import pytest
 from ratings.formats import quepid
 from ratings.formats.registry import BY_NAME
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
-from ratings.formats.source import Source
+from ratings.formats.source import Reading, Source
 
 BOOK = """{
  "name": "Shoes",
@@ -46,8 +46,8 @@ CASE = """{"case_name": "C", "queries": [
 """
 
 
-def source(text: str) -> Source:
-    return Source("q.json", io.BytesIO(text.encode()))
+def source(text: str, **said) -> Source:
+    return Source("q.json", io.BytesIO(text.encode()), Reading(**said))
 
 
 def test_a_book_gives_ratings_of_its_judges_and_what_is_unrateable_stays_that():
@@ -157,7 +157,7 @@ def test_a_query_with_two_information_needs_is_refused():
 # A book as CSV
 
 
-def test_a_book_is_written_with_a_column_a_rater_and_read_again():
+def test_a_book_is_written_with_a_column_a_rater_and_read_again_where_these_are_known():
     rows = [
         RatingLine(0, "red shoes", "d1", "bob", Decimal("-0.5"), "", "a comment"),
         RatingLine(0, "red shoes", "d1", "=ann", Decimal(3)),
@@ -168,7 +168,7 @@ def test_a_book_is_written_with_a_column_a_rater_and_read_again():
     assert written == (
         "query,docid,'=ann,bob\r\nred shoes,d1,3,-0.5\r\nred shoes,d2,,unrateable\r\nhats,d1,0,\r\n"
     )
-    found = BY_NAME["csv"].reads["ratings"](source(written))
+    found = BY_NAME["csv"].reads["ratings"](source(written, raters={"=ann", "bob"}))
     assert {row[1:6] for row in found} == {
         ("red shoes", "d1", "bob", Decimal("-0.5"), ""),
         ("red shoes", "d1", "=ann", Decimal(3), ""),

@@ -13,6 +13,7 @@ from .test_import_commands import command, done
 
 pytestmark = pytest.mark.django_db
 
+RATERS = "--columns", "raters=Ann|Bob B."
 WIDE = "query,docid,Ann,Bob B.\ntext of q1,a,3,unrateable\ntext of q2,b,,-1\n"
 BOOK = """{"name": "B", "query_doc_pairs": [
 {"query_text": "text of q1", "doc_id": "a", "judgements": [
@@ -50,7 +51,7 @@ def told() -> list[tuple]:
 
 
 def test_a_column_for_each_rater_is_imported_by_the_texts_of_the_queries(collection, file):
-    out, err, _ = command("import_ratings", "hills", file(WIDE, "wide.csv"))
+    out, err, _ = command("import_ratings", "hills", file(WIDE, "wide.csv"), *RATERS)
     assert told() == [
         ("q1", "a", "Ann", "3", ""),
         ("q1", "a", "Bob B.", None, "other"),
@@ -59,6 +60,19 @@ def test_a_column_for_each_rater_is_imported_by_the_texts_of_the_queries(collect
     assert "document from 'docid', 2 columns as raters ('Ann', 'Bob B.')." in out
     assert "wide.csv: its queries are named by their text." in out
     assert err == ""
+
+
+def test_who_rates_is_said_once_and_known_then(collection, file):
+    path, document = file("query,id,Ann,Consensus\nq1,a,3,1\n"), ("--columns", "document=id")
+    _, err, refused = command("import_ratings", "hills", path, *document)
+    assert refused and told() == []
+    assert "--columns 'raters=Ann|Consensus'" in err
+    done("import_ratings", "hills", path, *document, "--columns", "raters=Ann")
+    assert told() == [("q1", "a", "Ann", "3", "")]
+    _, err, refused = command("import_ratings", "hills", path, *document)
+    assert refused and "the column 'Consensus' may be" in err and "--columns raters=Ann." in err
+    done("import_ratings", "hills", file("query,docid,Ann\nq1,a,1\n"))
+    assert told() == [("q1", "a", "Ann", "1", "")]
 
 
 def test_a_book_is_recognised_and_what_is_unrateable_stays_that(collection, file):
@@ -181,7 +195,7 @@ def test_a_file_that_mixes_keys_and_texts_is_refused(collection, file):
 
 def test_a_text_that_several_queries_have_is_refused(collection, file):
     Query.objects.create(collection=collection, key="q3", text="text of q1")
-    _, err, refused = command("import_ratings", "hills", file(WIDE))
+    _, err, refused = command("import_ratings", "hills", file(WIDE), *RATERS)
     assert refused
     assert "several queries of the collection have a text that it names (text of q1). Name them by key." in err
 
@@ -301,7 +315,7 @@ def test_a_file_that_holds_other_things_is_refused_with_what_it_is(collection, f
 
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
 def test_ratings_come_back_as_they_were(collection, file, tmp_path, format):
-    done("import_ratings", "hills", file(WIDE))
+    done("import_ratings", "hills", file(WIDE), *RATERS)
     before, first, second = told(), tmp_path / "first", tmp_path / "second"
     done("export_ratings", "hills", "--format", format, "--output", first)
     make_collection("dales")

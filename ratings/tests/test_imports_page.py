@@ -393,8 +393,14 @@ def test_nothing_is_left_out_where_a_refusal_ends_the_reading_of_a_piece_of_json
     assert taken_without_refused(admin, job) == []
 
 
-def test_of_a_line_with_several_raters_only_the_refused_cells_are_left_out(admin, collection):
-    job = sent(admin, "ratings", "query,document,Ann,Ben,Cem\nq1,a,3,7,1\nq1,b,good,2,0\n")
+def test_raters_are_chosen_and_of_a_line_with_several_only_the_refused_cells_are_left_out(admin, collection):
+    table = "query,document,Ann,Ben,Cem,Mean\nq1,a,3,7,1,2\nq1,b,good,2,0,1\n"
+    job = sent(admin, "ratings", table)
+    assert "say below that “Ann”, “Ben”, “Cem”, “Mean” hold the grades of a rater" in page(admin, job)
+    raters = {f"column_{number}": "raters" for number in (2, 3, 4)}
+    act(admin, "check_import", job, {"kind": "ratings", "column_0": "query", "column_1": "document"} | raters)
+    work()
+    job = Job.objects.get()
     assert "Leave the 2 refused ratings out" in page(admin, job)
     left = [("q1", "a", "Ann", 3), ("q1", "a", "Cem", 1), ("q1", "b", "Ben", 2), ("q1", "b", "Cem", 0)]
     assert taken_without_refused(admin, job) == left
@@ -415,6 +421,12 @@ def test_what_is_refused_itself_says_nothing_against_a_later_line(admin, collect
 
 def test_where_nobody_is_named_the_lines_behind_are_not_lost(admin, collection):
     job = sent(admin, "ratings", "query,document,grade\nq1,a,1\nq1,b,2\n")
+    # Their names are known now. What is taken back is not guessed again.
+    job = sent(admin, "ratings", table + "q2,a,1,1,1,1\n")
+    form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
+    assert [field.initial for _, field in form.columns] == ["query", "document", "raters", "raters", "raters", ""]
+    act(admin, "check_import", job, {"kind": "ratings", "column_0": "query", "column_1": "document"})
+    assert Job.objects.first().options["columns"]["raters"] == ""
     act(admin, "check_import", job, {"kind": "ratings", "rater": ""})
     work()
     assert "Idealist imports nothing while a line is refused." in page(admin, Job.objects.get())

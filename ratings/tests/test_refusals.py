@@ -28,6 +28,12 @@ WORDED = [
         "give --columns query=NAME,document=NAME",
         "say below which column holds what",
     ),
+    (
+        "ratings",
+        Option("columns", {"raters": "A|B"}),
+        "give --columns 'raters=A|B'",
+        "say below that “A”, “B” hold",
+    ),
     ("queries", Option("columns", {"key": "nr"}), "give --columns key=nr", "say below that “nr” holds the id"),
     (
         "queries",

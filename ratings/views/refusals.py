@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from django import forms
 
-from ..formats.columns import RATERS
+from ..formats.columns import RATERS, names_in
 from ..formats.refusal import Option, Refusal
 from ..imports.forms import WORDS, HowForm
 from ..models import Job
@@ -44,6 +44,9 @@ def _of_columns(columns: Mapping[str, str | None]) -> str:
     """The form has a field for each column, which says what the column holds."""
     if None in columns.values():
         return "say below which are raters" if RATERS in columns else "say below which column holds what"
-    ((role, name),) = columns.items()
-    held = WORDS.get(role, role)
-    return f"say below that “{name}” holds the {held}" if name else f"say below that no column holds the {held}"
+    ((role, chosen),) = columns.items()
+    held, names = WORDS.get(role, role), names_in(role, chosen)
+    if not names:
+        return f"say below that no column holds the {held}"
+    listed = ", ".join(f"“{name}”" for name in names)
+    return f"say below that {listed} {'holds' if len(names) == 1 else 'hold'} the {held}"

@@ -127,7 +127,7 @@ class ImportRowsCommand(ImportCommand):
         parser.add_argument("--format", choices=names, metavar="NAME", help=text)
         roles = ", ".join([*COLUMNS[self.kind], *filter(None, [SEVERAL.get(self.kind)])])
         text = f"which column of a table holds what: {roles}; WHAT= alone says that there is none"
-        parser.add_argument("--columns", metavar="WHAT=COLUMN,…", default="", help=text)
+        parser.add_argument("--columns", metavar="WHAT=COLUMN,…", action="append", default=[], help=text)
         text = f"{', '.join(ENCODINGS)} (utf-8, or utf-16 where the file begins with its mark)"
         parser.add_argument("--encoding", choices=ENCODINGS, metavar="NAME", help=text)
         text = "of a table: whether its first line names the columns; if it does not, they are called 1, 2, 3"
@@ -140,15 +140,16 @@ class ImportRowsCommand(ImportCommand):
             parser.add_argument("--queries-by", choices=[KEY, TEXT], help=text)
         if self.kind == "ratings":
             text = "the grades that words in a table stand for: bad=0,good=2"
-            parser.add_argument("--map", metavar="WORD=GRADE,…", default="", help=text)
+            parser.add_argument("--map", metavar="WORD=GRADE,…", action="append", default=[], help=text)
 
     def run_row_import(
         self, intake: Callable[..., Report], slug: str, files: Sequence[str], options: dict, *own: str
     ) -> None:
         """Run one of the imports with the options of the command. `own` names those that only it has."""
         try:
-            lists = {"columns": pairs(options["columns"], "--columns", none=True)}
-            lists["grades"] = pairs(options.get("map", ""), "--map")
+            # Each may be given again, as a refusal that names one asks for it beside those given before.
+            lists = {"columns": pairs(",".join(options["columns"]), "--columns", none=True)}
+            lists["grades"] = pairs(",".join(options.get("map", [])), "--map")
             reading = opening.reading(options | lists)
         except ValueError as error:
             raise Refused(f"{as_sentence(error)} Nothing was written.") from error
