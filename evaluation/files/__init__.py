@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evaluation.measures import Judgments, Rankings
+from ratings.formats import trec
 from ratings.formats.cells import Irregular
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
-from ratings.formats.refusal import Refusal, Refused, counted, first_keys
+from ratings.formats.refusal import Cure, Refusal, Refused, counted, first_keys
 
 from . import regular, systems, tolerant
 from .text import Text, opened, plain_text
@@ -56,10 +57,13 @@ def load(
         if more:
             problem = "the archive has several files, and qrels are one"
             raise Refused([Refusal(qrels, 0, problem, ("Unpack it, and name the one.",))])
+        _refuse_doubt([text], trec.QRELS_CURE)
         judged = _Qrels(text)
         results = {}
         for path in dict.fromkeys(runs):
             with opened(path) as files:
+                if system_from is None:
+                    _refuse_doubt(files, trec.ARE_SYSTEMS)
                 results |= {run.name: _run(run, judged, order, tiebreak, same_numbers) for run in files}
     notes = judged.notes + [note for _, notes in results.values() for note in notes]
     rankings = {path: rankings for path, (rankings, _) in results.items()}
@@ -77,6 +81,13 @@ def load(
             has = counted(len(lacking), "query of the qrels has", "queries of the qrels have")
             notes.append(f"{name}: {has} no ranking ({first_keys(lacking)}).")
     return Loaded(judged.queries, judged.judgments, dict(sorted(named.items())), notes)
+
+
+def _refuse_doubt(files: Sequence[Text], cure: Cure) -> None:
+    """Raises Refused for files whose lines have six columns and may be a run or qrels."""
+    doubts = [(text.name, trec.doubt(text.source().start)) for text in files]
+    if refusals := [Refusal(name, 0, doubt[0], (cure,)) for name, doubt in doubts if doubt]:
+        raise Refused(refusals)
 
 
 class _Qrels:

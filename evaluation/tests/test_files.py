@@ -77,6 +77,15 @@ QRELS = "q1 0 a 3\nq1 0 b 0\nq1 0 é 2\nq2 0 a 1\nq10 0 long-name-of-a-document 
 RUN = "q1 Q0 x 1 9.5 s\nq1 Q0 a 2 8.25 s\nq1 Q0 é 3 8.25 s\nq2 Q0 a 1 -0.5 s\n"
 
 
+def test_six_columns_that_may_be_grades_are_no_run_until_it_is_said(folder):
+    aspects = "q1 0 a 2 3 1\nq1 0 b 0 -1 -1\n"
+    (said,) = refused(QRELS, RUN, aspects)
+    assert said.startswith("run1: ") and "--system-from tag" in said
+    (said,) = refused(aspects, RUN)
+    assert said.startswith("qrels: ") and "Qrels have four columns" in said
+    assert list(load(QRELS, "q1 0 a 1 2.5 1\n", system_from="tag").rankings) == ["1"]
+
+
 def test_queries_come_in_their_natural_order_and_unjudged_documents_have_numbers_of_their_own(
     folder, only_regular
 ):

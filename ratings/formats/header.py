@@ -71,7 +71,7 @@ def names_columns(kind: str, first: list[str], below: list[list[str]]) -> bool |
     roles = [usual_role(kind, cell) for cell in first]
     like_rows = [not role and _alike(*both) for role, *both in zip(roles, first, columns, strict=True)]
     if kind in ("results", "ratings"):
-        return {"query", "document"} <= set(roles) or not any(like_rows)
+        return {"query", "document"} <= set(roles) or (bool(below) and not any(like_rows))
     if kind == "documents":
         return (None if "id" in roles else False) if any(like_rows) else True
     return _names_queries(first, columns, roles, like_rows)

@@ -272,6 +272,7 @@ _ZIPPED = {
     b"word/": ("it is a Word document", "Give the data as a table."),
     b"ppt/": ("it is a presentation", "Give the data as a table."),
 }
+IS_RUN = Option("kind", "results", "this is a run")
 _SEPARATELY = "Import the files of each kind separately."
 LIKELY = ("ratings", "results", "documents", "queries")  # the order of preference where the columns fit several
 
@@ -298,6 +299,8 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     has_blanks_alone = header.delimiter_of(start) == header.NONE
     if format is None and kind == "ratings" and has_blanks_alone and trec.is_nearly_qrels(start):
         format = BY_NAME["trec-qrels"]  # whose refusals name its columns
+    if format is None and kind == "ratings" and (doubt := trec.doubt(start)):
+        return source.refusal(0, *doubt, IS_RUN)
     if format and format.name != default:
         source.notes.append(f"{source.name}: read as {format.name}, {format.title}.")
     if format:
@@ -471,6 +474,8 @@ def _is_sure(kind: str, uses: dict[str, _Use], table: list[dict]) -> bool:
 
 def _is_unmistakable(format: str, start: Start) -> bool:
     """Whether text without a header is hardly of another kind than the format suggests."""
+    if format == "trec-run":
+        return not trec.doubt(start)
     if format == "trec-qrels":
         rows = [line.split() for line in start.text.split("\n")[: header.SAMPLE] if line.strip()]
         iterations = {row[1] for row in rows if len(row) > 3}

@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
 
-from . import delimited, header, jsonl, parquet, spreadsheet, strict_json, values, xlsx
+from . import delimited, header, jsonl, parquet, spreadsheet, strict_json, trec, values, xlsx
 from .columns import (
     NEEDED,
     RATERS,
@@ -61,7 +61,7 @@ Records = Iterator[tuple[int, dict[str, Any]] | Refusal]
 
 def read_delimited(kind: str, source: Source) -> Rows:
     """Rows of `kind` from delimited text. The first records show the delimiter."""
-    return _rows(kind, source, _with_names(source, _cells(source), kind), uniform=True)
+    return _rows(kind, source, _with_names(source, _cells(source, kind), kind), uniform=True)
 
 
 def read_lines_of_json(kind: str, source: Source) -> Rows:
@@ -92,7 +92,7 @@ def read_objects(kind: str, source: Source, records: "Records") -> Rows:
 def sample(format: str, kind: str, source: Source) -> list[dict[str, Any]]:
     """The first records of a table, with their cells by column; none where there is no table."""
     if format == "csv":
-        records = _with_names(source, _cells(source), kind)
+        records = _with_names(source, _cells(source, kind), kind)
     elif format == "jsonl":
         records = _objects(source)
     elif format == "parquet":
@@ -262,10 +262,12 @@ def _likely_key_column(layout: Layout, records: list[dict[str, Any]]) -> str:
 # From a file to records: a line and its cells by column
 
 
-def _cells(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
-    """The records of delimited text, each as wide as the first."""
-    cure = "Each record has as many cells as the header."
-    return delimited.records(source, header.delimiter_of(source.start), cure)
+def _cells(source: Source, kind: str) -> Iterator[tuple[int, list[str]] | Refusal]:
+    """The records of delimited text, each as wide as the first. Runs and ratings may have blanks between cells."""
+    delimiter = header.delimiter_of(source.start)
+    if delimiter == header.NONE and kind in ("results", "ratings") and trec.has_columns(source.start):
+        return trec.records(source)
+    return delimited.records(source, delimiter, "Each record has as many cells as the header.")
 
 
 def _with_names(source: Source, records: Iterator, kind: str) -> Records:
@@ -312,12 +314,14 @@ def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:
     """Whether the first record is a header, or in words why that is not clear."""
     if source.reading.header is not None or not rows:
         return source.reading.header is not False
-    chosen = (name for role, names in source.reading.columns.items() for name in names_in(role, names))
+    chosen = [name for role, names in source.reading.columns.items() for name in names_in(role, names)]
     if not all(map(str.isdecimal, chosen)):
         return True
     has_header = header.names_columns(kind, rows[0], rows[1:])
     if has_header or (len(rows[0]) == 1 and kind != "queries"):  # one column is no table of anything else
         return True
+    if chosen and has_header is False:
+        return False
     shown = listed(cell.strip() for cell in rows[0])
     if has_header is None:
         return f"this line may name the columns or be the first row ({shown})"

@@ -2,13 +2,15 @@
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from . import plain_run, values
 from .cells import Irregular
 from .refusal import Cure, Option, Refusal
 from .rows import RatingLine, RunLine, Stretch
-from .source import BOM, Line, Source, Start, lines_of
+from .source import BOM, START, Line, Source, Start, lines_of
 from .values import KEY, NUMBER
 
 # One expression reads a whole line; only a line that does not match is examined cell by cell.
@@ -29,6 +31,9 @@ RUN_CURE = "A run has six columns: query, Q0, document, rank, score, system."
 BLANK_CURE = "Write names of systems without blanks, for example with _ in place of each."
 QRELS_CURE = "Qrels have four columns: query, iteration, document, grade."
 HEADER_CURE = "If this line names the columns, remove it."
+WIDTH_CURE = "Write as many columns in each line."
+ARE_SYSTEMS = Option("system_from", "tag", "this is a run, and the sixth column names systems")
+FEWEST_STEPS = 4  # from one rank to the next, all by one: so few may be grades by chance
 MARK = "\ufeff"
 MARKED = "the line begins with a byte order mark, as where files were joined"
 _NO_KEY = f"#{MARK}"  # characters with which no query begins
@@ -127,10 +132,76 @@ def is_nearly_qrels(start: Start) -> bool:
     return len(cells) in (3, 5) and bool(re.fullmatch(NUMBER, cells[min(len(cells), 4) - 1]))
 
 
+def has_columns(start: Start) -> bool:
+    """Whether blanks part the first lines into equally many columns, of which there are three or more."""
+    widths = {len(cells) for cells in islice(_lines(start), 20)}
+    return len(widths) == 1 and min(widths) > 2
+
+
+def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
+    """The cells of each line, as many as the first has; for tables of which people choose the columns."""
+    width = 0
+    for item in source.lines():
+        if isinstance(item, Refusal):
+            yield item
+        elif text := _filled(source, item.text):
+            cells = _cells(text)
+            width = width or len(cells)
+            if len(cells) == width:
+                yield item.number, cells
+            else:
+                yield source.refusal(item.number, f"{_columns(cells)}, the first line has {width}", WIDTH_CURE)
+
+
+# Six columns are a run, or qrels with the grades of several aspects, or with a time and a rater.
+
+
+def doubt(start: Start) -> tuple[str, Option] | None:
+    """Why lines of six columns or more may be qrels, and how to read them so; None for a run and other text.
+
+    Of a run the second column is one word and the sixth is no number, or the fourth counts in each ranking.
+    """
+    rows = [cells for cells in _lines(start) if len(cells) > 5 and all(map(_is_number, cells[3:5]))]
+    if not rows:
+        return None
+    seconds, aspects = {cells[1] for cells in rows}, all(_is_number(cells[5]) for cells in rows)
+    if (len(seconds) == 1 and not aspects and not any(map(_is_number, seconds))) or _count_ranks(rows):
+        return None
+    grade = {"query": "1", "document": "3", "grade": "4"}
+    width = len(rows[0])
+    if aspects:
+        problem = f"the last {width - 3} of {width} columns are numbers, as grades for several aspects are"
+        return problem, Option("columns", grade, "the fourth column is the grade")
+    problem = f"the fourth of {width} columns may be a grade or a rank"
+    return problem, Option("columns", grade | {"rater": "6"}, "it is the grade, and the sixth is the rater")
+
+
+def _count_ranks(rows: list[list[str]]) -> bool:
+    """Whether the ranks of each ranking count from the same number, in more steps than grades would by chance."""
+    ranks = defaultdict(list)
+    for query, _, _, rank, _, system, *_ in rows:
+        if not re.fullmatch(values.INTEGER, rank):
+            return False
+        ranks[query, system].append(int(rank))
+    first = min(map(min, ranks.values()))
+    count = all(sorted(each) == list(range(first, first + len(each))) for each in ranks.values())
+    return count and len(rows) - len(ranks) >= FEWEST_STEPS
+
+
+def _is_number(cell: str) -> bool:
+    return re.fullmatch(NUMBER, cell) is not None
+
+
+def _lines(start: Start) -> Iterator[list[str]]:
+    """The cells of the first lines that are neither blank nor comments, without one that may be cut off."""
+    lines = start.text.split("\n")
+    lines = (line.strip(_blanks) for line in (lines[:-1] if len(start.data) >= START else lines))
+    return (_cells(line) for line in lines if line and not line.startswith("#"))
+
+
 def _first_cells(start: Start) -> list[str]:
     """The cells of the first line that is neither blank nor a comment."""
-    lines = (line.strip(_blanks) for line in start.text.splitlines())
-    return _cells(next((line for line in lines if line and not line.startswith("#")), ""))
+    return next(_lines(start), [""])
 
 
 def _filled(source: Source, text: str) -> str:

@@ -16,7 +16,7 @@ from itertools import groupby
 import numpy as np
 from django.db.models import QuerySet
 
-from ..formats import values
+from ..formats import trec, values
 from ..formats.rankings import (
     ORDERS,
     SYSTEM_FROM,
@@ -29,6 +29,7 @@ from ..formats.rankings import (
     repeats,
 )
 from ..formats.refusal import Option, Refusal
+from ..formats.registry import BY_NAME, Format
 from ..formats.rows import RunLine, Stretch
 from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, System
@@ -40,6 +41,7 @@ from .tags import Tags
 from .topics import ImportForQueries
 
 TABLE = "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
+ARE_QRELS = Option("kind", "qrels", "these are qrels")
 HELD = 50_000  # results, or rankings, held in memory
 SOUGHT = 100_000  # results whose documents are looked up at once, and made in the order of their keys
 
@@ -129,6 +131,15 @@ class RunImport(ImportForQueries):
         return report
 
     # Read
+
+    def format_of(self, source: Source) -> Format | None:
+        """As for other imports. Lines that may be qrels are no run until the format or the system is chosen."""
+        format = super().format_of(source)
+        said = self.format or self.system or self.system_from
+        if format is BY_NAME["trec-run"] and not said and (doubt := trec.doubt(source.start)):
+            self.report.refuse(source.refusal(0, doubt[0], ARE_QRELS, trec.ARE_SYSTEMS))
+            return None
+        return format
 
     def _read(self) -> None:
         """Write the lines whose queries are in the collection into the stage."""

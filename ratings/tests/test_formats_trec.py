@@ -12,7 +12,7 @@ from ratings.formats import source as sources
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import RatingLine, RunLine, Stretch
 from ratings.formats.source import Source
-from ratings.formats.trec import read_qrels, read_run, read_stretches, write_qrels, write_run
+from ratings.formats.trec import doubt, read_qrels, read_run, read_stretches, write_qrels, write_run
 
 
 def source(text: str | bytes) -> Source:
@@ -256,3 +256,60 @@ def test_a_mark_between_files_that_were_put_together_is_called_what_it_is():
     first, refusal, last = qrels_of("1 0 a 1\n\ufeff1 0 b 1\n1 0 c 1\n")
     assert refusal.line == 2 and "byte order mark" in refusal.problem
     assert [row.document for row in qrels_of("\ufeff1 0 a 1\n")] == ["a"]
+
+
+# Six columns
+
+ASPECTS = "q1 0 d1 2 3 1\nq1 0 d2 0 -1 -1\nq1 0 d4 1 0 0\nq2 0 d3 1 2 1\nq2 0 d1 0 -1 -1\n"
+WITH_RATER = "".join(f"q{n % 2} 0 d{n} {n % 3} {1393286400 + n} ann\n" for n in range(12))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ASPECTS,
+        ASPECTS.replace(" 0 d", " Q0 d"),
+        ASPECTS.replace("\n", " 1 0\n"),
+        "".join(f"q1 0 d{n} {n % 3} {n % 2} 1\n" for n in range(40)),
+        "q1 0 d1 0.5 3 1\n",
+        "# aspects\n\nq1 0 d1 1 1 1\nq1 0 d2 2 1 1\nq1 0 d3 0 1 1\n",
+        "q1 ann d1 2 1 x\nq1 ben d2 1 2 x\n",
+        WITH_RATER,
+        "q1 0 d1 2 1393286400 ann\n",
+        "".join(f"q1 0 d{n} 1 {n} ann\n" for n in range(40)),
+    ],
+)
+def test_six_columns_may_be_grades(text):
+    assert doubt(source(text).start)
+
+
+def ranked(line: str, queries: int = 2) -> str:
+    """A run of five results a query."""
+    return "".join(line.format(q=q, n=n, score=9 - n) for q in range(queries) for n in range(1, 6))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "q1 Q0 d1 1 2.5 bm25\n",
+        "q1 Exp d1 7 2 bm25\nq1 Exp d2 7 2 bm25\n",  # wrong ranks are another matter
+        ranked("q{q} 0 d{n} {n} {score} bm25\n"),
+        ranked("q{q} 0 d{n} {n} {score} 1\n"),
+        ranked("q{q} Q0 d{n} {n} {score} 1\n", 1),
+        ranked("q{q} Q0 d{n} {n} {score} 1\n") + ranked("q{q} Q0 d{n} {n} {score} 2\n"),
+        ranked("q{q} {q} d{n} {n} {score} bm25\n"),
+        "".join(f"q1 0 d{n} {n} {n / 7} 1\n" for n in reversed(range(9_000))),  # cut off within the query
+        "q1 0 d1 1\n",
+        "",
+    ],
+)
+def test_a_run_is_not_taken_for_grades_whatever_its_second_and_last_columns(text):
+    assert doubt(source(text).start) is None
+
+
+def test_no_real_run_is_taken_for_grades(shared):
+    runs = [*(shared / "data").rglob("*.run*"), *(shared / "data" / "trec_eval").glob("results*")]
+    assert len(runs) > 20
+    for path in runs:
+        with sources.opened(str(path)) as file:
+            assert doubt(file.start) is None, path

@@ -129,6 +129,47 @@ def test_an_encoding_is_said(collection, file):
     assert told() == [("q1", "a", "René", "1", "")]
 
 
+# Six columns: a run, or qrels with several grades
+
+
+def test_of_qrels_with_several_aspects_one_is_chosen_and_none_becomes_a_system(collection, file):
+    path = file("q1 0 a 2 3 1\nq1 0 b 0 -1 -1\nq2 0 a 1 0 0\n")
+    for order in ([], ["--order", "score"]):
+        _, err, refused = command("import_run", "hills", path, *order)
+        assert refused and "use import_qrels" in err and "--system-from tag" in err
+    _, err, refused = command("import_qrels", "hills", path)
+    assert refused and "--columns query=1,document=3,grade=4" in err and "use import_run" in err
+    done("import_qrels", "hills", path, "--columns", "query=1,document=3,grade=4")
+    done("import_ratings", "hills", path, "--columns", "query=1,document=3,grade=5", "--rater", "second")
+    assert told() == [
+        ("q1", "a", "qrels", "2", ""),
+        ("q1", "a", "second", "3", ""),
+        ("q1", "b", "qrels", "0", ""),
+        ("q1", "b", "second", "-1", ""),
+        ("q2", "a", "qrels", "1", ""),
+        ("q2", "a", "second", "0", ""),
+    ]
+    assert not collection.systems.exists()
+
+
+def test_the_rater_of_qrels_with_a_time_is_no_system(collection, file):
+    path = file("q1 0 a 2 1393286400 ann\n")  # a first line that has none below it
+    _, err, refused = command("import_run", "hills", path)
+    assert refused and "use import_qrels" in err
+    _, err, refused = command("import_ratings", "hills", path)
+    assert refused and "--columns query=1,document=3,grade=4,rater=6" in err
+    done("import_ratings", "hills", path, "--columns", "query=1,document=3,grade=4,rater=6")
+    assert told() == [("q1", "a", "ann", "2", "")]
+
+
+@pytest.mark.parametrize(("said", "name"), [(["--system-from", "tag"], "1"), (["--system", "bm25"], "bm25")])
+def test_a_run_that_looks_like_grades_is_one_once_it_is_said(collection, file, said, name):
+    path = file("q1 0 a 1 2.5 1\n")
+    assert command("import_run", "hills", path)[2]
+    done("import_run", "hills", path, *said)
+    assert collection.systems.get().name == name
+
+
 # Whether there is a header
 
 

@@ -267,6 +267,23 @@ def test_columns_with_a_bar_in_their_names_can_be_chosen(admin, collection):
     assert (document.title, document.fields) == ("Schuh", {"size|eu": "40", "price|eur": "9"})
 
 
+def test_qrels_with_several_aspects_are_no_run_and_a_column_of_them_can_be_chosen(admin, collection):
+    job = sent(admin, "", "q1 0 a 2 3 1\nq1 0 b 0 -1 -1\nq2 0 a 1 0 0\n")
+    assert job.needs_kind
+    act(admin, "check_import", job, {"kind": "ratings"})
+    work()
+    assert "choose “it is a row like all others” under “First line of a table”" in page(admin, job)
+    act(admin, "check_import", job, {"kind": "ratings", "header": "no"})
+    work()
+    columns = {"column_0": "query", "column_2": "document", "column_4": "grade"}
+    act(admin, "check_import", job, {"kind": "ratings", "rater": "Ann", "header": "no"} | columns)
+    work()
+    act(admin, "start_import", job)
+    work()
+    rows = Rating.objects.values_list("pair__query__key", "pair__document__key", "grade__value")
+    assert sorted(rows) == [("q1", "a", 3), ("q1", "b", -1), ("q2", "a", 0)]
+
+
 def test_what_was_taken_for_another_kind_is_read_as_the_right_one(admin):
     job = sent(admin, "queries", RUN, "bm25.run")
     html = page(admin, job)
@@ -404,6 +421,12 @@ def test_raters_are_chosen_and_of_a_line_with_several_only_the_refused_cells_are
     assert "Leave the 2 refused ratings out" in page(admin, job)
     left = [("q1", "a", "Ann", 3), ("q1", "a", "Cem", 1), ("q1", "b", "Ben", 2), ("q1", "b", "Cem", 0)]
     assert taken_without_refused(admin, job) == left
+    # Their names are known now. What is taken back is not guessed again.
+    job = sent(admin, "ratings", table + "q2,a,1,1,1,1\n")
+    form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
+    assert [field.initial for _, field in form.columns] == ["query", "document", "raters", "raters", "raters", ""]
+    act(admin, "check_import", job, {"kind": "ratings", "column_0": "query", "column_1": "document"})
+    assert Job.objects.first().options["columns"]["raters"] == ""
 
 
 def test_of_somebody_who_rates_here_no_line_is_taken(admin, collection):
@@ -421,12 +444,6 @@ def test_what_is_refused_itself_says_nothing_against_a_later_line(admin, collect
 
 def test_where_nobody_is_named_the_lines_behind_are_not_lost(admin, collection):
     job = sent(admin, "ratings", "query,document,grade\nq1,a,1\nq1,b,2\n")
-    # Their names are known now. What is taken back is not guessed again.
-    job = sent(admin, "ratings", table + "q2,a,1,1,1,1\n")
-    form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
-    assert [field.initial for _, field in form.columns] == ["query", "document", "raters", "raters", "raters", ""]
-    act(admin, "check_import", job, {"kind": "ratings", "column_0": "query", "column_1": "document"})
-    assert Job.objects.first().options["columns"]["raters"] == ""
     act(admin, "check_import", job, {"kind": "ratings", "rater": ""})
     work()
     assert "Idealist imports nothing while a line is refused." in page(admin, Job.objects.get())

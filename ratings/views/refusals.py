@@ -25,7 +25,7 @@ def words(option: Option, fields: Mapping[str, forms.Field]) -> str:
     if option.name == "before":
         return f"import {option.value} first"
     if option.name == "columns":
-        return _of_columns(option.value)
+        return _of_columns(option.value, fields)
     field = fields.get(option.name)
     if field is None:
         return ""
@@ -40,10 +40,12 @@ def words(option: Option, fields: Mapping[str, forms.Field]) -> str:
     return f"choose “{chosen}” under {label}" if chosen else f"choose it under {label}"
 
 
-def _of_columns(columns: Mapping[str, str | None]) -> str:
-    """The form has a field for each column, which says what the column holds."""
+def _of_columns(columns: Mapping[str, str | None], fields: Mapping[str, forms.Field]) -> str:
+    """The form has a field for each column of a table, which says what the column holds."""
     if None in columns.values():
         return "say below which are raters" if RATERS in columns else "say below which column holds what"
+    if len(columns) > 1:  # those of a file that is read as a table once this is chosen
+        return f"{words(Option('header', 'no'), fields)}, and then say what each column holds"
     ((role, chosen),) = columns.items()
     held, names = WORDS.get(role, role), names_in(role, chosen)
     if not names:
