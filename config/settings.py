@@ -254,7 +254,7 @@ WEB_CONCURRENCY = checked_processes(env_int("WEB_CONCURRENCY", 1))
 KEEPS_WORKER = env_bool("IDEALIST_WORKER")
 ALLOWED_HOSTS = checked_hosts(os.environ.get("IDEALIST_HOSTS", ""))
 
-# Django's limit is 1,000. A grade has six fields in the admin, and a wrong file can make hundreds of grades.
+# Django's limit is 1,000. A wrong file can make hundreds of grades, which the page of the scale shows as forms.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 SMALL_BODY = 2**16  # bytes that anybody may send; the server holds them in memory
 LARGEST_UNPACKED = env_int("IDEALIST_LARGEST_UNPACKED", 16_384) * 2**20  # bytes, and as many again for their rows
@@ -276,7 +276,6 @@ METRICS_TOKEN = checked_token(os.environ.get("IDEALIST_METRICS_TOKEN", ""))
 METRICS_FROM = checked_networks(os.environ.get("IDEALIST_METRICS_FROM", ""))
 
 INSTALLED_APPS = [
-    # Before `ratings`, whose admin.py takes their models out of Django's admin: it would show their secrets.
     "allauth",
     "allauth.account",
     "allauth.socialaccount",

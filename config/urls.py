@@ -1,5 +1,6 @@
-from django.contrib import admin
 from django.urls import include, path
+
+from ratings.admin import site
 
 from . import api
 from .help import views as help
@@ -7,7 +8,7 @@ from .help import views as help
 urlpatterns = [
     path("", include("ratings.urls")),
     path("", include("evaluation.urls")),
-    path("admin/", admin.site.urls),
+    path("admin/", site.urls),
     path("help/", help.help_home, name="help"),
     path("help/<str:name>/", help.help_page, name="help_page"),
     path("api/v1/docs", api.docs, name="api_docs"),

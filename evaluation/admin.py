@@ -1,15 +1,14 @@
-"""Frozen evaluations in Django's admin, for reading only: nobody can change or delete one."""
+"""Frozen evaluations in Django's admin."""
 
-from django.contrib import admin
-
-from ratings.admin import ReadOnly
+from ratings.admin import OF_COLLECTION, ReadOnly, site
 
 from .models import FrozenEvaluation
 
-
-@admin.register(FrozenEvaluation)
-class FrozenEvaluationAdmin(ReadOnly, admin.ModelAdmin):
-    list_display = ["name", "collection", "created_at", "created_by", "short"]
-    list_filter = [("collection", admin.RelatedOnlyFieldListFilter)]
-    search_fields = ["name", "hash"]
-    fields = ["name", "note", "collection", "created_at", "created_by", "hash", "settings", "about"]
+site.register(
+    FrozenEvaluation,
+    ReadOnly,
+    list_display=["name", "collection", "created_at", "created_by", "short"],
+    list_filter=[OF_COLLECTION],
+    search_fields=["name", "hash"],
+    fields=["name", "note", "collection", "created_at", "created_by", "hash", "settings", "about"],
+)

@@ -96,10 +96,6 @@ urlpatterns = [
     path("accounts/sessions/", sessions.sessions_page, name="sessions"),
     path("accounts/sessions/end/", sessions.end_session, name="end_session"),
     path("accounts/sessions/end-others/", sessions.end_other_sessions, name="end_other_sessions"),
-    # Before Django's admin, whose own pages for it lie at these addresses.
-    path("admin/login/", sign_in.admin_sign_in, name="admin_sign_in"),
-    path("admin/password_change/", sign_in.admin_password_change, name="admin_password_change"),
-    path("admin/r/<path:rest>", sign_in.admin_shortcut, name="admin_shortcut"),
     path("accounts/my-data/", my_data.my_data, name="my_data"),
     path("accounts/tokens/", tokens.tokens_page, name="tokens"),
     path("accounts/tokens/make/", tokens.make_token, name="make_token"),

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from django.db import IntegrityError, connection, connections, transaction
 from django.db.models import ProtectedError
-from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -439,36 +438,6 @@ def test_an_account_that_is_deleted_is_taken_off_and_nothing_else():
     ann.delete()
     assert FrozenEvaluation.objects.values().get() == before | {"created_by_id": None}
     assert frozen.recomputed(found).summary.equals(frozen.evaluation_of(found).summary)
-
-
-@pytest.mark.parametrize("superuser", [True, False])
-def test_the_admin_shows_it_and_lets_nobody_change_it(client, superuser):
-    collection = make_hills()
-    found, _ = freeze(collection)
-    boss = make_member(collection, "boss", Role.ADMIN)
-    boss.is_staff, boss.is_superuser = True, superuser
-    boss.save()
-    client.force_login(boss)
-    listing = reverse("admin:evaluation_frozenevaluation_changelist")
-    page = reverse("admin:evaluation_frozenevaluation_change", args=[found.pk])
-    assert "first" in client.get(listing).content.decode()
-    assert found.hash in client.get(page).content.decode()
-    before = rows()
-    assert client.post(page, {"name": "changed"}).status_code == 403
-    assert client.post(reverse("admin:evaluation_frozenevaluation_delete", args=[found.pk])).status_code == 403
-    assert client.get(reverse("admin:evaluation_frozenevaluation_add")).status_code == 403
-    client.post(listing, {"action": "delete_selected", "_selected_action": [found.pk], "post": "yes"})
-    assert rows() == before
-
-
-def test_the_admin_shows_only_those_of_ones_own_collections(client):
-    found, _ = freeze(make_hills())
-    stranger = make_member(make_collection("sea"), "sam", Role.ADMIN)
-    stranger.is_staff = True
-    stranger.save()
-    client.force_login(stranger)
-    assert "first" not in client.get(reverse("admin:evaluation_frozenevaluation_changelist")).content.decode()
-    assert client.get(reverse("admin:evaluation_frozenevaluation_change", args=[found.pk])).status_code == 302
 
 
 def test_the_database_takes_no_second_one_of_the_same_content_or_name():

@@ -53,7 +53,6 @@ from ..models import (
     SampledPair,
     System,
 )
-from ..people.members import settle_staff
 from ..pictures import store
 from .checking import TABLES, check, joined, pieces
 from .members import BY_NAME, EVERY, PAIR
@@ -194,7 +193,6 @@ def _write(
             collection.update(slug=slug, created_at=created_at)
             if maker:
                 Membership.objects.create(collection=place.job.collection, user=maker, role=Role.ADMIN)
-                settle_staff(maker)
     except IntegrityError:
         report.counts.clear()
         problem = f"somebody made a collection {slug!r} meanwhile"

@@ -4,7 +4,6 @@ from decimal import Decimal
 from typing import Self
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q
@@ -286,11 +285,6 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user}, {self.role}"
-
-    def clean(self) -> None:
-        """For Django's admin, which asks nobody else."""
-        if self.role == Role.RATER and self.user_id and self.user.is_superuser:
-            raise ValidationError(f"{self.user} is a superuser. Superusers see all results, and raters must not.")
 
     def save(self, *args, **kwargs) -> None:
         """Save the role. A new rater also gets a `Rater`, so that they can rate at once."""

@@ -156,7 +156,7 @@ of_copies = with_access(copies_for)
 
 
 def may_make(user: AbstractBaseUser | AnonymousUser) -> bool:
-    """Whether the person may make collections: superusers, and people with the permission in Django's admin."""
+    """Whether the person may make collections: superusers, and accounts that a superuser lets."""
     return user.has_perm("ratings.add_collection")
 
 

@@ -145,8 +145,6 @@ def _add_membership(
     membership = Membership.objects.create(collection=collection, user=user, role=role, by_group=by_group)
     # A former rater who comes again is active again.
     Rater.objects.filter(collection=collection, user=user).update(active=True)
-    if role == Role.ADMIN:
-        settle_staff(user)
     return membership
 
 
@@ -199,8 +197,6 @@ def set_role(membership: Membership, role: str, *, by_group: bool = False) -> No
     membership.save()
     if role != Role.RATER:
         _give_back(membership)
-    if Role.ADMIN in (earlier, role):
-        settle_staff(membership.user)
     by = _actor(membership.user, by_group)
     note(Act.ROLE, membership.collection, about=membership.user, role=role, before=earlier, **by)
 
@@ -211,8 +207,6 @@ def remove(membership: Membership, *, by_group: bool = False) -> None:
     membership = _locked(membership, None, by_group)
     _give_back(membership)
     membership.delete()
-    if membership.role == Role.ADMIN:
-        settle_staff(membership.user)
     by = _actor(membership.user, by_group)
     note(Act.MEMBER_REMOVED, membership.collection, about=membership.user, role=membership.role, **by)
 
@@ -238,14 +232,6 @@ def roles_of(user: AbstractBaseUser) -> set[str]:
     if user.is_superuser:
         return {"superuser"}
     return set(Membership.objects.filter(user=user).values_list("role", flat=True))
-
-
-def settle_staff(user: AbstractBaseUser) -> None:
-    """Give access to Django's admin to superusers and admins of a collection, and to nobody else."""
-    staff = user.is_superuser or Membership.objects.filter(user=user, role=Role.ADMIN).exists()
-    if user.is_staff != staff:
-        user.is_staff = staff
-        user.save(update_fields=["is_staff"])
 
 
 def _locked(membership: Membership, role: str | None, by_group: bool) -> Membership:

@@ -61,7 +61,6 @@ def make_accounts() -> None:
     for role in Role.values:
         user, _ = get_user_model().objects.get_or_create(username=visits.username(role))
         user.set_unusable_password()
-        user.is_staff = role == Role.ADMIN
         user.save()
         Membership.objects.get_or_create(collection=collection, user=user, defaults={"role": role})
 

@@ -17,8 +17,7 @@ from ..audit import Act, note
 from ..imports import jobs, uploads
 from ..intake.publishing import remove_collection
 from ..judges import runs
-from ..models import Collection, Deletion, Job, Ranking, Rating, Role
-from ..people.members import settle_staff
+from ..models import Collection, Deletion, Job, Ranking, Rating
 from .making import free_slug
 
 log = logging.getLogger(__name__)
@@ -106,10 +105,6 @@ def _remove(collection: Collection) -> None:
     for job in collection.jobs.all():
         uploads.forget_now(job.files)
     _forget_admin_log(collection)
-    for admin in collection.memberships.filter(role=Role.ADMIN).select_related("user"):
-        with transaction.atomic():
-            admin.delete()
-            settle_staff(admin.user)
     try:
         remove_collection(collection)
     except IntegrityError as error:  # an act that had begun before the deletion ended just now

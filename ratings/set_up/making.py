@@ -15,7 +15,6 @@ from ..audit import Act, note
 from ..guidelines import versions
 from ..guidelines.template import first_text
 from ..models import Collection, Grade, Membership, Role
-from ..people.members import settle_staff
 from .scales import Step, steps_of
 
 LONGEST_SLUG = Collection._meta.get_field("slug").max_length
@@ -52,7 +51,6 @@ def make(
     note(Act.MADE, collection)
     if by:
         Membership.objects.create(collection=collection, user=by, role=Role.ADMIN)
-        settle_staff(by)
         versions.publish(collection, first_text(collection.grades.all()), base=0)
     return collection
 

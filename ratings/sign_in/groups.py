@@ -28,8 +28,6 @@ def apply(user: AbstractBaseUser, groups: frozenset[str]) -> None:
         log.warning("By a group of the provider: %s", members.SuperuserCannotRate(user))
         granted = [(slug, role) for slug, role in granted if role != Role.RATER]
     apply_memberships(user, granted)
-    user.refresh_from_db(fields=["is_staff"])  # the acts above have changed the row
-    members.settle_staff(user)
 
 
 def apply_superuser(user: AbstractBaseUser, wanted: bool) -> None:

@@ -58,10 +58,10 @@ def roles() -> dict[str, str]:
 
 def test_groups_give_roles_and_their_end_takes_them_back(provider):
     client = enters(provider, "leads", "another")
-    assert roles() == {"hills": "admin", "sea": "analyst"} and anna().is_staff
+    assert roles() == {"hills": "admin", "sea": "analyst"}
     assert client.get(reverse("people", args=["hills"])).status_code == 200
     again = enters(provider, "raters")
-    assert roles() == {"hills": "rater"} and not anna().is_staff
+    assert roles() == {"hills": "rater"}
     for former in (client, again):
         assert former.get(reverse("people", args=["hills"])).status_code == 404
     enters(provider)
@@ -75,9 +75,9 @@ def test_of_two_roles_in_a_collection_the_higher_counts(provider):
 
 def test_superusers_come_and_go_with_their_group(provider):
     enters(provider, "it")
-    assert anna().is_superuser and anna().is_staff
+    assert anna().is_superuser
     enters(provider, "raters")
-    assert not anna().is_superuser and not anna().is_staff
+    assert not anna().is_superuser
 
 
 def test_who_becomes_a_superuser_rates_no_more_and_gives_back_what_they_hold(provider, caplog):
@@ -117,14 +117,6 @@ def test_even_the_last_admin_by_a_group_goes_with_it_and_by_hand_nobody_does(pro
         members.remove(Membership.objects.get(collection__slug="hills"))
     enters(provider)
     assert roles() == {}
-
-
-def test_one_collection_lost_and_another_won_leaves_staff(provider):
-    provider_roles = {"a": [("hills", "admin")], "b": [("sea", "admin")]}
-    with provider.settings(GROUP_ROLES=provider_roles):
-        enters(provider, "a")
-        enters(provider, "b")
-    assert roles() == {"sea": "admin"} and anna().is_staff
 
 
 def test_a_rater_gives_back_what_they_hold_and_is_active_again_later(provider):

@@ -341,7 +341,7 @@ def test_the_operator_removes_what_is_lost(anna, capsys):
 )
 def test_who_has_a_role_that_needs_one_and_none_reaches_nothing_else(name, required, gated):
     make_member(make_collection(), "anna", Role.ANALYST)
-    make_user("root", is_superuser=True, is_staff=True)
+    make_user("root", is_superuser=True)
     make_user("boris")
     with override_settings(SECOND_FACTOR=required):
         client = Client()

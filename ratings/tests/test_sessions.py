@@ -184,14 +184,6 @@ def test_a_new_password_that_is_too_weak_uses_up_no_guess(clock):
     assert changed(client) == 302
 
 
-def test_the_admin_has_no_page_of_its_own_to_guess_at(clock):
-    dora = make_user("dora", is_superuser=True, is_staff=True)
-    client = Client()
-    client.force_login(dora)
-    assert client.get("/admin/password_change/").url == reverse("password_change")
-    assert client.post("/admin/password_change/", {"old_password": "guess"}).status_code == 405
-
-
 # What a change of password ends
 
 
@@ -210,15 +202,8 @@ def by_command(user) -> None:
     call_command(command, user.username)
 
 
-def in_the_admin(user) -> None:
-    client = Client()
-    client.force_login(make_user("root", is_superuser=True, is_staff=True))
-    sent = {"password1": NEW, "password2": NEW, "usable_password": "true"}
-    assert client.post(f"/admin/auth/user/{user.pk}/password/", sent).status_code == 302
-
-
 @pytest.mark.both_databases
-@pytest.mark.parametrize("change", [on_the_page, by_command, in_the_admin])
+@pytest.mark.parametrize("change", [on_the_page, by_command])
 def test_a_change_of_password_ends_sessions_and_tokens_however_it_comes(anna, change):
     boris = make_member(anna.memberships.get().collection, "boris", Role.ANALYST)
     mine = make_caller(anna, anna.memberships.get().collection, "read")

@@ -2,14 +2,11 @@
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.urls import reverse, reverse_lazy
-from django.utils.http import urlencode
-from django.views.decorators.http import require_safe
+from django.shortcuts import render
+from django.urls import reverse_lazy
 
 from .. import sign_in
 from ..people import sessions, throttle
@@ -97,27 +94,6 @@ class ChangePassword(PasswordChangeView):
         if "old_password" not in form.errors:
             self.tried.succeeded()
         return super().form_invalid(form)
-
-
-@login_not_required
-@require_safe
-def admin_sign_in(request: HttpRequest) -> HttpResponse:
-    """In place of the page of Django's admin, which would check passwords without a rate limit."""
-    if request.user.is_authenticated:
-        raise Http404("Not an admin.")
-    return redirect(reverse("sign_in") + "?" + urlencode({"next": request.GET.get("next", "/admin/")}))
-
-
-@require_safe
-def admin_shortcut(request: HttpRequest, rest: str) -> HttpResponse:
-    """In place of the shortcut of Django's admin, which would tell everybody the slugs of all collections."""
-    raise Http404("Django's admin leads to pages directly.")
-
-
-@require_safe
-def admin_password_change(request: HttpRequest) -> HttpResponse:
-    """In place of the page of Django's admin, which would check passwords without a rate limit."""
-    return redirect("password_change")
 
 
 def refused_for_now(request: HttpRequest) -> HttpResponse:
