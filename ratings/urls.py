@@ -3,6 +3,7 @@ from django.urls import path
 from django.views.decorators.http import require_POST
 
 from .views import (
+    accounts,
     acts,
     adjudicate,
     anchors,
@@ -35,6 +36,7 @@ from .views import (
     set_up,
     sign_in,
     sign_in_link,
+    systems,
     tokens,
 )
 
@@ -104,6 +106,12 @@ urlpatterns = [
     path("look-around/<str:role>/", look_around.look_around, name="look_around"),
     path("new-collection/", new_collection.new_collection, name="new_collection"),
     path("new-collection/make/", new_collection.make_collection, name="make_collection"),
+    path("all-accounts/", accounts.accounts, name="accounts"),
+    path("all-accounts/<int:pk>/", accounts.account, name="account"),
+    path("all-accounts/<int:pk>/save/", accounts.save_account, name="save_account"),
+    path("all-accounts/<int:pk>/password/", accounts.make_password_link, name="make_password_link"),
+    path("all-accounts/<int:pk>/second-factor/", accounts.remove_second_factor, name="remove_second_factor"),
+    path("all-accounts/<int:pk>/delete/", accounts.delete_account, name="delete_account"),
     path("audit/", audit.audit, name="audit"),
     path("audit.csv", audit.audit_csv, name="audit_csv"),
     path("archives/", archives.archives, name="archives"),
@@ -238,6 +246,7 @@ urlpatterns = [
     path("collections/<slug:slug>/anchors/<uuid:token>/", anchors.anchor, name="anchor"),
     path("collections/<slug:slug>/anchors/<uuid:token>/save/", anchors.save_anchor, name="save_anchor"),
     path("collections/<slug:slug>/anchors/<uuid:token>/remove/", anchors.remove_anchor, name="remove_anchor"),
+    path("collections/<slug:slug>/systems/<int:pk>/delete/", systems.delete_system, name="delete_system"),
     path("collections/<slug:slug>/import/", imports.imports, name="imports"),
     path("collections/<slug:slug>/import/send/", imports.send_files, name="send_files"),
     path("collections/<slug:slug>/import/<int:pk>/", imports.import_job, name="import_job"),

@@ -37,7 +37,15 @@ from ratings.pictures import store
 from ratings.pool import anchors
 from ratings.pool.adjudication import adjudicate
 from ratings.set_up import deleting, putting_away
-from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rated_pair, make_round
+from ratings.tests.cast import (
+    grade,
+    make_collection,
+    make_member,
+    make_pair,
+    make_rated_pair,
+    make_round,
+    make_user,
+)
 from ratings.tests.thorough import examples
 
 pytestmark = pytest.mark.django_db
@@ -116,6 +124,13 @@ TABLE = {
     "archives": ("get", [SIGN_IN, 404, 404, 404, 404]),
     "archive_job": ("get", [SIGN_IN, 404, 404, 404, 404]),
     "archive_progress": ("get", [SIGN_IN, 404, 404, 404, 404]),
+    # For superusers, too: see ratings/tests/test_accounts_page.py.
+    "accounts": ("get", [SIGN_IN, 404, 404, 404, 404]),
+    "account": ("get", [SIGN_IN, 404, 404, 404, 404]),
+    "save_account": ("post", [SIGN_IN, 404, 404, 404, 404]),
+    "make_password_link": ("post", [SIGN_IN, 404, 404, 404, 404]),
+    "remove_second_factor": ("post", [SIGN_IN, 404, 404, 404, 404]),
+    "delete_account": ("post", [SIGN_IN, 404, 404, 404, 404]),
     "audit": ("get", [SIGN_IN, 404, 404, 404, 404]),
     "audit_csv": ("get", [SIGN_IN, 404, 404, 404, 404]),
     "send_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
@@ -202,6 +217,7 @@ TABLE = {
     "anchor": DECIDE,
     "save_anchor": DECISION,
     "remove_anchor": DECISION,
+    "delete_system": DECISION,
     "imports": DECIDE,
     "send_files": ("post", [SIGN_IN, 404, 404, 400, 404]),
     "import_job": DECIDE,
@@ -284,6 +300,7 @@ TABLE = {
 }
 
 JOB = ["import_job", "import_progress", "refused", "check_import", "start_import", "cancel_import", "undo_import"]
+ACCOUNT = ["account", "save_account", "make_password_link", "remove_second_factor", "delete_account"]
 COPY = ["copy_job", "copy_progress", "cancel_copy"]
 JUDGE = ["judge", "make_judge_version", "draw_judge_sample", "take_judge_sample", "drop_judge_sample"]
 JUDGE += ["start_judge_run"]
@@ -306,6 +323,7 @@ class World:
             "admin": make_member(self.collection, "admin", Role.ADMIN),
             "stranger": make_member(make_collection("sea"), "stranger", Role.ADMIN),
         }
+        self.loner = make_user("loner")  # no collection needs this account
         self.adjudication = adjudicate(
             self.pair, grade(self.collection, "3"), reason="clear", actor=self.users["admin"]
         )
@@ -387,6 +405,7 @@ class World:
                 "query_csv": query.pk,
                 "query_xlsx": query.pk,
                 "query_json": query.pk,
+                "delete_system": system.pk,
                 "system": system.pk,
                 "system_csv": system.pk,
                 "system_xlsx": system.pk,
@@ -409,6 +428,7 @@ class World:
                 **dict.fromkeys(JUDGE_RUN, self.judge_run.pk),
                 **dict.fromkeys(ARCHIVE, self.archive.pk),
                 **dict.fromkeys(COPY, self.copy.pk),
+                **dict.fromkeys(ACCOUNT, self.loner.pk),
                 "restore_collection": self.deletion.pk,
                 "remove_collection": self.deletion.pk,
             }.get(name),
@@ -465,6 +485,7 @@ class World:
             "check_scale": {"base": "1", "relevant_from": "1"},
             "save_scale": {"base": "1", "relevant_from": "2"},
             "describe_collection": {"name": "Hills"},
+            "save_account": {"is_active": "on", "may_make": "on"},
             "delete_collection": {"name": "Hills", "download": "kept"},
             "withdraw_adjudication": {"reason": "not so clear", "seen": self.adjudication.pk},
         }.get(name, {})

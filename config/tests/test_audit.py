@@ -8,6 +8,7 @@ from copy import deepcopy
 from datetime import timedelta
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connection
@@ -68,6 +69,10 @@ NOTED = {
     "deactivate_rater": Act.DEACTIVATED,
     "reactivate_rater": Act.REACTIVATED,
     "erase_rater": Act.ERASED,
+    "save_account": Act.ACCOUNT,
+    "make_password_link": Act.SIGN_IN,
+    "remove_second_factor": Act.SIGN_IN,
+    "delete_account": Act.ERASED,
     "make_pool": Act.POOL,
     "want_more": Act.POOL,
     "want_fewer": Act.POOL_FEWER,
@@ -88,6 +93,7 @@ NOTED = {
     "start_judge_run": Act.JUDGE_RUN,
     "change_judge_run": Act.JUDGE_RUN_CHANGED,
     "judge_log": Act.EXPORTED,
+    "delete_system": Act.SYSTEM_DELETED,
     "undo_import": Act.IMPORT_UNDONE,
     "freeze": Act.FROZEN,
     "export_judgments": Act.EXPORTED,
@@ -187,6 +193,8 @@ def before(world: World, name: str) -> None:
         world.collection.queries.get(key="q1").pairs.update(retired_at=timezone.now())
     if name == "want_more":
         world.pair.__class__.objects.filter(pk=world.pair.pk).update(wanted=1)
+    if name == "remove_second_factor":
+        Authenticator.objects.create(user=world.loner, type="totp", data={})
     if name == "remove_anchor":
         anchors.set_anchor(world.pair, use="gold", grade=grade(world.collection, "1"))
     if name == "save_adjudication":
@@ -226,6 +234,7 @@ PRESENTED = {
     "query-INITIAL_FORMS": "0",
 }
 SUPERUSERS = {"make_collection", "remove_collection"}
+SUPERUSERS |= {"save_account", "make_password_link", "remove_second_factor", "delete_account"}
 
 
 def actor_of(name: str) -> str:

@@ -12,6 +12,7 @@ class Act(TextChoices):
     MEMBER_REMOVED = "member.removed", "removed the member"
     SUPERUSER = "superuser", "made a superuser of"
     SUPERUSER_NO_MORE = "superuser.ended", "took the rights of a superuser from"
+    ACCOUNT = "account", "changed the account"
     TERMS = "terms", "changed what may be rated by"
     DEACTIVATED = "rater.deactivated", "deactivated"
     REACTIVATED = "rater.reactivated", "reactivated"
@@ -54,6 +55,7 @@ class Act(TextChoices):
     EXPORTED = "exported", "exported"
     IMPORTED = "imported", "imported"
     IMPORT_UNDONE = "import.undone", "undid the import of"
+    SYSTEM_DELETED = "system.deleted", "deleted the system"
     ADMIN = "admin", "used Django's admin for"
 
 
@@ -67,6 +69,7 @@ ABOUT_PEOPLE = [
     Act.MEMBER_REMOVED,
     Act.SUPERUSER,
     Act.SUPERUSER_NO_MORE,
+    Act.ACCOUNT,
     Act.TERMS,
     Act.DEACTIVATED,
     Act.REACTIVATED,

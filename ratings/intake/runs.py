@@ -251,7 +251,7 @@ class RunImport(ImportForQueries):
                 self.sources[int(ranking.files[0])].refusal(
                     int(ranking.lines[0]),
                     f"{of}, and a ranking is never overwritten",
-                    "If that one is wrong, delete the system in the admin.",
+                    "If that one is wrong, delete the system on its page.",
                     Option("system", when="this is another version"),
                 )
             )

@@ -146,7 +146,7 @@ def remains(job: Job) -> list[str]:
         sentences.append(f"{counted(n, 'document')} that it brought {stay} for the history.")
     if n := _grades_left(job):
         stay = "stays, for something else uses it" if n == 1 else "stay, for something else uses them"
-        sentences.append(f"{counted(n, 'grade')} of the scale that came with it {stay}. The admin has the scale.")
+        sentences.append(f"{counted(n, 'grade')} of the scale that came with it {stay}. You can change the scale.")
     if n := Adjudication.objects.filter(pair__in=job.events.order_by().values("pair")).count():
         stand = "stands" if n == 1 else "stand"
         sentences.append(f"{counted(n, 'decision')} on its pairs {stand} until withdrawn.")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from functools import partial, wraps
 
 from django.contrib import messages
+from django.contrib.auth import get_user_model
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.auth.views import redirect_to_login
@@ -136,6 +137,16 @@ def audit_for(request: HttpRequest) -> QuerySet[AuditEvent]:
 
 
 of_audit = with_access(audit_for)
+
+
+def accounts_for(request: HttpRequest) -> QuerySet:
+    """All accounts. Raises Http404 for all but superusers."""
+    if not request.user.is_superuser:
+        raise Http404("Only superusers see accounts.")
+    return get_user_model().objects.order_by("username")
+
+
+of_accounts = with_access(accounts_for)
 
 
 def deletion_for(request: HttpRequest, pk: int) -> Deletion:

@@ -156,6 +156,33 @@ class TermsForm(Merged, forms.Form):
         return cleaned
 
 
+class AccountForm(Merged, forms.Form):
+    """The arguments of `accounts.change`."""
+
+    email = forms.EmailField(
+        label="Mail address",
+        required=False,
+        max_length=254,
+        help_text="Links for a forgotten password go there.",
+    )
+    is_active = forms.BooleanField(
+        label="Can sign in",
+        required=False,
+        help_text="Without the tick the account is closed: they are signed out, their tokens do not work, and "
+        "other raters get what they hold. What they rated stays and counts.",
+    )
+    is_superuser = forms.BooleanField(
+        label="Superuser",
+        required=False,
+        help_text="Admin of every collection, who sees these pages. Superusers cannot rate.",
+    )
+    may_make = forms.BooleanField(
+        label="May make collections",
+        required=False,
+        help_text="They become admins of those that they make. Superusers may without the tick.",
+    )
+
+
 class ErasureForm(forms.Form):
     """The typed name of the rater, and whether their comments are removed."""
 

@@ -6,6 +6,7 @@ from smtplib import SMTPException
 
 from django.conf import settings
 from django.contrib.auth.forms import PasswordResetForm
+from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.tokens import default_token_generator
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage, get_connection
@@ -53,10 +54,14 @@ def send_reset(address: str, site: str) -> None:
     The worker sends it, so that the page answers equally fast whether or not there is such an account.
     """
     for user in PasswordResetForm().get_users(address):
-        uid = urlsafe_base64_encode(force_bytes(user.pk))
-        link = site + reverse("new_password", args=[uid, default_token_generator.make_token(user)])
-        text = render_to_string("ratings/mail_reset.txt", {"person": user, "link": link})
+        text = render_to_string("ratings/mail_reset.txt", {"person": user, "link": site + password_link(user)})
         send(user.email, "A new password for Idealist", text)
+
+
+def password_link(user: AbstractBaseUser) -> str:
+    """The path of the page on which the person sets a password, once and within an hour."""
+    name = urlsafe_base64_encode(force_bytes(user.pk))
+    return reverse("new_password", args=[name, default_token_generator.make_token(user)])
 
 
 def send(address: str, subject: str, text: str, connection=None) -> bool:

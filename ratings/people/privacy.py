@@ -288,8 +288,26 @@ def remove_account(collection: Collection, user: AbstractBaseUser, pseudonym: st
     collection.invitations.filter(created_by=user).update(created_by=None)
     user.api_tokens.filter(collection=collection).delete()
     Receipt.objects.filter(collection=collection, user=user).delete()
+    if not is_needed(user):
+        _delete_account(user, pseudonym)
+
+
+class Needed(Exception):
+    """A collection refers to the account, or it is a superuser's."""
+
+
+@transaction.atomic
+def delete_account(user: AbstractBaseUser) -> str:
+    """The pseudonym that the audit has in place of the name of the account, which is deleted. Raises Needed."""
     if is_needed(user):
-        return
+        raise Needed
+    pseudonym = f"account {secrets.token_hex(2)}"
+    note(Act.ERASED, about=pseudonym)
+    _delete_account(user, pseudonym)
+    return pseudonym
+
+
+def _delete_account(user: AbstractBaseUser, pseudonym: str) -> None:
     for invitation in Invitation.objects.filter(accepted_by=user).exclude(name=""):
         invited = AuditEvent.objects.filter(act=Act.INVITED, collection=invitation.collection_id)
         invited.filter(about=invitation.name).forget_subject(pseudonym)

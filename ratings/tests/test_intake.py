@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from django.apps import apps
 from django.db import IntegrityError
+from django.urls import reverse
 
 from ratings import intake, queue
 from ratings.formats.source import Source
 from ratings.intake import runs, stage
 from ratings.management.refusals import line_of
-from ratings.models import Collection, Document, Job, Query, Ranking, Rater, Rating, RatingEvent, System
+from ratings.models import Collection, Document, Job, Query, Ranking, Rater, Rating, RatingEvent, Role, System
 from ratings.queue import importing
 
-from .cast import make_collection, make_pair, make_ranking, make_rater
+from .cast import make_collection, make_member, make_pair, make_ranking, make_rater
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -261,10 +262,23 @@ def test_another_ranking_for_the_same_system_and_query_is_refused():
     report = intake.import_run(collection, sources("q2 Q0 a 1 9 bm25\nq1 Q0 a 1 3.5 bm25\nq1 Q0 b 2 2.25 bm25\n"))
     assert refused(report) == [
         f"file1, line {line}: system bm25 has another ranking for query {key}, and a ranking is never overwritten."
-        " If that one is wrong, delete the system in the admin. If this is another version, give --system NAME."
+        " If that one is wrong, delete the system on its page. If this is another version, give --system NAME."
         for line, key in [(2, "q1"), (1, "q2")]
     ]
     assert record() == before
+
+
+def test_a_wrong_system_is_deleted_on_its_page_and_imported_again(client):
+    collection = make_collection()
+    client.force_login(make_member(collection, "dora", Role.ADMIN))
+    intake.import_run(collection, sources(RUN))
+    system, at = System.objects.get(), version(collection)
+    page = client.get(reverse("system", args=[collection.slug, system.pk])).content.decode()
+    address = reverse("delete_system", args=[collection.slug, system.pk])
+    assert f'action="{address}"' in page
+    client.post(address)
+    assert not Ranking.objects.exists() and version(collection) == at + 1
+    assert intake.import_run(collection, sources("q1 Q0 b 1 3.5 bm25\n")).counts["new"] == 1
 
 
 def test_a_system_may_get_rankings_for_further_queries():

@@ -626,7 +626,7 @@ def test_what_people_said_and_decided_stands_when_an_import_is_undone():
     assert remains(job) == [
         "The history tells what was said and that it was taken back.",
         "2 documents that it brought stay for the history.",
-        "1 grade of the scale that came with it stays, for something else uses it. The admin has the scale.",
+        "1 grade of the scale that came with it stays, for something else uses it. You can change the scale.",
         "1 decision on its pairs stands until withdrawn.",
     ]
     assert (collection.documents.count(), collection.grades.count()) == (2, 1)

@@ -1,14 +1,10 @@
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.contrib.auth.tokens import default_token_generator
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError
-from django.urls import reverse
-from django.utils.encoding import force_bytes
-from django.utils.http import urlsafe_base64_encode
 
 from ratings.models import Role
-from ratings.people import members, names
+from ratings.people import mail, members, names
 from ratings.people.forms import SignUpForm
 
 from ._collection_command import CollectionCommand, Refused
@@ -37,7 +33,7 @@ class Command(CollectionCommand):
             raise CommandError(str(error)) from error
         by_provider = user.socialaccount_set.exists()
         if settings.PASSWORDS and not user.has_usable_password() and not by_provider:
-            link = (site or usual_site()).rstrip("/") + link_to_set_a_password(user)
+            link = (site or usual_site()).rstrip("/") + mail.password_link(user)
             self.stdout.write(f"{username} sets a password here, once and within an hour: {link}")
             self.stdout.write("Another call of this command prints a new link.")
         self.stdout.write(f"{username} is {role} of {collection.slug}.")
@@ -53,9 +49,3 @@ def new_account(name: str):
     if names.is_taken(name):
         raise Refused(f"An account has a name that looks like {name!r}. Write it as that account does.")
     return get_user_model().objects.create_user(name)
-
-
-def link_to_set_a_password(user) -> str:
-    """The path of the page on which the user sets a password, as in the mail for a forgotten one."""
-    name = urlsafe_base64_encode(force_bytes(user.pk))
-    return reverse("new_password", args=[name, default_token_generator.make_token(user)])

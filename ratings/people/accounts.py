@@ -1,0 +1,63 @@
+"""Accounts, as superusers change them: who can sign in, who is a superuser, who may make collections."""
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser, Permission
+from django.db import transaction
+
+from .. import merged
+from ..audit import Act, note
+from ..models import SuperuserByGroup
+from . import members, sessions
+
+FIELDS = ("email", "is_active", "is_superuser")
+
+
+class LastSuperuser(Exception):
+    """No other superuser can sign in."""
+
+
+def settings_of(user: AbstractBaseUser) -> dict:
+    """The arguments of `change`, as they are now."""
+    stored = {name: getattr(user, name) for name in FIELDS}
+    return stored | {"may_make": user.user_permissions.filter(pk=_to_make().pk).exists()}
+
+
+def lock(user: AbstractBaseUser) -> None:
+    """Lock the account, and before it all superusers: if two take the right from each other, one waits."""
+    superusers = get_user_model().objects.filter(is_superuser=True).order_by("pk")
+    list(superusers.select_for_update().values_list("pk"))
+    merged.lock(user)
+
+
+@transaction.atomic
+def change(user: AbstractBaseUser, **wanted) -> None:
+    """Change the mail address and the rights of an account. Lock it first. Raises LastSuperuser.
+
+    Whoever can no longer sign in is signed out, and other raters get what they hold. The right of a superuser that
+    is given or taken by hand no longer counts as given by a group of the provider.
+    """
+    before = settings_of(user)
+    changed = {name: value for name, value in wanted.items() if before[name] != value}
+    for name in FIELDS:
+        setattr(user, name, wanted[name])
+    others = get_user_model().objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    if changed.keys() & {"is_superuser", "is_active"} and not others.exists():
+        raise LastSuperuser
+    user.save(update_fields=FIELDS)
+    if "may_make" in changed:
+        (user.user_permissions.add if wanted["may_make"] else user.user_permissions.remove)(_to_make())
+    if "is_superuser" in changed:
+        SuperuserByGroup.objects.filter(user=user).delete()
+        note(Act.SUPERUSER if user.is_superuser else Act.SUPERUSER_NO_MORE, about=user)
+    # That the address changed, and not to which: the audit has no text that people wrote.
+    told = {name: name == "email" or value for name, value in changed.items() if name != "is_superuser"}
+    if told:
+        note(Act.ACCOUNT, about=user, **told)
+    if user.is_superuser or not user.is_active:
+        members.give_back_all(user)
+    if not user.is_active:
+        sessions.end_all(user)
+
+
+def _to_make() -> Permission:
+    return Permission.objects.get(content_type__app_label="ratings", codename="add_collection")
