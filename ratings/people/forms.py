@@ -179,7 +179,7 @@ class AccountForm(Merged, forms.Form):
     may_make = forms.BooleanField(
         label="May make collections",
         required=False,
-        help_text="They become admins of those that they make. Superusers may without the tick.",
+        help_text="They become admins of those that they make. Superusers need no tick.",
     )
 
 
