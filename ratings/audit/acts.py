@@ -56,7 +56,7 @@ class Act(TextChoices):
     IMPORTED = "imported", "imported"
     IMPORT_UNDONE = "import.undone", "undid the import of"
     SYSTEM_DELETED = "system.deleted", "deleted the system"
-    ADMIN = "admin", "used Django's admin for"
+    ADMIN = "admin", "used Django's admin for"  # of events from before it became read-only
 
 
 # The object of these acts is a person or can contain a name, so an erasure searches them.

@@ -1,12 +1,11 @@
 """Queries and documents."""
 
-from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import ProtectedError
 
 from .collection import Collection, key_validator
-from .job import Job, PublishedManager, hidden_by_job
+from .job import Job, PublishedManager
 
 
 class Query(models.Model):
@@ -68,13 +67,6 @@ class Document(models.Model):
     def delete(self, *args, **kwargs):
         refuse_ranked(Document.objects.filter(pk=self.pk))
         return super().delete(*args, **kwargs)
-
-    def validate_constraints(self, exclude=None) -> None:
-        """Raises ValidationError also for a key that a hidden document has."""
-        super().validate_constraints(exclude)
-        hidden = Document.written.filter(hidden_by_job(), collection=self.collection_id, key=self.key)
-        if hidden.exists():
-            raise ValidationError({"key": "An import that is under way brings a document with this key."})
 
 
 class OtherText(models.Model):

@@ -8,7 +8,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import IntegrityError, connection, transaction
@@ -115,15 +114,6 @@ def test_nobody_sees_what_is_staging_and_everybody_what_was_published():
     after = seen(collection)
     assert after["documents"].keys() == {"b", "x"}
     assert after["rankings"] == {"bm25": [1, 0], "dense": [1, 1]}
-
-
-def test_a_key_that_nobody_sees_yet_is_taken_all_the_same():
-    """As in Django's admin, which would otherwise fail on the constraint of the database."""
-    collection = make_collection()
-    job = Job.objects.create(collection=collection, kind="results", state="running", staging=True)
-    Document.objects.create(collection=collection, key="x", job=job)
-    with pytest.raises(ValidationError, match="An import that is under way brings a document with this key"):
-        Document(collection=collection, key="x").full_clean()
 
 
 def test_an_import_is_kept_in_the_list_and_the_same_again_is_not():
