@@ -9,10 +9,12 @@ from .rows import RatingLine, Topic, unique_topics
 from .source import Line, Source, Start
 
 CURE = "A line is GRADE qid:QUERY, the features, and after a # the document."
-LONGEST_HEADER = 10_000
+TEXT_CURE = 'Give the text in a comment before its first line, such as "# qid:1: red shoes".'
 _line = re.compile(r"(\S+)\s+qid:(\S+)([^#]*)(?:#(.*))?")
-_header = re.compile(r"#\s*qid:([^\s:]+):\s*(.+?)(?:\*[0-9.]+)?\s*")  # a comment with the text of a query
-_document = re.compile(r"\s*(?:.*?docno\s*=\s*|docid\s*=\s*)?(\S+)(.*)")
+_header = re.compile(r"#\s*qid:(\S+):\s+(.+)")  # a comment with the text of a query
+_weight = re.compile(r"\*[0-9.]+$")  # of the query, behind its text
+# No part goes back (?+): a label without a document is no document.
+_document = re.compile(r"((?:docid\s*=.*?\s)??docno\s*=\s*|docid\s*=\s*)?+(\S+)(.*)")
 
 
 def is_letor(start: Start) -> bool:
@@ -35,47 +37,63 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
 
 
 def read_queries(source: Source) -> Iterator[Topic | Refusal]:
-    """The queries. Their text is in a comment such as "# qid:1: rambo", or else after their first document."""
-    return unique_topics(source, _topics(source), CURE)
+    """The queries. Their text is in a comment such as "# qid:1: rambo", or after the document on all their lines.
+
+    Some programs write the title of the document there, which differs from line to line: it is refused.
+    """
+    return unique_topics(source, _topics(source), TEXT_CURE)
 
 
 def _topics(source: Source) -> Iterator[Topic | Refusal]:
-    keys = set()
+    texts: dict[str, str] = {}  # key -> what stands after the documents of the query; "" where it does not count
     for item in source.lines():
         if isinstance(item, Refusal):
             yield item
             continue
         text = item.text.strip()
+        cure = CURE
         try:
-            if len(text) < LONGEST_HEADER and (header := _header.fullmatch(text)):
+            if header := _header.match(text):
                 key = values.checked_key(header[1], "query", values.QUERY_KEY_LENGTH)
-                keys.add(key)
-                yield Topic(item.number, key, values.checked_text(header[2].strip(), "query"))
+                texts[key] = ""
+                yield Topic(item.number, key, values.checked_text(_weight.sub("", header[2]).strip(), "query"))
             elif text and not text.startswith("#"):
-                query, _, _, rest = _cells(item)
-                if query not in keys:
-                    keys.add(query)
-                    yield Topic(item.number, query, values.checked_text(rest, f"text of query {query}"))
+                key, _, _, rest = _cells(item)
+                cure = TEXT_CURE
+                if key not in texts:
+                    texts[key] = rest
+                    yield Topic(item.number, key, values.checked_text(rest, f"text of query {key}"))
+                elif texts[key] and texts[key] != rest:
+                    first, texts[key] = values.quoted(texts[key]), ""
+                    raise ValueError(f"query {key} has another text after its document, not {first}")
         except ValueError as error:
-            yield source.refusal(item.number, str(error), CURE)
+            yield source.refusal(item.number, str(error), cure)
 
 
 def _cells(item: Line) -> tuple[str, str, str, str]:
-    """Query, document, grade, and the text after the document."""
+    """Query, document, grade, and the text after the document, "" where the document has a label.
+
+    What follows a label is more of the document, such as "docid = d1 inc = 1 prob = 0.5".
+    """
     cells = _line.fullmatch(item.text.strip())
     if cells is None:
         raise ValueError(f"{values.quoted(item.text.strip())} has no grade and no qid")
-    document = _document.fullmatch(cells[4] or "")
+    document = _document.fullmatch((cells[4] or "").strip())
     if document is None:
         raise ValueError("no document follows after a #, and the features do not name one")
     return (
         values.checked_key(cells[2], "query", values.QUERY_KEY_LENGTH),
-        values.checked_key(document[1], "document", values.DOCUMENT_KEY_LENGTH),
+        values.checked_key(document[2], "document", values.DOCUMENT_KEY_LENGTH),
         cells[1],
-        document[2].strip(),
+        "" if document[1] else document[3].strip(),
     )
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
     """Lines without features, which users add themselves."""
-    return (f"{row.grade:.0f} qid:{row.query} # {row.document}\n" for row in rows)
+    return (f"{row.grade:.0f} qid:{row.query} # {_label(row.document)}{row.document}\n" for row in rows)
+
+
+def _label(document: str) -> str:
+    """The label that a document needs whose own beginning would be read as one."""
+    return "docno = " if document.startswith(("docid=", "docno=")) else ""

@@ -1,6 +1,7 @@
 """Judgment lists of OpenSearch, RRE, Rankquest and learning to rank: read, refused and written."""
 
 import io
+import re
 from collections.abc import Callable
 from decimal import Decimal
 
@@ -80,9 +81,10 @@ LETOR = """# qid:1: rambo*1
 # qid:2: the godfather 2*0.5
 
 4	qid:1	 # 7555	rambo
-0.5 qid:1 1:0.3 2:1e-3 #docid = GX-1 inc = 1
+0.5 qid:1 1:0.3 2:1e-3 #docid = GX-1 inc = 1 prob = 0.5
 -1 qid:2 1:0.1 # docid = 9 docno = G34-15
 3 qid:3 # d-3 kung fury
+2 qid:3 # http://a.example/?docno=5 kung fury
 """
 
 
@@ -92,6 +94,7 @@ def test_lines_for_learning_to_rank_have_grade_query_and_document():
         RatingLine(5, "1", "GX-1", "", Decimal("0.5")),
         RatingLine(6, "2", "G34-15", "", Decimal(-1)),
         RatingLine(7, "3", "d-3", "", Decimal(3)),
+        RatingLine(8, "3", "http://a.example/?docno=5", "", Decimal(2)),
     ]
     assert read(letor.read_queries, LETOR) == [
         Topic(1, "1", "rambo"),
@@ -135,7 +138,9 @@ def test_lines_for_learning_to_rank_have_grade_query_and_document():
         (letor.read_ratings, "1 qid:1 # a\n1 1:0.5 # b\n", 2, "has no grade and no qid"),
         (letor.read_ratings, "1 qid:1 1:0.5\n", 1, "no document follows after a #"),
         (letor.read_ratings, "good qid:1 # a\n", 1, "the grade 'good' is not a decimal number"),
+        (letor.read_ratings, "1 qid:1 # docid = \n", 1, "no document follows after a #"),
         (letor.read_queries, "1 qid:1 # a\n", 1, "the text of query 1 is empty"),
+        (letor.read_queries, "1 qid:1 #docid = a inc = 1 prob = 0.5\n", 1, "the text of query 1 is empty"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_line_and_cure(reader, text, line, problem):
@@ -162,6 +167,20 @@ def test_decimals_and_negatives_survive_where_the_format_holds_them(format):
     rows = [RatingLine(0, "q", "a", "", Decimal("-0.25")), RatingLine(0, "q", "b", "", Decimal("0.3333333"))]
     again = read(format.read_ratings, "".join(format.write_judgments(rows)))
     assert [row.grade for row in again] == [row.grade for row in rows]
+
+
+def test_titles_of_documents_in_letor_are_no_text_of_their_query():
+    refusal, _ = read(letor.read_queries, "1 qid:1 # a Rambo\n1 qid:1 # b Rambo III\n")
+    assert refusal.line == 2
+    assert "has another text" in refusal.problem
+
+
+@pytest.mark.parametrize("key", ["1", "a:b"])
+def test_the_text_of_a_query_of_letor_can_be_given_in_a_comment_as_the_cure_says(key):
+    lines = f"2 qid:{key} #docid = a inc = 1\n0 qid:{key} #docid = b inc = 0.01\n"
+    (refusal,) = read(letor.read_queries, lines)
+    comment = re.search('"(# .*)"', refusal.cure_text())[1].replace("qid:1:", f"qid:{key}:")
+    assert read(letor.read_queries, f"{comment}\n{lines}") == [Topic(1, key, "red shoes")]
 
 
 def test_letor_is_written_with_keys():
