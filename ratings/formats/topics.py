@@ -142,9 +142,8 @@ def _topic_of_cells(number: int, cells: list[str]) -> Topic:
     if len(cells) > 3:
         raise ValueError(f"there are {len(cells)} columns, at most three are known")
     key = values.checked_key(cells[0], "query", values.QUERY_KEY_LENGTH)
-    if not cells[1].strip():
-        raise ValueError(f"query {values.quoted(key)} has no text")
-    return Topic(number, key, cells[1].strip(), cells[2].strip() if len(cells) == 3 else None)
+    text = values.checked_text(cells[1].strip(), f"text of query {key}")
+    return Topic(number, key, text, cells[2].strip() if len(cells) == 3 else None)
 
 
 def _read_sgml(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic | Refusal]:
@@ -279,6 +278,10 @@ def _topic(
     chosen = next((name for name in _TEXT_FROM if texts[name]), None)
     if chosen is None:
         return source.refusal(line, f"topic {values.quoted(key)} has no title and no query", MARKUP_CURE)
+    try:
+        values.checked_text(texts[chosen], f"text of query {key}")
+    except ValueError as error:
+        return source.refusal(line, str(error), "Shorten it.")
     subtopics = [f"{i}. {text}" for i, text in enumerate(clean.get("subtopic", []), 1)]
     paragraphs = [texts[name] for name in _TEXT_FROM if name != chosen] + ["\n".join(subtopics)]
     return Topic(line, key, texts[chosen], "\n\n".join(filter(None, paragraphs)) or None, tags)

@@ -14,7 +14,7 @@ INTEGER = r"[+-]?[0-9]{1,18}"
 QUERY_KEY_LENGTH = 500
 DOCUMENT_KEY_LENGTH = 500
 MADE_KEY_LENGTH = 200  # of a query that came without one
-QUERY_TEXT_LENGTH = 5_000
+QUERY_TEXT_LENGTH = 20_000  # so that the first bytes of a file show its format
 SYSTEM_NAME_LENGTH = 200
 RATER_NAME_LENGTH = 150
 

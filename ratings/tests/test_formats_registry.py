@@ -16,6 +16,7 @@ from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from ratings.formats import values
 from ratings.formats.archives import files_of
 from ratings.formats.refusal import Refusal, Refused
 from ratings.formats.registry import BY_NAME, FORMATS, KINDS, kind_of, readable, recognised, unsupported, writable
@@ -84,6 +85,26 @@ def test_a_file_shows_its_format(name, pack):
         rows = list(BY_NAME[name].reads[kind](file))
         assert rows
         assert {type(row) for row in rows} == {ROWS[kind]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1\t{}\n",
+        "<top>\n<num> 1\n<title> {}\n</top>\n",
+        '<topics><topic number="1"><query>{}</query></topic></topics>',
+        "# qid:1: {}\n1 qid:1 # d\n",
+        "key,text\n1,{}\n",
+        '{{"key": "1", "text": "{}"}}\n',
+        '{{"1": "{}"}}',
+        '{{"querySetQueries": [{{"queryText": "{}"}}]}}',
+    ],
+)
+def test_the_text_of_a_query_may_be_as_long_in_one_format_as_in_another(text):
+    longest = "x" * values.QUERY_TEXT_LENGTH
+    assert [row.text for row in rows_of(text.format(longest).encode(), "queries")] == [longest]
+    (refusal,) = rows_of(text.format(f"{longest}y").encode(), "queries")
+    assert "is longer than" in refusal.problem
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_a_long_file_is_not_held_to_look_for_quotation_marks(monkeypatch):
         ("1\ta\tb\tc", "there are 4 columns, at most three are known"),
         ("1 2\ttext", "the query '1 2' has a blank or a control character"),
         ("\ttext", "the query is empty"),
-        ("1\t  ", "query '1' has no text"),
+        ("1\t  ", "the text of query 1 is empty"),
         ("q" * 501 + "\ttext", "is longer than 500 characters"),
     ],
 )
