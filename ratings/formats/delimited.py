@@ -52,6 +52,8 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
             is_blank = not any(cell.strip() for cell in cells)
             if not is_blank:
                 width = width or len(cells)
+            if not source.reading.raw:
+                cells = spreadsheet.without_null(cells)
             if not source.reading.raw and any(cell[:1] == "'" for cell in cells):
                 cells, marked = [spreadsheet.unguarded(cell) for cell in cells], cells
                 guarded += cells != marked

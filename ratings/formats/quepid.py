@@ -7,6 +7,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from . import jsonl, spreadsheet, strict_json, tables, values
+from .columns import layout_of
 from .refusal import Refusal
 from .rows import DocumentLine, RatingLine, RunLine, Topic, unique_topics
 from .source import Source, Start
@@ -143,21 +144,29 @@ def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str
     """A CSV with a row for each pair and a column for each rater, as Quepid imports it into a book.
 
     It has no place for comments, times and reasons. The rows must be grouped by pair. Raises ValueError for a
-    rater whose name is that of another column.
+    rater whose column would not be read as that of a rater.
     """
     columns: dict[str, int] = {}  # rater -> the number of their cells in `pairs_file`
     with tempfile.TemporaryFile("w+", encoding="utf-8") as pairs_file:
         for (query, document), ratings in groupby(rows, key=lambda row: (row.query, row.document)):
             cells = {columns.setdefault(row.rater, len(columns)): _cell(row) for row in ratings}
             pairs_file.write(json.dumps([query, document, cells]) + "\n")
-        for name in columns:
-            if role := tables.usual_role("ratings", name):
-                raise ValueError(f"the column of the rater {values.quoted(name)} would be read as the {role}")
         in_order = sorted(columns)
+        if lost := [name for name in in_order if not _is_of_rater(name)]:
+            problem = f"the column of the rater {values.quoted(lost[0])} would be read as something else"
+            raise ValueError(f"{problem}: choose csv, which has the names of raters in one column")
         pairs_file.seek(0)
         pairs = map(json.loads, pairs_file)
         table = ([q, d, *(cells.get(str(columns[name]), "") for name in in_order)] for q, d, cells in pairs)
         yield from spreadsheet.written(chain([[*PAIR, *in_order]], table), raw=raw)
+
+
+def _is_of_rater(name: str) -> bool:
+    """Whether a column of that name is read as that of a rater."""
+    try:
+        return layout_of("ratings", [*PAIR, name], {}).raters == (name,)
+    except ValueError:
+        return False
 
 
 def _cell(row: RatingLine) -> str:

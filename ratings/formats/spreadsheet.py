@@ -4,7 +4,8 @@ A cell that begins like a formula gets an apostrophe before it. At which charact
 depends on its locale: the cell `Ann;=1+1` may become two cells, even in quotation marks. So the beginning of a
 formula after a semicolon, a bar, a tab or a line end gets an apostrophe, too, and then so does the cell itself, to
 mark that it was changed. A comma needs none, since spreadsheets that split at commas heed quotation marks. Numbers
-such as -1 stay as they are. `unguarded` removes the apostrophes, so that every id is read as it was written.
+such as -1 stay as they are. `unguarded` removes the apostrophes, so that every id is read as it was written. The
+text that SQL clients write for NULL gets one, too, as it would be read as an empty cell.
 """
 
 import csv
@@ -16,10 +17,11 @@ from typing import Any
 from .source import BOM
 from .values import NUMBER
 
+NULL = r"\N"  # as SQL clients write NULL
 # The sign of a formula may stand behind blanks and quotation marks, and may be a wide one of East Asia.
 # Apostrophes before it count, so that text with an apostrophe gets a second one, and removing one restores it.
 _formula = r"'*(?:[^\S\t\r\n]|[\ufeff\u200b\"])*[=+\-@＝＋－＠]"
-_begins = re.compile(rf"'*[\t\r\n]|{_formula}")
+_begins = re.compile(rf"'*[\t\r\n]|{_formula}|'*{re.escape(NULL)}\Z")
 _splits = r"(?<=[;|\t\r\n])"
 _begins_within = re.compile(rf"{_splits}(?={_formula})")
 _guard_within = re.compile(rf"{_splits}'(?={_formula})")
@@ -37,6 +39,11 @@ def unguarded(cell: str) -> str:
         return cell
     text = _guard_within.sub("", cell[1:])
     return text if _guarded(text) == cell else cell
+
+
+def without_null(cells: list[str]) -> list[str]:
+    """The cells, empty where they are NULL."""
+    return ["" if cell == NULL else cell for cell in cells] if NULL in cells else cells
 
 
 def _guarded(text: str) -> str:

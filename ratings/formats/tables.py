@@ -50,7 +50,6 @@ TOTALS = {
     "total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "gesamtergebnis", "insgesamt",
     "somme", "total général", "ensemble",
 }  # fmt: skip
-NULL = r"\N"  # as SQL clients write NULL
 WIDTH_CURE = "Leave out the columns that are not needed."
 MOST_LAYOUTS = 1_000  # in the cache, for lines with different names
 
@@ -300,8 +299,6 @@ def _with_names(source: Source, records: Iterator, kind: str) -> Records:
         start = cells[0].removeprefix("\ufeff").strip()  # the byte order mark of a file appended to another
         is_header = has_header and start == names[0] and [cell.strip() for cell in cells[1:]] == names[1:]
         if not is_header:
-            if NULL in cells and not source.reading.raw:
-                cells = ["" if cell == NULL else cell for cell in cells]
             record = dict(zip(names, cells, strict=True))
             record.pop("", None)
             yield line, record

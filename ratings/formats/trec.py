@@ -100,19 +100,21 @@ def read_qrels(source: Source) -> Iterator[RatingLine | Refusal]:
 
 
 def write_run(rows: Iterable[RunLine]) -> Iterator[str]:
-    """Lines of a run. Reading a score gives the same float again. Raises ValueError as `_not_comment` does."""
-    return (f"{_not_comment(row.query)} Q0 {row.document} {row.rank} {row.score!r} {row.system}\n" for row in rows)
+    """Lines of a run. Reading a score gives the same float again. Raises ValueError as `_readable` does."""
+    return (f"{_readable(row.query)} Q0 {row.document} {row.rank} {row.score!r} {row.system}\n" for row in rows)
 
 
 def write_qrels(rows: Iterable[RatingLine]) -> Iterator[str]:
-    """Lines of qrels, for whole grades only. Raises ValueError as `_not_comment` does."""
-    return (f"{_not_comment(row.query)} 0 {row.document} {row.grade:.0f}\n" for row in rows)
+    """Lines of qrels, for whole grades only. Raises ValueError as `_readable` does."""
+    return (f"{_readable(row.query)} 0 {row.document} {row.grade:.0f}\n" for row in rows)
 
 
-def _not_comment(query: str) -> str:
-    """The key. Raises ValueError for one with which the line would be a comment."""
-    if query.startswith("#"):
-        raise ValueError(f"a line of query {query} would be read as a comment: choose csv or another table")
+def _readable(query: str) -> str:
+    """The key. Raises ValueError for one with which no line can begin."""
+    if query[0] in _NO_KEY:
+        what = "a comment" if query[0] == "#" else "one with a byte order mark"
+        problem = f"a line of query {values.quoted(query)} would be read as {what}"
+        raise ValueError(f"{problem}: choose csv or another table")
     return query
 
 

@@ -7,6 +7,8 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
+from . import spreadsheet
+
 TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 MOST_ROWS = 50_000  # below the header: these take five to nine seconds
 LONGEST_TEXT = 32_767  # characters of a cell
@@ -76,6 +78,10 @@ def _plain(value: Any) -> Any:
 
 
 def _text(text: str) -> str:
-    """The text without what XML cannot hold, and cut to the longest text of a cell."""
+    """The text without what XML cannot hold, and cut to the longest text of a cell.
+
+    An apostrophe keeps one that would be read as a mark, and a text that would be read as NULL.
+    """
+    text = spreadsheet.safe(text) if text.startswith(("'", "\\")) else text
     text = _like_an_escape.sub("_x005F_", _not_in_xml.sub("\ufffd", text))  # a reader takes _x0041_ for A
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"

@@ -74,7 +74,8 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
                 yield source.refusal(number, str(error), "Correct the cell.")
                 continue
             if not source.reading.raw:
-                cells, marked = [spreadsheet.unguarded(cell) for cell in cells], cells
+                marked = spreadsheet.without_null(cells)
+                cells = [spreadsheet.unguarded(cell) for cell in marked]
                 guarded += cells != marked
             while cells and not cells[-1]:
                 cells.pop()

@@ -179,5 +179,5 @@ def test_a_book_is_written_with_a_column_a_rater_and_read_again_where_these_are_
 
 @pytest.mark.parametrize("name", ["grade", "DocId", "user email", "comment"])
 def test_a_rater_who_would_be_taken_for_another_column_is_refused(name):
-    with pytest.raises(ValueError, match="would be read as the"):
+    with pytest.raises(ValueError, match="would be read as something else: choose csv"):
         list(quepid.write_book([RatingLine(0, "q", "d", name, Decimal(1))]))

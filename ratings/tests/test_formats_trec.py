@@ -120,9 +120,9 @@ def test_a_written_run_reads_as_the_same_floats(score, rank):
 
 
 def test_a_query_whose_lines_would_be_comments_is_not_written():
-    with pytest.raises(ValueError, match="a line of query #1 would be read as a comment"):
+    with pytest.raises(ValueError, match="a line of query '#1' would be read as a comment"):
         list(write_run([RunLine(1, "#1", "d", 1, 1.0, "s")]))
-    with pytest.raises(ValueError, match="a line of query #1 would be read as a comment"):
+    with pytest.raises(ValueError, match="a line of query '#1' would be read as a comment"):
         list(write_qrels([RatingLine(1, "#1", "d", "", Decimal(1))]))
 
 
