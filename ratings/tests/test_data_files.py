@@ -126,7 +126,7 @@ trec_eval/out.test.meas_params: results, as was said, refused 1
 trec_eval/out.test.prefs: ratings, as was said, refused 1
 trec_eval/out.test.qrels_jg: ratings, as was said, refused 1
 trec_eval/out.test.qrels_prefs: ratings, as was said, refused 1
-trec_eval/prefs.comment.test: ratings, as was said, refused 1
+trec_eval/prefs.comment.test: ratings, as was said, refused 2
 trec_eval/prefs.rank20: ratings, as was said, refused 1
 trec_eval/prefs.results.test: results, 24
 trec_eval/prefs.test: ratings, as was said, refused 1
