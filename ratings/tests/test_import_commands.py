@@ -320,9 +320,9 @@ TREC_COVID_IN_RANK_ORDER = [
     ("BBGhelani2", 0),
     ("BM25R2", 0),
     ("PL2c1.0", 8_458),
-    ("ixa-ir-filter-query", 15_630),
+    ("ixa-ir-filter-query", 15_629),
     ("run1", 11),
-    ("tm_lda400", 4_132),
+    ("tm_lda400", 4_048),
     ("wistud_noSearch", 8_937),
 ]
 
