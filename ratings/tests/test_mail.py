@@ -11,7 +11,6 @@ from django.test import Client
 from django.urls import reverse
 from django_tasks_db.models import DBTaskResult
 
-from ratings.management.commands.add_member import link_to_set_a_password
 from ratings.models import Invitation, Role
 from ratings.people import mail, throttle
 
@@ -100,12 +99,12 @@ def test_no_stranger_keeps_others_from_setting_a_password(clock):
     for number in range(30):
         answered(f"/accounts/forgotten/xx/{number}/", REMOTE_ADDR="10.0.0.9")
     assert answered("/accounts/forgotten/xx/yy/", REMOTE_ADDR="10.0.0.9") == 429
-    assert answered(link_to_set_a_password(get_user_model().objects.get()), REMOTE_ADDR="10.0.0.8") == 302
+    assert answered(mail.password_link(get_user_model().objects.get()), REMOTE_ADDR="10.0.0.8") == 302
 
 
 def test_a_room_full_of_people_sets_passwords_in_one_minute(clock):
     for number in range(throttle.PER_ADDRESS + 1):
-        assert answered(link_to_set_a_password(make_user(f"anna{number}"))) == 302
+        assert answered(mail.password_link(make_user(f"anna{number}"))) == 302
 
 
 def worked() -> None:
