@@ -11,7 +11,7 @@ from ratings.admin import site
 
 from .test_access import SIGN_IN, World, rows
 
-pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+pytestmark = pytest.mark.django_db
 
 OF_SITE = {"index", "login", "autocomplete", "jsi18n", "app_list", "view_on_site"}
 

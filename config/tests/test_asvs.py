@@ -164,6 +164,7 @@ def is_format_from_input(call: ast.Call) -> bool:
     return logs and len(call.args) > 1 and not is_written_here(call.args[0])
 
 
+@pytest.mark.slow
 def test_no_text_from_input_is_a_format():
     assert [f"{path}:{call.lineno}" for path, call in code_of_ours() if is_format_from_input(call)] == []
     caught = ["sent.format(user)", "form['x'].format_map(facts)", "log.info(sent, user)"]

@@ -32,6 +32,7 @@ def folder(tmp_path) -> Path:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])
+@pytest.mark.slow
 def test_what_a_start_makes_in_an_existing_open_folder_is_its_owners_alone(folder, umask):
     code = "import os; os.umask(int(os.environ['UMASK'])); import django; django.setup()\n"
     code += "from django.db import connection; connection.cursor().execute('CREATE TABLE t (i)')\n"

@@ -175,6 +175,7 @@ def test_a_fault_in_the_database(fault, check, said, status):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.slow
 def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
     settings, tmp_path, monkeypatch, capsys, bucket
 ):
@@ -370,13 +371,13 @@ def test_sqlite_that_another_program_locks(monkeypatch):
 
 @sqlite_only
 @pytest.mark.django_db(transaction=True)
-def test_sqlite_without_its_log():
-    with connection.cursor() as cursor:
-        cursor.execute("PRAGMA journal_mode=DELETE")
-        try:
-            assert [problem.wrong[:32] for problem in checks.limits()] == ["SQLite is in the mode delete: wh"]
-        finally:
-            cursor.execute("PRAGMA journal_mode=WAL")
+def test_sqlite_without_its_log(tmp_path, monkeypatch):
+    """In a file of its own: the mode of one that somebody else has open cannot be changed."""
+    other = connection.copy()
+    other.settings_dict |= {"NAME": tmp_path / "db.sqlite3", "OPTIONS": {}}
+    monkeypatch.setattr(checks, "connection", other)
+    assert [problem.wrong[:32] for problem in checks.limits()] == ["SQLite is in the mode delete: wh"]
+    other.close()
 
 
 @sqlite_only
@@ -526,6 +527,7 @@ def test_a_misspelt_setting_is_named_with_the_right_one(monkeypatch):
         ({"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none"}, "The database does not answer"),
     ],
 )
+@pytest.mark.slow
 def test_the_doctor_names_what_keeps_it_from_starting(environment, said, tmp_path):
     clean = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "SECRET_KEY")}
     command = [sys.executable, "-m", "config.health.doctor"]
@@ -628,6 +630,7 @@ def test_a_certificate_that_nobody_signed(made):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.slow
 def test_all_silent_hosts_at_once_are_named_within_the_limit(settings, bucket, tmp_path):
     """With the real limits. Each alone would be waited for longer; one thread asks each, whoever looks again."""
     with silent_host() as mail, silent_host() as provider, silent_host() as files:
@@ -696,6 +699,7 @@ def test_a_database_that_accepts_and_says_nothing(monkeypatch):
             connections["default"] = before
 
 
+@pytest.mark.slow
 def test_the_doctor_starts_without_what_reads_numbers_and_answers_calls():
     """It has five seconds, of which these imports would take three."""
     heavy = {"pandas", "scipy", "ninja", "pydantic", "altair", "openpyxl"}

@@ -71,7 +71,6 @@ def probed(version: JudgeVersion) -> JudgeRun:
     return run
 
 
-@pytest.mark.walk
 def test_a_judge_from_its_name_to_its_runs(visit, settings):
     """Nobody has rated anything."""
     settings.PULL_HOSTS = ["127.0.0.1/32"]

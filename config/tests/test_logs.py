@@ -80,6 +80,7 @@ logging.getLogger("django").warning("a warning")
 
 
 @pytest.mark.parametrize("form", ["text", "json", "xml"])
+@pytest.mark.slow
 def test_the_setting_decides(form, tmp_path):
     environment = {**os.environ, "IDEALIST_LOG": form, "IDEALIST_DATA": str(tmp_path)}
     environment |= {"DJANGO_SETTINGS_MODULE": "config.settings"}

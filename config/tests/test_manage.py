@@ -34,6 +34,7 @@ def test_a_database_that_is_not_there_is_one_line_with_its_reason(tmp_path, comm
     assert str(tmp_path) in line and "No such file" in line and "doctor" in line
 
 
+@pytest.mark.slow
 def test_an_option_of_every_command_shows_all_of_the_error(tmp_path):
     assert "Traceback" in run(tmp_path, "prepare", "--traceback").stderr
 

@@ -72,6 +72,7 @@ def test_requests_are_counted_by_view_and_never_by_address():
 
 @pytest.mark.both_databases
 @pytest.mark.django_db
+@pytest.mark.slow
 def test_what_raters_do_is_counted_once(django_capture_on_commit_callbacks):
     collection = make_collection()
     make_pair(collection, "q1", "a")

@@ -324,6 +324,7 @@ def test_a_database_that_cannot_be_read_is_left_to_the_command(installed):
 
 
 @pytest.mark.parametrize("left", [None, b""])
+@pytest.mark.slow
 def test_what_only_reads_makes_no_database_and_names_the_folder(installed, run, left):
     if left is not None:
         (installed / "data" / "db.sqlite3").write_bytes(left)

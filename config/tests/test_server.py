@@ -440,6 +440,7 @@ def processes_of(server: subprocess.Popen) -> set[int]:
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="only Linux tells the children of a process")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.slow
 def test_a_process_that_died_is_replaced_and_all_end_together(tmp_path, how):
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = free.getsockname()
@@ -567,6 +568,7 @@ def test_a_file_of_an_admin_comes_in_and_leaves_nothing_behind(django, place, ex
 
 
 @pytest.mark.parametrize("how", ["gone", "silent"])
+@pytest.mark.slow
 def test_what_is_broken_off_is_removed_at_once(place, how):
     said = header("/collections/ada/import/send/", LARGE, cookies_of("ada"))
     window = 0.5 if how == "silent" else 60

@@ -55,6 +55,7 @@ def changed(path: str, name: str, change) -> str:
     return path
 
 
+@pytest.mark.slow
 def test_it_has_the_same_bytes_every_time():
     found, _ = freeze(sample.load(), measures=CURVE)
     first = b"".join(bundle.bundle(found))

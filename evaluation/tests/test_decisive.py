@@ -30,6 +30,7 @@ def judged(found) -> Judged:
     return played
 
 
+@pytest.mark.slow
 def test_intervals_close_around_the_truth(found, judged):
     rater, truth, widths = make_rater(judged.collection), true_means(judged, found), []
     for _ in range(5):
@@ -45,6 +46,7 @@ def test_intervals_close_around_the_truth(found, judged):
     assert widths[-1] < widths[0] / 2
 
 
+@pytest.mark.slow
 def test_when_all_is_judged_the_expected_means_are_the_plain_ones(found, judged):
     rater = make_rater(judged.collection)
     judged.play(rater, 100)

@@ -125,6 +125,7 @@ def test_the_worker_draws_when_little_of_what_is_drawn_is_left(judged):
     assert Round.objects.count() == 2
 
 
+@pytest.mark.slow
 def test_of_a_small_pool_raters_get_the_top_of_the_lists_and_no_interval_is_shown(admin, judged):
     """No document of the round stands lower in all lists than one that was left out."""
     aim, rater = Aim(NDCG, Options()), make_rater(judged.collection)
@@ -173,6 +174,7 @@ def test_many_raters_at_work_get_a_larger_round(judged):
     assert Round.objects.get().drawn.count() >= 50
 
 
+@pytest.mark.slow
 def test_a_collection_without_more_to_draw_is_looked_at_again_when_it_changes(judged, monkeypatch):
     judged.play(make_rater(judged.collection), 100)
     tries = []
@@ -191,6 +193,7 @@ def test_other_orders_and_collections_that_are_put_away_get_no_rounds(judged):
     assert draw_due() == 0
 
 
+@pytest.mark.slow
 def test_a_plan_from_what_is_judged_ends_with_intervals_of_nothing(judged):
     judged.play(make_rater(judged.collection), 2)
     state = State.of(judged.collection, Aim(NDCG, Options()))
@@ -201,6 +204,7 @@ def test_a_plan_from_what_is_judged_ends_with_intervals_of_nothing(judged):
     assert plan == plan_of(state, 0.02)
 
 
+@pytest.mark.slow
 def test_the_forecast_names_open_pairs_and_falls_with_judgments(judged):
     rater = make_rater(judged.collection)
     judged.play(rater, 1)
@@ -221,6 +225,7 @@ def test_without_rounds_nothing_is_forecast(judged):
     assert forecast(judged.collection, state_of(judged), told) is None
 
 
+@pytest.mark.slow
 def test_raters_who_agree_make_no_noise_and_slips_make_some(judged):
     alice, bob = make_rater(judged.collection, "alice"), make_rater(judged.collection, "bob")
     few = noise_in(judged)

@@ -135,6 +135,7 @@ def test_a_machine_narrows_intervals_and_they_still_cover(played):
     assert held(played["plain"]) >= 0.86
 
 
+@pytest.mark.slow
 def test_who_is_flattered_by_a_machine_gains_less_than_half_a_standard_error(played):
     """Neither its mean nor its lead. By the machine's grades alone its lead would gain more than two."""
     level, lead = played["flatterer"][:, :, 0], played["lead"]

@@ -139,6 +139,7 @@ def without_threshold(draw: Callable[..., Round]) -> Callable[..., Round]:
     return drawn
 
 
+@pytest.mark.slow
 def test_every_weight_is_1_on_average_while_the_pool_grows():
     assert np.abs(weight_of_each(three_of, LATE)).max() < 4
 
@@ -197,6 +198,7 @@ def test_by_equal_chances_all_that_is_left_is_certain(left):
     assert each.chance().tolist() == [1.0] * left
 
 
+@pytest.mark.slow
 def test_every_weight_by_equal_chances_is_1_on_average_while_the_pool_grows():
     assert np.abs(weight_of_each(three_by_equal_chances, LATE)).max() < 4
 
@@ -271,6 +273,7 @@ def forgetting_within(*given) -> Round:
 
 
 @pytest.mark.parametrize("draw", [without_threshold(four_batches_of(2)), forgetting_within])
+@pytest.mark.slow
 def test_weights_of_batches_need_the_threshold_and_the_chance_within(draw):
     assert np.abs(weight_of_each(draw, LATE_IN_QUERIES, OF_TWINS)).max() > 6
 
@@ -387,6 +390,7 @@ def test_intervals_cover_where_the_model_is_wrong(coverage):
 
 
 @pytest.mark.parametrize("twin", ["weights 1", "no threshold"])
+@pytest.mark.slow
 def test_who_ignores_chances_or_forgets_the_threshold_does_not_cover(coverage, twin):
     assert coverage[twin] < 0.82
 

@@ -341,6 +341,7 @@ def fuzzed(seed: int) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("order", [None, "rank", "score"])
+@pytest.mark.slow
 def test_both_ways_of_reading_agree_on_any_file(folder, monkeypatch, order):
     fast = near = 0
     for seed in range(150):
@@ -507,6 +508,7 @@ def expected_of(shared: Path, name: str) -> dict:
         "trec_eval/expected.rel_level.json",
     ],
 )
+@pytest.mark.slow
 def test_real_files_score_as_trec_eval_scores_them_whichever_way_they_are_read(shared, monkeypatch, name):
     expected = expected_of(shared, name)
     qrels = str(shared / "data" / expected["qrels"])

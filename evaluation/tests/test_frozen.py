@@ -344,6 +344,7 @@ def test_the_text_comes_in_pieces_that_end_with_a_line(monkeypatch):
     assert file.lines == 20 and file.bytes == sum(len(text) for *_, text in kept)
 
 
+@pytest.mark.slow
 def test_many_pieces_are_one_content(monkeypatch):
     collection = sample.load()
     whole, _ = freeze(collection)

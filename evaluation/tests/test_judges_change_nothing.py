@@ -124,6 +124,7 @@ def differing(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
     return [name for name in before if before[name] != after[name]]
 
 
+@pytest.mark.slow
 def test_ten_thousand_machine_grades_change_no_byte(rated, tmp_path):
     make_member(rated, "root", Role.ADMIN)
     before = everything(rated, tmp_path)
@@ -132,6 +133,7 @@ def test_ten_thousand_machine_grades_change_no_byte(rated, tmp_path):
     assert differing(before, everything(rated, tmp_path)) == []
 
 
+@pytest.mark.slow
 def test_with_a_use_on_only_expected_values_change(rated, tmp_path):
     """No round was drawn here, so that none are shown: every byte is the same."""
     make_member(rated, "root", Role.ADMIN)
@@ -149,6 +151,7 @@ def test_with_a_use_on_only_expected_values_change(rated, tmp_path):
     assert changed and set(changed) <= OF_EXPECTED
 
 
+@pytest.mark.slow
 def test_with_columns_and_triage_on_people_s_numbers_are_the_same(rated, tmp_path):
     """Overview and Compare have a part of their own for the machine, and are the same without it."""
     make_member(rated, "root", Role.ADMIN)
@@ -165,6 +168,7 @@ def test_with_columns_and_triage_on_people_s_numbers_are_the_same(rated, tmp_pat
     assert differing(before, after) == []
 
 
+@pytest.mark.slow
 def test_a_judge_that_wrote_one_rating_would_be_seen(rated, tmp_path):
     """The twin."""
     make_member(rated, "root", Role.ADMIN)

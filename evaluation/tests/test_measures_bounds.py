@@ -86,6 +86,7 @@ def steps_of(grades, judgments):
 
 @settings(max_examples=examples(300))
 @given(cases(), options_)
+@pytest.mark.slow
 def test_the_bounds_are_those_of_brute_force(case, options):
     grades, scores, judgments, open_, cutoff = case
     low, high, certain = found(*case, options)
@@ -112,6 +113,7 @@ def can_be_endless(case, options):
 
 @settings(max_examples=examples(300))
 @given(cases(), cases(), options_)
+@pytest.mark.slow
 def test_the_bounds_of_a_mean_hold_every_mean_of_brute_force(one, other, options):
     said = [said_of(*case, options) for case in (one, other)]
     together = (np.concatenate([getattr(each, name.name) for each in said]) for name in fields(Bounds))
@@ -187,6 +189,7 @@ def test_the_bounds_of_seldom_cases_are_those_of_brute_force(case, options):
 
 @settings(max_examples=examples(300))
 @given(cases(), options_, st.lists(st.floats(0, 1), min_size=4, max_size=4))
+@pytest.mark.slow
 def test_no_grade_between_those_of_the_scale_leads_out_of_the_bounds(case, options, shares):
     (lowest, highest), scores, judgments, open_, cutoff = case
     low, high, _ = found(*case, options)

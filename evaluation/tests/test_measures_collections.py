@@ -61,6 +61,7 @@ def means(judgments: dict, rankings: dict, profile: str, **revised: str) -> dict
         "trec_eval/expected.rel_level.json",  # holds grades of -1
     ],
 )
+@pytest.mark.slow
 def test_every_system_of_a_real_collection_scores_as_in_trec_eval(shared, expectations):
     expected = json.loads((shared / "data" / expectations).read_text())
     judgments = qrels(shared / "data" / expected["qrels"])
@@ -89,6 +90,7 @@ def test_the_output_that_trec_eval_prints_of_its_own_example(shared):
         assert found == pytest.approx(float(printed[name]), abs=5e-5), name
 
 
+@pytest.mark.slow
 def test_the_published_leaderboard_comes_out_to_four_digits(shared):
     folder = shared / "data" / "trec-covid" / "round1"
     judgments = qrels(folder / "qrels.covid-round1.txt.gz")

@@ -107,6 +107,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize("measure", ["CG", "DCG", "nDCG"])
+@pytest.mark.slow
 def test_the_parts_add_up_to_each_value_and_to_the_difference(measure):
     """Under all options: to the values that `evaluate` gives, which knows of no parts."""
     random = Random(measure)

@@ -96,6 +96,7 @@ def test_tabs_keep_the_measure_and_the_options(client, hills):
             assert f'href="{address(hills, tab)}?measure=P@5&negatives=raw"' in nav
 
 
+@pytest.mark.slow
 def test_every_link_and_form_has_only_parameters_that_its_page_takes(hills):
     """Of each page, with each kind of parameters, once."""
     reader = Client()

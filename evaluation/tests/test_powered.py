@@ -165,6 +165,7 @@ def strata_of(found: Graded, share: float, by_machine: bool) -> tuple[np.ndarray
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.2])
+@pytest.mark.slow
 def test_intervals_of_means_and_differences_cover(graded, share):
     """90 % intervals. A thousand draws give .89 to .92 (`--thorough`); fifty leave room for chance."""
     played = Played(graded, share, examples(50))
@@ -173,6 +174,7 @@ def test_intervals_of_means_and_differences_cover(graded, share):
         assert 0.85 <= played.covered(played.alone, part) <= 0.95
 
 
+@pytest.mark.slow
 def test_a_machine_that_flatters_a_system_does_not_move_its_estimate(graded):
     played = Played(graded, 0.1, examples(100))
     assert np.abs(played.biases(played.both)).max() < 0.5
@@ -184,6 +186,7 @@ def test_the_machine_alone_is_moved_by_it(graded):
     assert graded.machine @ flattered > one[FLATTERED].high
 
 
+@pytest.mark.slow
 def test_unequal_chances_cover_and_a_twin_that_ignores_them_does_not(graded):
     honest, blind = (Played(graded, 0.1, 30, blind=each, by_machine=True) for each in (False, True))
     assert honest.covered(honest.both, MEANS) >= 0.84

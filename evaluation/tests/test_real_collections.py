@@ -88,6 +88,7 @@ def assert_means(collection: Collection, expected: dict[str, dict]) -> None:
             assert evaluation.per_query.loc[query, ("nDCG@10", system)] == pytest.approx(value, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_cranfield_scores_as_trec_eval_scores_it(cranfield, shared):
     expected = expected_in(shared, "cranfield/expected.graded.json")
     assert len(expected) == 6
@@ -120,6 +121,7 @@ def test_cranfield_qrels_come_out_as_they_went_in(cranfield, shared, tmp_path):
     assert judged(path) == judged(shared / "data" / "cranfield" / "qrels.cran.graded.txt")
 
 
+@pytest.mark.slow
 def test_trec_covid_scores_as_the_leaderboard_of_nist(covid, shared):
     board = csv.DictReader(
         (shared / "data" / "trec-covid" / "round1" / "leaderboard.csv").read_text().splitlines()

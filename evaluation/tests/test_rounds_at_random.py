@@ -34,6 +34,7 @@ def judged(found) -> Judged:
     return played
 
 
+@pytest.mark.slow
 def test_the_worker_draws_by_equal_chances_and_intervals_close_around_the_truth(found, judged):
     rater, truth, widths = make_rater(judged.collection), true_means(judged, found), []
     while draw_due():

@@ -61,6 +61,7 @@ def forgetting(*given) -> Round:
     return replace(each, rate=each.rate / FACTOR[each.drawn])
 
 
+@pytest.mark.slow
 def test_every_weight_is_1_on_average_under_triage():
     assert np.abs(weight_of_each(raised, LATE, 8_000)).max() < 4
 
@@ -108,6 +109,7 @@ def played() -> dict[str, np.ndarray]:
     return {name: np.array(values) for name, values in found.items()}
 
 
+@pytest.mark.slow
 def test_coverage_holds_under_triage(played):
     """Sixty worlds gave .889 with and .883 without; `--thorough` tries a thousand."""
     assert played["held on"].mean() >= 0.86

@@ -65,6 +65,7 @@ def close(expected: float | None):
     return expected if expected is None else pytest.approx(expected, abs=1e-12, rel=1e-11)
 
 
+@pytest.mark.slow
 def test_every_worked_query_and_mean_from_files(cases, tmp_path, capsys):
     groups = defaultdict(list)
     for case in cases:

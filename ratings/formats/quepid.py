@@ -162,9 +162,9 @@ def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str
 
 
 def _is_of_rater(name: str) -> bool:
-    """Whether a column of that name is read as that of a rater."""
+    """Whether a column of that name is read as that of a rater where the rater is known."""
     try:
-        return layout_of("ratings", [*PAIR, name], {}).raters == (name,)
+        return layout_of("ratings", [*PAIR, name], {}, people=[name]).raters == (name,)
     except ValueError:
         return False
 

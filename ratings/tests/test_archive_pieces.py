@@ -138,6 +138,7 @@ def test_a_slug_that_somebody_takes_meanwhile_is_refused_and_nothing_stays(monke
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("in_pieces", [True, False])
+@pytest.mark.slow
 def test_raters_of_other_collections_save_meanwhile(monkeypatch, tmp_path, settings, in_pieces):
     """The twin does all of it in one transaction, as SQLite knows but one writer at a time."""
     if connection.vendor != "sqlite" and not in_pieces:

@@ -164,6 +164,7 @@ def without_the_hidden_step(text: str) -> str:
     return re.sub(r'<button class="grade".*?</button>|<aside.*?</aside>', "", text, flags=re.DOTALL)
 
 
+@pytest.mark.slow
 def test_a_whole_round_of_judging_by_pages_sends_no_canary(client):
     sent = [everything(client.get(reverse("home")))]
     sent.append(everything(client.post(reverse("claim", args=["hills"]), follow=True)))

@@ -219,6 +219,7 @@ def sent(admin: Client, collection: Collection, path: Path) -> tuple[str, str, s
     return kind, f"refused {first['line']}", f"{first['problem']}. {first['cure']}"
 
 
+@pytest.mark.slow
 def test_every_file_is_imported_or_refused_with_its_line(shared, admin):
     data, found = shared / "data", []
     for folder in sorted(path for path in data.iterdir() if path.is_dir()):

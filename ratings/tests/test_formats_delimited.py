@@ -289,6 +289,7 @@ def test_a_table_is_known_by_its_header(kind, header, known):
         ("query,document,grade\n" + '"a\n",' * 6_000_000, "the record that begins here is longer than 10 MB"),
     ],
 )
+@pytest.mark.slow
 def test_a_table_that_is_too_wide_is_refused(text, said):
     begun = time.process_time()  # which other work on the machine does not lengthen
     (refusal,) = read_delimited("ratings", source(text))

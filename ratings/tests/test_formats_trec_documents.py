@@ -87,6 +87,7 @@ def test_many_tags_that_are_never_closed_take_no_more_time_than_they_are_long():
     assert time.process_time() - begun < 10
 
 
+@pytest.mark.slow
 def test_a_document_that_never_ends_is_refused_before_it_fills_the_memory():
     bomb = gzip.compress(b"<DOC><DOCNO>1</DOCNO>\n" + b"<TEXT>x</TEXT>\n" * 2_000_000)
     (refusal,) = read_documents(Source("bomb", io.BytesIO(bomb)))

@@ -121,7 +121,9 @@ def test_odd_ids_and_texts_come_back_as_they_went_out_or_are_refused(format, kin
         return
     content = written(format, kind, rows, raw=raw)
     kind_read, facts = READ[kind]
-    source = Source("file", io.BytesIO(content), Reading(raw=raw and BY_NAME[format].spreadsheet))
+    known = frozenset(row.rater for row in rows) if kind == "ratings" else frozenset()
+    reading = Reading(raw=raw and BY_NAME[format].spreadsheet, raters=known)
+    source = Source("file", io.BytesIO(content), reading)
     found = recognised(source, kind_read, "csv")
     assert not isinstance(found, Refusal), found
     assert found.name == format or not BY_NAME[format].reads

@@ -130,6 +130,7 @@ def test_a_wrong_dimension_hides_nothing():
     assert rows_of(wrong) == rows_of(content)
 
 
+@pytest.mark.slow
 def test_a_sheet_with_one_cell_far_away_takes_no_room():
     book = openpyxl.Workbook()
     book.active["A1"], book.active["XFD1048576"] = "a", "z"
@@ -149,6 +150,7 @@ def test_a_sheet_with_one_cell_far_away_takes_no_room():
         (SHEET, lambda xml: b'<!DOCTYPE a [<!ENTITY x "y"><!ENTITY z "' + b"&x;" * 99 + b'">]>' + xml, ""),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_what_would_fill_the_memory_and_what_is_broken_is_refused(part, change, said, monkeypatch):
     monkeypatch.setattr(xlsx, "LONGEST_LINE", 1_000_000)
     rows = rows_of(changed(made(("a",), ("x",)), part, change))

@@ -198,6 +198,7 @@ def test_the_speed_is_that_of_the_step_alone(monkeypatch):
     ]
 
 
+@pytest.mark.slow
 def test_the_process_exits_with_1_and_names_no_python(tmp_path):
     """The whole way once, as a script sees it, with a grade that begins with a minus."""
     root = Path(__file__).resolve().parents[2]
@@ -261,6 +262,7 @@ def test_an_unknown_system_is_refused_with_those_that_are_there(file):
 # Real collections
 
 
+@pytest.mark.slow
 def test_cranfield_is_imported_whole_and_again_without_a_change(shared):
     data = shared / "data" / "cranfield"
     runs = sorted((data / "runs").iterdir())
@@ -327,6 +329,7 @@ TREC_COVID_IN_RANK_ORDER = [
 ]
 
 
+@pytest.mark.slow
 def test_trec_covid_is_imported_with_its_ties_and_contradictions(shared):
     data = shared / "data" / "trec-covid" / "round1"
     command("create_collection", "covid")

@@ -128,6 +128,7 @@ def killed(
     return _round.compared(collection, read(path)), ledger.answers(raters)
 
 
+@pytest.mark.slow
 def test_a_killed_server_has_lost_and_doubled_nothing(server, collection, tmp_path):
     found, answers = killed(server, collection, tmp_path / "ledger")
     assert found.acknowledged > RATERS
@@ -136,6 +137,7 @@ def test_a_killed_server_has_lost_and_doubled_nothing(server, collection, tmp_pa
     assert "database is locked" not in server.said()
 
 
+@pytest.mark.slow
 def test_the_ledger_finds_what_a_hasty_server_loses(server, collection, tmp_path, monkeypatch):
     def begun() -> None:
         monkeypatch.setattr(ledger, "AGAIN_WITHIN", 5)  # whose acts it has lost may wait for good
@@ -163,6 +165,7 @@ class Asker:
         return self.browser.ask(f"{self.base}{task['token']}/save/", sent)
 
 
+@pytest.mark.slow
 def test_a_rating_that_is_sent_twice_at_once_is_one_rating(server, collection):
     with serving(server):
         one, other = Asker(server, collection), Asker(server, collection)
@@ -190,6 +193,7 @@ def locked(rater: Rater) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 def test_a_save_that_may_not_write_for_too_long_is_asked_for_again(server, collection):
     server.environment["IDEALIST_PATIENCE"] = "1"
     key = str(uuid4())

@@ -218,6 +218,7 @@ def test_text_as_it_was_sent_is_never_too_much(collection, file, settings, monke
     assert Document.objects.filter(key__startswith="x").count() == 6_000
 
 
+@pytest.mark.slow
 def test_a_table_with_too_many_columns_makes_no_large_page(admin):  # noqa: F811
     header = "query,document," + ",".join(f"column{i}" for i in range(20_000))
     job = sent(admin, "", f"{header}\nq1,a{',1' * 20_000}\n", "wide.csv")

@@ -298,6 +298,7 @@ def gold(collection: Collection, *places: str) -> set[str]:
     return set(places)
 
 
+@pytest.mark.slow
 def test_gold_comes_with_its_query_about_as_much_in_each_of_its_rounds():
     """Of forty ten are wanted and were not drawn; of the others nothing is wanted any more."""
     collection = make_pool(queries=2, documents=80)

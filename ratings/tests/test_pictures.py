@@ -94,6 +94,7 @@ def test_a_picture_of_each_format_becomes_two_of_ours(kind):
         (bytes(13_000_000), "13.0 MB"),
     ],
 )
+@pytest.mark.slow
 def test_what_is_no_picture_is_refused_with_the_reason(content, said):
     with pytest.raises(decoding.Unusable, match=said):
         # Large pictures are made here, not where all tests are read.
@@ -397,6 +398,7 @@ def test_after_an_import_of_documents_their_pictures_are_fetched_and_after_a_che
     assert shop.jobs.get(kind="pictures").state == "queued"
 
 
+@pytest.mark.slow
 def test_a_job_whose_time_is_over_goes_on_in_another_turn(shop, monkeypatch):
     monkeypatch.setattr("ratings.pictures.sources.from_web", lambda source, allowed: picture_of())
     monkeypatch.setattr("ratings.pictures.fetching.SLICE", -1)

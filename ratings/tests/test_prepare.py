@@ -10,6 +10,7 @@ from ratings.people import visits
 
 
 @pytest.mark.django_db
+@pytest.mark.slow
 def test_the_first_preparation_does_everything_and_the_second_finds_nothing_to_do(settings, tmp_path, capsys):
     settings.DATA_DIR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
     settings.STORAGES = {

@@ -654,6 +654,7 @@ def imported(code: str) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_other_code_can_send_a_request():
     files = [file for app in ("config", "ratings", "evaluation") for file in (ROOT / app).rglob("*.py")]
     files = [file for file in files if file.parent != ROOT / "config" / "server"]  # which listens

@@ -135,6 +135,7 @@ def test_a_warm_up_that_became_gold_meanwhile_tells_no_grade(warming):
 # Gold
 
 
+@pytest.mark.slow
 def test_gold_is_mixed_in_at_about_its_share_and_each_pair_once():
     collection = make_pool(queries=4, documents=80, wanted=1)
     golds = make_anchors(collection, "gold", Pair.objects.order_by("document", "pk")[:60])
@@ -170,10 +171,12 @@ def late_gold(order: str) -> int:
     return late
 
 
+@pytest.mark.slow
 def test_gold_comes_until_the_end_where_it_is_no_rarer_than_its_share():
     assert late_gold("random") > 57  # 80, with a standard deviation of 4
 
 
+@pytest.mark.slow
 def test_gold_at_its_own_turn_must_count_against_the_share(monkeypatch):
     """The twin of the test above: it would see that gold runs out."""
     monkeypatch.setattr(mixing, "_most", lambda expected: 1000.0)
@@ -226,6 +229,7 @@ def test_an_extra_lease_that_ran_out_is_nobody_elses():
 
 
 @pytest.mark.parametrize("ahead", [1, 4, 10])
+@pytest.mark.slow
 def test_where_a_document_stands_does_not_tell_that_it_is_gold(ahead):
     """Query by query, with others' gold and repeats among one's own, and so many documents fetched ahead."""
     collection = make_pool(queries=60, documents=6, wanted=2)
@@ -283,6 +287,7 @@ def next_repeat(alice: Rater) -> queue.Task:
     return next(task for task in queue.claim(alice, 20, now=NOW) if task.kind == "repeat")
 
 
+@pytest.mark.slow
 def test_a_repeat_is_a_pair_graded_twenty_acts_ago_once_and_by_a_token_of_its_own(repeating):
     collection, alice = repeating
     early = set(RatingEvent.objects.order_by("pk").values_list("pair", flat=True)[:10])
@@ -333,6 +338,7 @@ def test_a_repeat_is_graded_again_and_undone_like_any_other_pair(repeating):
     assert Rating.objects.get(pair=task.pair).grade == grade(collection, "1")
 
 
+@pytest.mark.slow
 def test_a_repeat_that_is_put_off_comes_again_and_can_be_taken_back(repeating):
     collection, alice = repeating
     task = next_repeat(alice)

@@ -768,6 +768,7 @@ def test_a_session_of_the_other_protocol_signs_out_here_alone(provider):
 # Tries
 
 
+@pytest.mark.slow
 def test_wrong_answers_are_counted_and_right_ones_are_not(provider):
     wrong = [posted(Client(), "x").status_code for _ in range(throttle.PER_ADDRESS + 1)]
     assert wrong == [403] * throttle.PER_ADDRESS + [429]

@@ -181,6 +181,7 @@ def test_ratings_keep_their_grades(world):
     assert sorted(r.grade.plain for r in world.rater.ratings.all()) == ["1", "2", "2", "2"]
 
 
+@pytest.mark.slow
 def test_an_unused_scale_of_hundreds_of_grades_can_be_removed(world):
     wide = make_collection("wide", scale={str(value): "" for value in range(300)})
     make_member(wide, "emil", Role.ADMIN)

@@ -122,6 +122,7 @@ split = st.text(st.sampled_from(';;\t|,\r\n""\'=+-@＝1 \u3000\ufeffa'), max_siz
     st.lists(st.lists(split, min_size=3, max_size=3), min_size=1, max_size=8),
     st.sampled_from(["\r\n", "\n"]),
 )
+@pytest.mark.slow
 def test_wherever_it_is_split_no_cell_computes_and_all_come_back(rows, end):
     text = "".join(spreadsheet.written(rows, end=end))
     for separators in EVERYWHERE:
