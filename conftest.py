@@ -31,8 +31,8 @@ def pytest_configure(config) -> None:
 
 
 def pytest_collection_modifyitems(items: list) -> None:
-    """Run slow tests first, so that at the end no process waits long for another."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Run long tests first, so that at the end no process waits long for another."""
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("slow", "browser"))))
     if connection.vendor != "postgresql":
         for item in items:
             if item.get_closest_marker("postgresql"):
@@ -80,6 +80,14 @@ def curl() -> str:
 @pytest.fixture(scope="session")
 def redis_server() -> str:
     return needed("redis")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def priority() -> Iterator[None]:
+    """Keep the priority of the process: a backup lowers that of its thread, which is the one of all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "setpriority", lambda *arguments: None)
+        yield
 
 
 def filled_tables(names: Iterable[str]) -> set[str]:

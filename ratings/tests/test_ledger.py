@@ -24,7 +24,7 @@ from bench._raters import Browser, Habits, Ledger, rating, read
 from bench._served import Server, free_port, serving
 from ratings.models import Collection, Rater, Rating, RatingEvent
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases, pytest.mark.slow]
 
 RATERS = 6
 # Sent twice at once. Many, to be sure once in a while: IDEALIST_DOUBLES=1000
@@ -128,7 +128,6 @@ def killed(
     return _round.compared(collection, read(path)), ledger.answers(raters)
 
 
-@pytest.mark.slow
 def test_a_killed_server_has_lost_and_doubled_nothing(server, collection, tmp_path):
     found, answers = killed(server, collection, tmp_path / "ledger")
     assert found.acknowledged > RATERS
@@ -137,7 +136,6 @@ def test_a_killed_server_has_lost_and_doubled_nothing(server, collection, tmp_pa
     assert "database is locked" not in server.said()
 
 
-@pytest.mark.slow
 def test_the_ledger_finds_what_a_hasty_server_loses(server, collection, tmp_path, monkeypatch):
     def begun() -> None:
         monkeypatch.setattr(ledger, "AGAIN_WITHIN", 5)  # whose acts it has lost may wait for good
@@ -165,7 +163,6 @@ class Asker:
         return self.browser.ask(f"{self.base}{task['token']}/save/", sent)
 
 
-@pytest.mark.slow
 def test_a_rating_that_is_sent_twice_at_once_is_one_rating(server, collection):
     with serving(server):
         one, other = Asker(server, collection), Asker(server, collection)
@@ -193,7 +190,6 @@ def locked(rater: Rater) -> Iterator[None]:
         yield
 
 
-@pytest.mark.slow
 def test_a_save_that_may_not_write_for_too_long_is_asked_for_again(server, collection):
     server.environment["IDEALIST_PATIENCE"] = "1"
     key = str(uuid4())

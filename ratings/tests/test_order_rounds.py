@@ -27,7 +27,7 @@ from .cast import (
 from .test_order import plans
 from .test_queue_batches import statements
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 LATE = NOW + 2 * queue.LEASE
 Rated = list[tuple[str, str]]
@@ -126,6 +126,7 @@ def test_a_drawn_pair_that_is_held_stays_with_its_rater_and_knows_its_round():
     assert next_pair(bob) == pair
 
 
+@pytest.mark.both_databases
 def test_two_raters_work_at_one_round_and_each_goes_on_when_it_has_nothing_for_them():
     collection = make_pool(wanted=2)
     alice, bob, carla = (make_rater(collection, name) for name in ("alice", "bob", "carla"))
@@ -350,6 +351,7 @@ def test_a_repeat_comes_with_its_query_or_between_two(monkeypatch):
 # Cost
 
 
+@pytest.mark.both_databases
 def test_a_claim_takes_four_queries_and_one_more_for_each_query_of_a_round():
     collection = make_pool(queries=4, documents=60)
     make_round(collection, of(*(f"q{query} d{i}" for query in range(4) for i in range(5))))
@@ -362,6 +364,7 @@ def test_a_claim_takes_four_queries_and_one_more_for_each_query_of_a_round():
     assert len(statements(lambda: queue.claim(alice, 20, now=NOW))) == 4
 
 
+@pytest.mark.both_databases
 def test_an_index_leads_to_the_next_pair_of_a_round():
     collection = make_pool()
     make_round(collection, of("q1 d0", "q1 d1", "q2 d0"))

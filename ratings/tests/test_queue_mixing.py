@@ -13,7 +13,7 @@ from ratings.queue import mixing
 from .cast import NOW, grade, make_collection, make_pair, make_rater
 from .test_queue_batches import make_pool
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 def shares(collection: Collection, *, gold: str = "0", repeat: str = "0") -> None:
@@ -136,6 +136,7 @@ def test_a_warm_up_that_became_gold_meanwhile_tells_no_grade(warming):
 
 
 @pytest.mark.slow
+@pytest.mark.both_databases
 def test_gold_is_mixed_in_at_about_its_share_and_each_pair_once():
     collection = make_pool(queries=4, documents=80, wanted=1)
     golds = make_anchors(collection, "gold", Pair.objects.order_by("document", "pk")[:60])
@@ -339,6 +340,7 @@ def test_a_repeat_is_graded_again_and_undone_like_any_other_pair(repeating):
 
 
 @pytest.mark.slow
+@pytest.mark.both_databases
 def test_a_repeat_that_is_put_off_comes_again_and_can_be_taken_back(repeating):
     collection, alice = repeating
     task = next_repeat(alice)

@@ -15,7 +15,7 @@ from ratings.models import UNDRAWN, Assignment, Collection, Drawn, Pair, Round
 
 from .cast import NOW, make_collection, make_pair, make_round
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 RANDOM = {"kind": "random", "unit": 1, "key": 0.5, "rate": 0.5, "within": 1.0}
 
