@@ -8,18 +8,20 @@ AXE = {
     # Of all that is as it should be axe would name every place, which takes most of its time.
     "resultTypes": ["violations"],
 }
-# Colours do not depend on the width, nor places on the colours: two looks see what four would.
-LOOKS = {"light": 1280, "dark": 390}
+ON_A_PHONE = AXE | {"runOnly": ["color-contrast", "target-size", "scrollable-region-focusable"]}
+# Colours do not depend on the width, nor places on the colours: two looks see what four would. The other rules are
+# about names and structure, and see the same in both.
+LOOKS = {"light": (1280, AXE), "dark": (390, ON_A_PHONE)}
 
 
 def examine(page: Page, what: str) -> None:
     """Fail where axe finds anything, or the page is wider than the screen. `what` names the page."""
     page.evaluate(AXE_SCRIPT)
-    for scheme, width in LOOKS.items():
+    for scheme, (width, rules) in LOOKS.items():
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
         drawn(page)
-        found = AxeResults(page.evaluate("options => axe.run(options)", AXE))
+        found = AxeResults(page.evaluate("options => axe.run(options)", rules))
         assert found.violations_count == 0, f"{what}, {scheme}, {width} px\n{found.generate_report()}"
         assert wide(page) <= 0, f"{what} is {wide(page)} px wider than a screen of {width}"
         assert width > 390 or small_fields(page) == [], f"{what} has fields with small letters on a phone"

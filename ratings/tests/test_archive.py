@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import threading
 import zipfile
 from contextlib import nullcontext
@@ -42,9 +41,10 @@ from ratings.pool import adjudication, anchors
 from ratings.presentation.presets import PRESETS
 
 from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater, make_round, next_pair
+from .thorough import examples
 
 SHOWN = [preset.as_json() for preset in PRESETS.values()]
-EXAMPLES = int(os.environ.get("IDEALIST_ROUND_TRIPS", "20"))
+EXAMPLES = examples(8)
 
 KEY = '"00000000-0000-4000-8000-00000000000a"'
 WEBP = b"RIFF\x24\0\0\0WEBPVP8 \x18\0\0\0\x30\x01\0\x9d\x01*\x01\0\x01\0\x02\0\x34%\xa4\0\x03p\0\xfe\xfb\x94\0\0"
@@ -847,7 +847,7 @@ def collections(draw) -> dict[str, list[dict]]:
 @given(collections())
 @pytest.mark.slow
 def test_any_collection_comes_back_to_the_byte(tmp_path_factory, members):
-    """1,000 and more: IDEALIST_ROUND_TRIPS=1000."""
+    """Many more with --thorough."""
     lines = {name: "".join(BY_NAME[name].line(row.values()) for row in rows) for name, rows in members.items()}
     folder = tmp_path_factory.getbasetemp()
     try:

@@ -383,7 +383,7 @@ def with_judges(draw) -> dict[str, list[dict]]:
 @given(with_judges())
 @pytest.mark.slow
 def test_any_collection_with_judges_comes_back_to_the_byte(tmp_path_factory, members):
-    """1,000 and more: IDEALIST_ROUND_TRIPS=1000."""
+    """Many more with --thorough."""
     lines = {name: "".join(BY_NAME[name].line(row.values()) for row in rows) for name, rows in members.items()}
     folder = tmp_path_factory.getbasetemp()
     try:

@@ -1,7 +1,6 @@
 """Any record: out in a format that holds all of it, in again elsewhere, and out once more, to the byte."""
 
 import io
-import os
 from datetime import UTC
 
 import pytest
@@ -17,10 +16,11 @@ from ratings.formats.source import Source
 from ratings.models import Collection, Grade, Rater
 
 from .cast import Imported, make_collection, record_imported
+from .thorough import examples
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = int(os.environ.get("IDEALIST_ROUND_TRIPS", "20"))
+EXAMPLES = examples(8)
 RATINGS = ["csv", "jsonl", "parquet"]
 RUNS = ["trec-run", "csv", "jsonl", "parquet"]
 
@@ -95,7 +95,7 @@ def elsewhere(first: Collection, number: int) -> Collection:
 @hypothesis_settings(max_examples=EXAMPLES)
 @given(records)
 def test_any_record_comes_back_in_every_format_that_holds_it(record):
-    """1,000 and more: IDEALIST_ROUND_TRIPS=1000."""
+    """Many more with --thorough."""
     try:
         with transaction.atomic():
             first = built(record)
