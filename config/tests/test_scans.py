@@ -7,7 +7,7 @@ from config.tests.scans import analyzed, only_sqlite, scans_noted
 from config.tests.test_access import ACTORS, TABLE, World
 from ratings.models import Pair, Rating, RatingEvent
 
-pytestmark = [pytest.mark.django_db, only_sqlite]
+pytestmark = [pytest.mark.django_db, only_sqlite, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

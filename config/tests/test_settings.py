@@ -11,6 +11,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import secret_files, settings
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -180,7 +182,6 @@ print(settings.CSRF_COOKIE_PATH, settings.SESSION_COOKIE_DOMAIN, settings.CSRF_C
 
 
 @pytest.mark.parametrize(("https", "prefix"), [("0", ""), ("1", "__Host-")])
-@pytest.mark.slow
 def test_behind_tls_no_other_host_can_plant_a_cookie(tmp_path, https, prefix):
     environment = {
         "IDEALIST_HTTPS": https,
@@ -233,7 +234,6 @@ def test_a_host_that_no_request_can_have_is_refused(tmp_path, name):
     assert refused.returncode != 0 and f"IDEALIST_HOSTS has '{name}'" in refused.stderr
 
 
-@pytest.mark.slow
 def test_a_page_waits_for_a_lock_for_a_few_seconds_and_a_command_for_longer(tmp_path):
     assert options(tmp_path, "config.wsgi")["timeout"] == 4
     assert options(tmp_path, "config.settings")["timeout"] == 20
@@ -242,7 +242,6 @@ def test_a_page_waits_for_a_lock_for_a_few_seconds_and_a_command_for_longer(tmp_
     assert options(tmp_path, "config.settings", IDEALIST_PATIENCE="2.5")["timeout"] == 20
 
 
-@pytest.mark.slow
 def test_on_postgresql_pages_have_limits_and_commands_none(tmp_path):
     url = "postgres://somebody@somewhere/idealist?options=-c search_path=mine&sslmode=require"
     page = options(tmp_path, "config.wsgi", DATABASE_URL=url)

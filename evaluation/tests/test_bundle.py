@@ -25,7 +25,7 @@ from ratings.models import Document, Query
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_pair, make_ranking
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 CURVE = ["nDCG@10", "nDCG@5", "nDCG@1", "CG@10", "AP"]
 ODD = '"quo,te;=#{}\\é日本%_&$'
@@ -55,7 +55,6 @@ def changed(path: str, name: str, change) -> str:
     return path
 
 
-@pytest.mark.slow
 def test_it_has_the_same_bytes_every_time():
     found, _ = freeze(sample.load(), measures=CURVE)
     first = b"".join(bundle.bundle(found))

@@ -21,7 +21,7 @@ from ratings.tests.cast import make_collection, make_ranking
 
 from .worked import rate
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 MEASURES = ["nDCG@3", "nDCG", "AP", "RR", "DCG@2", "Judged@3", "ERR@3", "RBP(p=0.5)", "Bpref", "NumRelRet"]
 
@@ -110,7 +110,6 @@ def rater_of(collection, name: str) -> Rater:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.slow
 def test_after_any_change_they_are_those_of_a_fresh_start(collection, rule):
     generator = np.random.default_rng(7)
     pairs = list(Pair.objects.filter(query__collection=collection).order_by("pk"))

@@ -21,7 +21,7 @@ from .hills import analyst, make_hills, text_of
 from .judged_worlds import Judged, make_rater, unfinished
 from .test_overview import spec_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 URL, ASKED = "/collections/world/", {"measure": "nDCG@5"}
 EXPECTED, COMPARE = f"{URL}expected/", f"{URL}compare/"
@@ -119,7 +119,6 @@ def test_documents_outside_the_pool_are_told():
     assert said.startswith("Three documents above the cutoff are not in the pool, will not be judged")
 
 
-@pytest.mark.slow
 def test_when_all_is_judged_the_mean_is_final_and_the_plain_one_leads(client, judged):
     judged.play(make_rater(judged.collection, "second"), 200)
     assert told_of(judged).final
@@ -130,7 +129,6 @@ def test_when_all_is_judged_the_mean_is_final_and_the_plain_one_leads(client, ju
     assert "It is final: all of the pool is judged." in text_of(client.get(EXPECTED, ASKED))
 
 
-@pytest.mark.slow
 def test_documents_outside_a_judged_pool_leave_the_means_open(client, judged):
     judged.play(make_rater(judged.collection, "second"), 200)
     late = System.objects.create(collection=judged.collection, name="late")

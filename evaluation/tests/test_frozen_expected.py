@@ -20,7 +20,7 @@ from ratings.models import Collection
 from .hills import analyst, make_hills, text_of
 from .judged_worlds import Judged, make_rater, unfinished
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 MEASURES = ["nDCG@5", "P@5", "nDCG@10"]
 SETUP = scores.Setup(Options())

@@ -24,7 +24,7 @@ from ratings.tests.cast import make_asked, make_member
 from .hills import text_of
 from .judged_worlds import Judged, make_rater, unfinished
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 NDCG5 = parse_measure("nDCG@5")
 AIM = Aim(NDCG5, Options())
@@ -101,7 +101,6 @@ def test_new_grades_of_a_machine_in_use_are_seen_without_a_rating(judged):
     assert expected_of(judged.collection, AIM).means != before
 
 
-@pytest.mark.slow
 def test_what_was_graded_by_nobody_in_the_pool_is_not_named(judged):
     """And nothing is where all is judged: no number is touched."""
     run = asked_of(judged)
@@ -259,7 +258,6 @@ def test_raters_numbers_are_the_same_and_no_rater_was_made(judged):
 # Triage
 
 
-@pytest.mark.slow
 def test_triage_is_named_on_the_round_and_on_numbers_once_it_touched_them(judged, client, capsys, tmp_path):
     collection, client, rater = judged.collection, client_of(judged, client), make_rater(judged.collection, "late")
     run = asked_of(judged)

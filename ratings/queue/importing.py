@@ -18,6 +18,8 @@ from ..database.bulk import insert
 from ..models import UNRANKED, Collection, Job, Rater, RatingEvent, StagedRating
 from .undoing import RATING_KINDS
 
+MANY = 2_000  # ratings
+
 
 class ImportedRating(NamedTuple):
     """One rating of a file: a grade, or a reason why the pair cannot be judged."""
@@ -94,13 +96,20 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
     params = _params(job, now or timezone.now())
     total = job.staged_ratings.count()
     _make_raters(job)
+    # The statistics do not have the new pairs yet. For as few as before, PostgreSQL may choose nested loops, which
+    # take minutes with thousands.
+    many = total > MANY and connection.vendor == "postgresql"
     with connection.cursor() as cursor:
         cursor.execute(_PAIRS, params)
+        if many:
+            cursor.execute("SET LOCAL enable_nestloop = off")
         cursor.execute(_NEW, params)
         recorded = cursor.rowcount
         cursor.execute(_CHANGED, params)
         recorded += cursor.rowcount
         cursor.execute(_EVENTS, params)
+        if many:
+            cursor.execute("SET LOCAL enable_nestloop = on")
         if recorded != total or cursor.rowcount != total:
             raise IntegrityError("somebody changed these ratings or their raters meanwhile")
     _settle(job)

@@ -30,7 +30,7 @@ from ratings.presentation.parts import KINDS, MOST_PARTS
 from .cast import grade, make_collection, make_pair, make_ranking, make_rater
 
 # Nothing here depends on which database it is.
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 # In which forbidden field each lies, somewhere in the record of the fixture.
 CANARIES = {
@@ -164,7 +164,6 @@ def without_the_hidden_step(text: str) -> str:
     return re.sub(r'<button class="grade".*?</button>|<aside.*?</aside>', "", text, flags=re.DOTALL)
 
 
-@pytest.mark.slow
 def test_a_whole_round_of_judging_by_pages_sends_no_canary(client):
     sent = [everything(client.get(reverse("home")))]
     sent.append(everything(client.post(reverse("claim", args=["hills"]), follow=True)))
@@ -225,7 +224,6 @@ def test_a_whole_round_of_judging_by_script_sends_no_canary(client):
     assert leaks(sent) == []
 
 
-@pytest.mark.slow
 def test_nothing_tells_gold_and_repeats_from_other_pairs(client, collection):
     """The same fields with the same kinds of values for each task, and random tokens."""
     client.defaults["HTTP_ACCEPT"] = "application/json"

@@ -15,7 +15,7 @@ from .test_privacy import download
 from .test_queue_batches import make_pool
 from .test_queue_mixing import make_anchors, shares, work
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -83,7 +83,6 @@ def test_what_is_taken_back_is_before_the_rater_again(mixed, act):
         assert queue.outlook(alice, now=NOW).done == 0
 
 
-@pytest.mark.slow
 def test_what_is_put_off_comes_after_everything_else_gold_and_repeats_too(mixed):
     collection, alice = mixed
     shares(collection, gold="0.3", repeat="0.2")
@@ -113,7 +112,6 @@ def test_what_is_sent_late_is_answered_alike_and_counts_alike(mixed):
 
 @pytest.mark.django_db(transaction=True, reset_sequences=True)  # what is drawn depends on ids and the secret
 @override_settings(SECRET_KEY="what is drawn is the same each time")
-@pytest.mark.slow
 def test_gold_that_is_given_back_does_not_come_again_sooner_than_other_pairs():
     """Who stops after each claim sees much; what comes twice must not be gold."""
     collection = make_pool("random", queries=30, documents=80, wanted=1)
@@ -249,7 +247,6 @@ def test_nobody_can_draw_what_the_server_draws():
         assert keyed_random(1, 2, 3) != one
 
 
-@pytest.mark.slow
 def test_the_place_among_the_documents_of_a_query_does_not_tell_extra_gold():
     """Query by query extra gold is spread evenly from the first place to the last but for chance."""
     collection = make_pool(queries=60, documents=8, wanted=1)

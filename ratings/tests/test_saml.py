@@ -43,7 +43,7 @@ from .saml_provider import (
 )
 
 # Nothing here depends on which database it is.
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 ANNA = {"http://schemas.auth0.com/nickname": ["anna"]}
 MAIL = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress"
 VERIFIED = "http://schemas.auth0.com/email_verified"
@@ -768,7 +768,6 @@ def test_a_session_of_the_other_protocol_signs_out_here_alone(provider):
 # Tries
 
 
-@pytest.mark.slow
 def test_wrong_answers_are_counted_and_right_ones_are_not(provider):
     wrong = [posted(Client(), "x").status_code for _ in range(throttle.PER_ADDRESS + 1)]
     assert wrong == [403] * throttle.PER_ADDRESS + [429]
