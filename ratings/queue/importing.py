@@ -108,10 +108,10 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
         cursor.execute(_CHANGED, params)
         recorded += cursor.rowcount
         cursor.execute(_EVENTS, params)
-        if many:
-            cursor.execute("SET LOCAL enable_nestloop = on")
         if recorded != total or cursor.rowcount != total:
             raise IntegrityError("somebody changed these ratings or their raters meanwhile")
+        if many:
+            cursor.execute("SET LOCAL enable_nestloop = on")
     _settle(job)
     _check_foreign_keys()
 
