@@ -4,6 +4,7 @@ Arguments are those of pytest; --all adds the slow tests.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -109,7 +110,7 @@ def postgresql() -> Iterator[str]:
         settings += " -c autovacuum=off"
         control = [*as_postgres, str(initdb.with_name("pg_ctl")), *data]
         if as_postgres:
-            os.chmod(folder, 0o777)
+            shutil.chown(folder, "postgres", "postgres")
         create = [str(initdb), "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--no-locale", "--no-sync"]
         try:
             subprocess.run([*as_postgres, *create, *data], check=True, stdout=subprocess.DEVNULL)
