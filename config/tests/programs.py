@@ -39,8 +39,7 @@ def path_of(program: str) -> str | None:
 
 def absent(program: str) -> str:
     """Why tests that need it cannot run, and the cure; "" where the program is here."""
-    _, names, package = PROGRAMS[program]
-    return "" if path_of(program) else f"there is no {names[0]} (apt install {package})"
+    return "" if path_of(program) else f"there is no {program} (apt install {PROGRAMS[program].package})"
 
 
 def _folders() -> str:

@@ -1,6 +1,5 @@
-"""What `run.py test` runs, where, and what it says of it. Nothing here runs other tests but the last one."""
+"""What `run.py test` runs, where, and what it says of it. Nothing here runs other tests."""
 
-import sys
 from contextlib import contextmanager
 
 import pytest
@@ -127,4 +126,4 @@ def test_a_step_shows_what_it_wrote_and_its_status(capfd):
 def test_the_marks_that_are_asked_for_are_known(mark, request):
     known = " ".join(request.config.getini("markers"))
     assert f"{mark}:" in known
-    assert mark in suite.QUICK + suite.ON_POSTGRESQL + suite.ON_SQLITE, sys.modules[suite.__name__]
+    assert mark in suite.QUICK + suite.ON_POSTGRESQL + suite.ON_SQLITE
