@@ -1,6 +1,7 @@
 """The desk in a browser: one press a judgment, undo, and what happens at the edges of a session."""
 
 import re
+import time
 
 import pytest
 from allauth.mfa.totp.internal.auth import TOTP
@@ -496,6 +497,14 @@ def rated_elsewhere(collection, token: str, value: str = "0") -> None:
     queue.save(rater, queue.task(rater, token), queue.Submission(grade=grade(collection, value)))
 
 
+def wait_for_the_held(page: Page, held: list) -> None:
+    """Until a request has come to the route that keeps it: a busy browser sends some time after the press."""
+    end = time.monotonic() + 30
+    while not held:
+        assert time.monotonic() < end
+        page.wait_for_timeout(20)
+
+
 def decide(page: Page, choice: str) -> None:
     expect(page.locator("#conflict")).to_be_visible()
     page.wait_for_timeout(550)
@@ -552,6 +561,7 @@ def test_undo_takes_back_first_what_was_insisted_on_last(page, collection, expec
     rated_elsewhere(collection, token)
     press(page, "3")
     second = press(page, "2")
+    wait_for_the_held(page, held_back)
     held_back[0].continue_()
     decide(page, "2")
     all_saved(page)
@@ -873,6 +883,7 @@ def test_a_question_waits_until_nobody_is_writing(page, collection, expected):
     press(page, "3")
     page.keyboard.press("c")
     page.keyboard.type("in 2")
+    wait_for_the_held(page, held)
     with page.expect_response("**/save/"):
         held[0].continue_()
     page.keyboard.type("024 ", delay=200)
