@@ -347,8 +347,11 @@ def sbom(file: str) -> None:
 
 def benches() -> dict[str, str]:
     """{name: what it shows} of each bench, from the first line of its docstring. Shared modules begin with _."""
-    files = sorted((ROOT / "bench").glob("[!_]*.py"))
-    return {f.stem: (ast.get_docstring(ast.parse(f.read_text())) or "").partition("\n")[0] for f in files}
+    found = {}
+    for file in sorted((ROOT / "bench").rglob("[!_]*.py")):
+        name = ".".join(file.relative_to(ROOT / "bench").with_suffix("").parts)
+        found[name] = (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n")[0]
+    return found
 
 
 def bench(name: str, *options: str) -> None:
@@ -397,7 +400,7 @@ def main(argv: Sequence[str]) -> int:
             sbom(argv[1])
             return 0
         if argv == ["bench"]:
-            print("\n".join(f"{name:<10}{shows}" for name, shows in benches().items()))
+            print("\n".join(f"{name:<20}{shows}" for name, shows in benches().items()))
             return 0
         if argv[:1] == ["bench"]:
             bench(*argv[1:])

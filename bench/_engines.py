@@ -68,14 +68,12 @@ def measure_each(
     on_each_engine(module, chosen.postgres)
 
 
-def on_each_engine(module: str, server: str | None, only: str = "") -> None:
+def on_each_engine(module: str, server: str | None) -> None:
     """Run the module on each database, in a process of its own: Django's settings are read once in each."""
     with engines(server) as found:
         for name, environment in found.items():
-            if only not in name:
-                continue
             command = [sys.executable, "-P", "-m", module, "--engine", name, *sys.argv[1:]]
             if subprocess.run(command, check=False, env={**os.environ, **environment}).returncode:
                 raise SystemExit(f"{name}: not measured, or not as it should be")
-    if not server and only in "PostgreSQL":
+    if not server:
         print("PostgreSQL: not measured. Give a server with --postgres URL.", flush=True)

@@ -10,11 +10,10 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
-from itertools import cycle
 from pathlib import Path
 from urllib.parse import urlencode
 from uuid import UUID
@@ -71,10 +70,10 @@ def read(path: Path) -> list[dict]:
 
 
 class Browser:
-    """One connection that is kept, with its cookies. After silence it asks the next of `others`, as by a proxy."""
+    """One connection that is kept, with its cookies."""
 
-    def __init__(self, address: tuple[str, int], others: Sequence[tuple[str, int]] = ()) -> None:
-        self.addresses = cycle([*others, address])
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address = address
         self.connection = HTTPConnection(*address, timeout=PATIENCE)
         self.cookies: dict[str, str] = {}
         self.csrf = ""
@@ -97,7 +96,7 @@ class Browser:
             content = response.read()
         except (OSError, HTTPException):
             self.connection.close()
-            self.connection = HTTPConnection(*next(self.addresses), timeout=PATIENCE)
+            self.connection = HTTPConnection(*self.address, timeout=PATIENCE)
             raise
         self.used = time.monotonic()
         for name, value in response.getheaders():
@@ -145,7 +144,6 @@ class Rater:
     habits: Habits
     stopping: threading.Event
     seed: int = 0
-    others: Sequence[tuple[str, int]] = ()  # the addresses of other machines
     statuses: dict[str, int] = field(default_factory=dict)  # what answers there were, silence too
     last_confirmed: float = 0.0  # by time.monotonic
     failure: Exception | None = None
@@ -153,7 +151,7 @@ class Rater:
     def __post_init__(self) -> None:
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.chance = random.Random(f"{self.seed} {self.name}")
-        self.browser = Browser(self.address, self.others)
+        self.browser = Browser(self.address)
         self.base = f"/collections/{self.slug}/rate/"
 
     def run(self) -> None:

@@ -28,9 +28,9 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from bench._bucket import Store, store
 from config import machines, secret_files
 from config.health import checks, doctor, endpoints, modes, services
+from config.tests.bucket import Store, store
 from ratings.imports import jobs
 from ratings.models import AuditEvent, Rating
 from ratings.sign_in import secrets_at_rest

@@ -1,6 +1,6 @@
 """Two machines without a shared folder: everything that is begun on one can go on on the other.
 
-They are processes, as bench/_machines.py starts them: two servers on two addresses and two workers, each machine
+They are processes, as cluster.py starts them: two servers on two addresses and two workers, each machine
 with a data folder of its own, on one PostgreSQL behind PgBouncer in transaction mode, with a store of files.
 """
 
@@ -34,8 +34,6 @@ from django.db import connection
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, Client, encode_multipart
 from django.utils import timezone
 
-from bench import _machines
-from bench._bucket import Store, store
 from bench._raters import PASSWORD, Browser
 from bench._served import free_port
 from config import machines
@@ -43,6 +41,8 @@ from config.machines import bucket as bucket_module
 from config.machines.bucket import Body
 from config.machines.valkey import Valkey
 from config.pooled.base import DatabaseWrapper
+from config.tests import cluster
+from config.tests.bucket import Store, store
 from evaluation.record import sql
 from ratings.formats.refusal import Refusal
 from ratings.imports import uploads
@@ -56,7 +56,6 @@ from ratings.tests.races import race
 from ratings.tests.test_pictures import SHOWING, picture_of
 
 DOCUMENTS = 30_000  # fewer would be imported before anybody is killed
-
 
 
 def url_of_database() -> str:
@@ -238,8 +237,8 @@ def test_ten_pictures_of_a_silent_store_leave_threads_to_everybody_else(silent, 
             pictures = [threads.submit(asked, client, picture) for client in clients[:10]]
             pages = [threads.submit(asked, clients[10], "/livez"), threads.submit(asked, clients[11], "/")]
             assert [page.result(timeout=60).status_code for page in pages] == [200, 200]
-            until(lambda: len(silent.accepted) == bucket_module.AT_ONCE)
-            assert [each.done() for each in pictures].count(False) == bucket_module.AT_ONCE
+            until(lambda: [each.done() for each in pictures].count(False) == bucket_module.AT_ONCE)
+            assert len(silent.accepted) == bucket_module.AT_ONCE
         finally:
             silent.end()
     assert {(each.result().status_code, each.result()["Retry-After"]) for each in pictures} == {(503, "5")}
@@ -294,7 +293,7 @@ def test_who_waits_for_the_store_holds_no_lock_that_others_wait_for(bucket, sett
 
 @pytest.fixture(scope="module")
 def redis(redis_server, tmp_path_factory) -> Iterator[str]:
-    with _machines.redis(tmp_path_factory.mktemp("redis")) as url:
+    with cluster.redis(tmp_path_factory.mktemp("redis")) as url:
         yield url
 
 
@@ -377,7 +376,7 @@ def pooler() -> Iterator[str]:
     """The URL of the database of the tests behind PgBouncer in transaction mode."""
     port = free_port()
     with TemporaryDirectory(prefix="idealist-pooler-", dir="/tmp") as folder:  # PgBouncer runs as another user
-        program = _machines.pooler_in(Path(folder), url_of_database(), port)
+        program = cluster.pooler_in(Path(folder), url_of_database(), port)
         program.start()
         program.await_port(port)
         yield f"postgres://idealist@127.0.0.1:{port}/shared"
@@ -486,7 +485,7 @@ def test_what_is_begun_on_one_machine_goes_on_on_the_other():
     root = get_user_model().objects.create_superuser("root")
     root.password = make_password(PASSWORD, hasher=Argon2PasswordHasher())
     root.save()
-    with _machines.machines(url_of_database()) as found:
+    with cluster.machines(url_of_database()) as found:
         first, second = found.all
         rated_on_both(first, second)
         admin = Person(first.address, "root")

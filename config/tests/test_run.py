@@ -438,12 +438,3 @@ def test_every_bench_says_in_one_line_what_it_shows():
     shown = loaded(SOURCE).benches()
     assert shown
     assert all(30 < len(line) <= 100 and line.endswith(".") for line in shown.values())
-
-
-def test_a_bench_that_needs_no_other_program_runs(tmp_path):
-    """The others are run by hand, in the environment that run.py makes for them."""
-    command = [sys.executable, "-P", "-m", "bench.growth", "--small", "--rounds", "1", "--data", str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("exponent") == 6

@@ -17,7 +17,7 @@ from ..record.drawn import NOT_KNOWN, DrawnRows, PoolRows, RoundRows, pool_rows,
 from ..record.sql import index_of
 from .aims import Aim
 
-SMALL = 600  # pairs: in smaller pools rounds from the top of the lists do better; see bench/README.md, `next`
+SMALL = 600  # pairs: in smaller pools rounds from the top of the lists do better; see bench/simulations/README.md
 NO_PAIR = 0  # in place of the pk of a pair, for a document that was judged outside the pool
 
 

@@ -12,7 +12,7 @@ from ..expected.order import WRONG
 from .report import Expected
 from .state import State
 
-FEWEST, MOST = 1 / 3, 3.0  # range of a forecast, which held in 80 % of simulations: bench/README.md, `next`
+FEWEST, MOST = 1 / 3, 3.0  # range of a forecast, which held in 80 % of simulations: bench/simulations/README.md
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ def corrected(
     )
     if design.equal:
         # The correction treats the ideal as linear in the relevant documents found. Where few are found, its error
-        # is up to its own size: shown by simulation, bench/README.md, `next`.
+        # is up to its own size: shown by simulation, bench/simulations/README.md.
         bias_covariance = bias_covariance + np.outer(bias, bias)
     return Estimate(mean + bias, inflation * covariance + bias_covariance, "", of_means, draws, seed)
 

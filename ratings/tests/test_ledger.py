@@ -1,14 +1,12 @@
-"""The real server, killed while raters are at work: what was acknowledged is in the record, once.
-
-`bench/ledger.py` does the same for minutes, with more raters.
-"""
+"""The real server, killed while raters are at work: what was acknowledged is in the record, once."""
 
 import os
 import random
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,14 +17,18 @@ import pytest
 from django.db import connection, transaction
 
 import run
-from bench import _round, ledger
+from bench import _raters, _round
 from bench._raters import Browser, Habits, Ledger, rating, read
 from bench._served import Server, free_port, serving
 from ratings.models import Collection, Rater, Rating, RatingEvent
 
+from .thorough import examples
+
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases, pytest.mark.slow]
 
 RATERS = 6
+AGAIN_WITHIN = 120  # seconds
+HABITS = Habits(pause=0.05, again=0, first_wait=0.1)
 # Sent twice at once. Many, to be sure once in a while: IDEALIST_DOUBLES=1000
 DOUBLES = int(os.environ.get("IDEALIST_DOUBLES", "20"))
 # Answers first and lets the application do it later, as a program does that writes behind.
@@ -108,24 +110,39 @@ def collection() -> Collection:
 
 
 def killed(
-    server: Server, collection: Collection, path: Path, begun: Callable[[], None] = lambda: None
-) -> tuple[_round.Findings, dict]:
-    """What a ledger finds after two kills in three seconds, and what answers there were.
+    server: Server, collection: Collection, path: Path, begun: Callable[[], float] = lambda: AGAIN_WITHIN
+) -> tuple[_round.Findings, Counter]:
+    """What a ledger finds after some kills, a second or so apart, and what answers there were.
 
-    `begun` is called when all raters are at work, which takes a cold server seconds.
+    `begun` is called when all raters are at work, which takes a cold server seconds. It says how many seconds to
+    wait after each kill until all work again.
     """
-    book = Ledger(path)
-    habits = Habits(pause=0.05, again=0, first_wait=0.1)
-    raters = ledger.people([server.address], collection.slug, RATERS, ledger=book, habits=habits)
+    chance, stopping, book = random.Random(7), threading.Event(), Ledger(path)
+    facts = {"grades": ["0", "1", "2", "3"], "ledger": book, "habits": HABITS, "stopping": stopping}
+    raters = [_raters.Rater(server.address, collection.slug, f"hills-{n}", **facts) for n in range(RATERS)]
     try:
         with serving(server), rating(raters):
-            ledger.all_again(raters, since=time.monotonic())
-            begun()
-            strikes = {ledger.SERVER: lambda: ledger.struck(server)}
-            ledger.attacked(strikes, raters, ledger.planned(random.Random(7), 3, {ledger.SERVER: 2}))
+            wait_for_all(raters, AGAIN_WITHIN)
+            patience = begun()
+            for _ in range(examples(2)):
+                time.sleep(chance.uniform(0, 1.5))
+                server.kill()
+                server.start()
+                server.wait()
+                wait_for_all(raters, patience)
     finally:
         book.close()
-    return _round.compared(collection, read(path)), ledger.answers(raters)
+    answers = sum((Counter(rater.statuses) for rater in raters), Counter())
+    return _round.compared(collection, read(path)), answers
+
+
+def wait_for_all(raters: Sequence[_raters.Rater], patience: float) -> None:
+    """Until each rater had an act confirmed from now on. Of one who gave up, `rating` tells the reason."""
+    since = time.monotonic()
+    while any(rater.last_confirmed < since for rater in raters):
+        if time.monotonic() > since + patience or any(rater.failure for rater in raters):
+            return
+        time.sleep(0.01)
 
 
 def test_a_killed_server_has_lost_and_doubled_nothing(server, collection, tmp_path):
@@ -136,14 +153,12 @@ def test_a_killed_server_has_lost_and_doubled_nothing(server, collection, tmp_pa
     assert "database is locked" not in server.said()
 
 
-def test_the_ledger_finds_what_a_hasty_server_loses(server, collection, tmp_path, monkeypatch):
-    def begun() -> None:
-        monkeypatch.setattr(ledger, "AGAIN_WITHIN", 5)  # whose acts it has lost may wait for good
-
+def test_the_ledger_finds_what_a_hasty_server_loses(server, collection, tmp_path):
     (tmp_path / "early.py").write_text(EARLY)
     (tmp_path / "hasty.py").write_text(HASTY)
     server.command = [sys.executable, str(tmp_path / "hasty.py"), server.command[-1]]
-    found, _ = killed(server, collection, tmp_path / "ledger", begun)
+    # Who waits for an act that the server has lost may wait for good.
+    found, _ = killed(server, collection, tmp_path / "ledger", begun=lambda: 5)
     assert found.lost > 0
 
 

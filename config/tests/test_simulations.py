@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import _queue
-from bench import next as bench
-from bench._judging import BUDGETS, collections, depth_order, exact
+from bench.simulations import _queue
+from bench.simulations import next as bench
+from bench.simulations._judging import BUDGETS, collections, depth_order, exact
 from evaluation.expected import Estimate, Pool
 
 pytestmark = pytest.mark.slow

@@ -17,9 +17,9 @@ from pathlib import Path
 from socket import create_connection
 from urllib.parse import unquote, urlsplit
 
-from bench._bucket import Store, store
 from bench._served import PATIENCE, ROOT, Server, free_port
 from config.tests import programs
+from config.tests.bucket import Store, store
 
 SECRET = "only for tests: fifty characters and some more, at random 8f2c"
 SESSIONS = 10  # of the database, for all machines

@@ -15,9 +15,20 @@ from pathlib import Path
 
 import numpy as np
 
-from bench._judging import BUDGETS, WHOLE, Size, Truth, by_depth, collections, exact, forecasts, in_rounds, read
-from bench._queue import through_queue
 from bench._rounds import processor
+from bench.simulations._judging import (
+    BUDGETS,
+    WHOLE,
+    Size,
+    Truth,
+    by_depth,
+    collections,
+    exact,
+    forecasts,
+    in_rounds,
+    read,
+)
+from bench.simulations._queue import through_queue
 from evaluation.expected import Estimate, settled
 from evaluation.expected.estimate import NORMAL
 from evaluation.expected.order import APART

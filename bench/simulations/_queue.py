@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench._judging import BUDGETS, MEASURE, Seen
+from bench.simulations._judging import BUDGETS, MEASURE, Seen
 from evaluation.expected import Estimate, Pool
 from evaluation.measures import Options
 
