@@ -62,24 +62,12 @@ def needed(program: str) -> str:
     return programs.path_of(program)
 
 
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    return needed("chromium")
+def program(name: str):
+    """A fixture: the path of a program."""
+    return pytest.fixture(lambda: needed(name), scope="session")
 
 
-@pytest.fixture(scope="session")
-def pgbouncer() -> str:
-    return needed("pgbouncer")
-
-
-@pytest.fixture(scope="session")
-def curl() -> str:
-    return needed("curl")
-
-
-@pytest.fixture(scope="session")
-def redis_server() -> str:
-    return needed("redis")
+chromium, pgbouncer, curl, redis_server = map(program, ("chromium", "pgbouncer", "curl", "redis"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,8 +1,13 @@
-"""The programs beside Python that some tests need, and where this machine has them."""
+"""The programs beside Python that some tests need, and where this machine has them.
+
+python3 config/tests/programs.py missing   the packages of Debian that this machine lacks, one a line
+python3 config/tests/programs.py found     the paths of the programs that it has
+"""
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,7 +39,7 @@ def path_of(program: str) -> str | None:
     """The path of its executable, or None. CHROMIUM names a browser that is elsewhere."""
     if program == "chromium" and os.environ.get("CHROMIUM"):
         return shutil.which(os.environ["CHROMIUM"])
-    return next(filter(None, (shutil.which(name, path=_folders()) for name in PROGRAMS[program].names)), None)
+    return next(_paths(program), None)
 
 
 def absent(program: str) -> str:
@@ -42,7 +47,16 @@ def absent(program: str) -> str:
     return "" if path_of(program) else f"there is no {program} (apt install {PROGRAMS[program].package})"
 
 
-def _folders() -> str:
-    """PATH, and where Debian keeps programs of servers, the newest PostgreSQL first."""
-    versions = sorted(DEBIANS.glob("*/bin"), key=lambda path: float(path.parts[-2]))
-    return os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", *map(str, reversed(versions))])
+def _paths(program: str) -> Iterator[str]:
+    """In PATH, and where Debian keeps programs of servers, the newest PostgreSQL first."""
+    versions = sorted(DEBIANS.glob("*/bin"), key=lambda path: float(path.parts[-2]), reverse=True)
+    folders = [*os.get_exec_path(), "/usr/sbin", *map(str, versions)]
+    for name in PROGRAMS[program].names:
+        yield from filter(None, (shutil.which(name, path=folder) for folder in folders))
+
+
+if __name__ == "__main__":
+    lacking = (PROGRAMS[program].package for program in PROGRAMS if absent(program))
+    found = (os.path.realpath(path) for program in PROGRAMS for path in _paths(program))
+    for line in {"missing": lacking, "found": found}[sys.argv[1]]:
+        print(line)
