@@ -53,8 +53,8 @@ DEVELOPMENT, BENCHES = "requirements-dev.lock", "bench/requirements.lock"
 TEST_PACKAGES = ("pytest", "pytest-django", "iniconfig", "pluggy", "pygments")
 WITHOUT_MANAGE = {"backup", "restore", "upgrade"}  # commands that need no `manage` before them
 # Commands that only read. In a wrong data folder they must not make a database and then find it empty.
-READING = {"backup", "upgrade", "agreement", "bundle", "compare", "evaluate"}
-READING |= {"export_collection", "export_qrels", "export_ratings", "export_rounds", "export_run"}
+READING = {"backup", "upgrade", "agreement", "compare", "evaluate"}
+READING |= {"export_collection", "export_qrels", "export_ratings", "export_run"}
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 

@@ -24,10 +24,9 @@ from ratings.api.access import Bearer
 from ratings.api.problems import DETAILS, LISTED, MEDIA_TYPE, Problem, too_large
 from ratings.api.routes import router as record
 from ratings.formats import strict_json
-from ratings.formats.nearest import nearest
-from ratings.formats.refusal import as_sentence
 from ratings.guidelines.markdown import rendered
 from ratings.models import Scope
+from ratings.words import as_sentence, nearest
 
 from . import api_page
 

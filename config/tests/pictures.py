@@ -29,6 +29,18 @@ SHOP = (
     ("import_run", "shop", SAMPLES / "two-systems.run"),
     ("pool", "shop"),
 )
+PRESENTED_AND_INVITED = """
+from ratings.imports import jobs
+from ratings.models import Collection
+from ratings.people import members
+from ratings.presentation import presets, versions
+from ratings.presentation.content import sample_of
+shop = Collection.objects.get(slug="shop")
+versions.publish(shop, presets.proposal(sample_of(shop)), base=0)
+jobs.fetch_pictures(shop, None)
+(_, key), = members.invite(shop, ["mira"], role="rater", days=14, by=None)
+print(f"/join/{key}/")
+"""
 LARGEST = 150_000  # bytes
 QUALITY = 0.8
 ENCODED = """async ([png, quality]) => {
@@ -67,11 +79,7 @@ def make_shop(environment: dict[str, str]) -> str:
     """A collection of products with pictures. Returns the invitation of its rater."""
     for command in SHOP:
         manage(environment, *command)
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        file.write(manage(environment, "presentation", "shop", "--start", "proposal"))
-        file.flush()
-        manage(environment, "presentation", "shop", file.name)
-    return re.search(r"/join/\S+", manage(environment, "invite", "shop", "mira", "--role", "rater"))[0]
+    return manage(environment, "shell", "--no-imports", "--command", PRESENTED_AND_INVITED).strip()
 
 
 def product(browser: Browser, address: str, invitation: str) -> Page:

@@ -29,7 +29,7 @@ ONLY_READ = {
     ("contributing", "server"): 8,
     ("files", "outside"): 2,
     ("first-steps", "server"): 2,
-    ("judges", "outside"): 3,
+    ("judges", "outside"): 2,
     ("measures", "formula"): 2,
     ("operating", "outside"): 5,
     ("operating", "server"): 18,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from django.utils.formats import date_format
 
-from ratings.formats.refusal import counted as in_digits
+from ratings.words import counted as in_digits
 
 from ..analyses import report
 from ..analyses.comparison import Compared

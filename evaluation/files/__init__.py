@@ -12,7 +12,8 @@ from evaluation.measures import Judgments, Rankings
 from ratings.formats import trec
 from ratings.formats.cells import Irregular
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
-from ratings.formats.refusal import Cure, Refusal, Refused, counted, first_keys
+from ratings.formats.refusal import Cure, Refusal, Refused
+from ratings.words import counted, first_keys
 
 from . import regular, systems, tolerant
 from .text import Text, opened, plain_text

@@ -7,7 +7,8 @@ import numpy as np
 
 from evaluation.measures import Rankings
 from ratings.formats.rankings import system_of_file
-from ratings.formats.refusal import Option, Refusal, Refused, first_keys
+from ratings.formats.refusal import Option, Refusal, Refused
+from ratings.words import first_keys
 
 LEFT_OUT = Option("system_from", "")
 KEPT_APART = Option("system_from", "", "both are to keep their names")

@@ -10,11 +10,12 @@ import numpy as np
 from evaluation.measures import Judgments, Rankings
 from ratings.formats import values
 from ratings.formats.rankings import FoundRanking, all_contradictions, best_first, contradictions, repeats
-from ratings.formats.refusal import KEEP_ONE, Refusal, Refused, counted
+from ratings.formats.refusal import KEEP_ONE, Refusal, Refused
 from ratings.formats.source import Source
 from ratings.formats.trec import is_qrels, is_run
 from ratings.formats.trec import read_qrels as qrels_lines
 from ratings.formats.trec import read_run as run_lines
+from ratings.words import counted
 
 QRELS_FIRST = "The qrels come first, and the runs behind them."
 

@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
-from ratings.formats.nearest import ending
-
 from .decimals import decimal_text, finite
-from .refusal import WrongOption
+from .refusal import WrongOption, unknown
 
 CHOICES = {
     "gain": ("linear", "exponential", "exponential_signed", "map"),
@@ -55,7 +53,7 @@ class Options:
         for name, choices in CHOICES.items():
             value = getattr(self, name)
             if value not in choices and not (name == "unjudged" and isinstance(value, float)):
-                raise WrongOption(name, f"{name} must be {_one_of(name)}, not {value!r}{ending(value, choices)}")
+                raise WrongOption(name, f"{name} must be {_one_of(name)}, not {value!r}.")
         if self.log_base <= 1:
             raise WrongOption("log_base", f"log_base must be greater than 1, not {decimal_text(self.log_base)}.")
         if self.negatives == "minmax_closed" and self.ideal == "retrieved":
@@ -111,7 +109,7 @@ class Options:
         values = {}
         for name, text in strings.items():
             if name not in TEXT_NAMES:
-                raise WrongOption(name, f"unknown option {name!r}{ending(name, TEXT_NAMES)}")
+                raise WrongOption(name, unknown("option", name, TEXT_NAMES))
             values |= _parse(name, text.strip())
         return replace(self, **values)
 

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 
-from ratings.formats.nearest import nearest
 from ratings.models import Collection
 from ratings.people.access import View
+from ratings.words import nearest
 
 from ..measures import MEASURES, PROFILES, Measure, Options, effective
 from ..measures.options import TEXT_NAMES

@@ -16,11 +16,12 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from .. import intake
 from ..formats import values
-from ..formats.refusal import Option, Refusal, as_sentence, counted
+from ..formats.refusal import Option, Refusal
 from ..formats.source import Source
 from ..intake import Report
 from ..intake.publishing import Busy
 from ..models import Collection, Job, Reason, Scope
+from ..words import as_sentence, counted
 from .access import collection_in
 from .problems import Problem
 from .receipts import with_receipt

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from ..database.bulk import among, insert, new_ids
 from ..intake.publishing import GROWING, Landing, land, remove_dead_archives
-from ..intake.report import Report, counted
+from ..intake.report import Report
 from ..intake.stage import Progress, silent, staged
 from ..models import (
     UNDRAWN,
@@ -54,6 +54,7 @@ from ..models import (
     System,
 )
 from ..pictures import store
+from ..words import counted
 from .checking import TABLES, check, joined, pieces
 from .members import BY_NAME, EVERY, PAIR
 from .reading import Archive

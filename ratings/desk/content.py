@@ -16,6 +16,7 @@ from ..presentation.parts import Presented, pieces_of
 from ..presentation.pictures import NONE, Pictures, pictures_of
 from ..presentation.versions import presented_in
 from ..queue import Outlook, Saved, Task
+from ..words import counted
 
 # What a rater is told about the fate of a rating. "Surplus" is missing, as it would reveal extra gold.
 FATES = {
@@ -174,7 +175,3 @@ def outlook_words(outlook: Outlook) -> tuple[str, str]:
         "There is nothing to rate yet.",
         "An admin of the collection chooses which documents want ratings. They will wait for you here.",
     )
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,6 +1,6 @@
 """Limits on what a file may grow to: a few packed or repeated bytes could otherwise fill any disk."""
 
-from .refusal import counted
+from ..words import counted
 
 HARMLESS = 100_000_000  # bytes that any file may grow to, however small it is
 MOST = 16 << 30  # bytes

@@ -4,8 +4,9 @@ import csv
 import re
 from collections.abc import Iterator
 
+from ..words import counted
 from . import spreadsheet
-from .refusal import Refusal, counted
+from .refusal import Refusal
 from .source import LONGEST_LINE, Line, Source
 
 QUOTE_CURE = "Write each quotation mark in a cell twice, and one more before and after the cell."

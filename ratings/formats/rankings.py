@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .refusal import KEEP_ONE, Cure, Option, Refusal, counted
+from ..words import counted
+from .refusal import KEEP_ONE, Cure, Option, Refusal
 from .source import Source
 
 ORDERS = ("rank", "score")

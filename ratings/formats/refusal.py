@@ -1,17 +1,10 @@
 """Refusals: the problem at a place of a file and its cure, in parts that commands, pages and the API word."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-EXAMPLES = 5
 KEEP_ONE = "Keep one of the two."
-
-
-def as_sentence(message: object) -> str:
-    """The message with a full stop, unless it has an end of its own. Errors of libraries come without one."""
-    text = str(message)
-    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 @dataclass(frozen=True)
@@ -106,16 +99,3 @@ class WrongCell(ValueError):
     def __init__(self, problem: str, *cure: Cure) -> None:
         self.cure = cure
         super().__init__(problem)
-
-
-def first_keys(keys: Iterable[str], *, count: int | None = None) -> str:
-    """The first five keys, numbers first and in their order: "2, 10, q1, …"."""
-    keys = list(keys)
-    count = len(keys) if count is None else count
-    first = sorted(keys, key=lambda key: (not key.isdecimal(), len(key) if key.isdecimal() else 0, key))[:EXAMPLES]
-    return ", ".join(first) + (", …" if count > len(first) else "")
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """The number with its noun: "1 query", "2 queries"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

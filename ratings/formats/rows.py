@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..words import counted
 from . import values
-from .refusal import Option, Refusal, counted
+from .refusal import Option, Refusal
 from .source import Source
 
 

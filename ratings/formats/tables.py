@@ -13,6 +13,7 @@ from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
 
+from ..words import counted
 from . import delimited, header, jsonl, parquet, spreadsheet, strict_json, trec, values, xlsx
 from .columns import (
     NEEDED,
@@ -27,7 +28,7 @@ from .columns import (
     usual_role,
 )
 from .decimals import Decimals
-from .refusal import Cure, Option, Refusal, WrongCell, counted
+from .refusal import Cure, Option, Refusal, WrongCell
 from .rows import DocumentLine, RatingLine, RunLine, Topic, unique_topics
 from .source import LONGEST_NAME, MOST_COLUMNS, Source, Start
 

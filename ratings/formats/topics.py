@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from xml.parsers import expat
 
+from ..words import counted
 from . import header, values
 from .delimited import LINES_CURE
-from .refusal import Option, Refusal, counted
+from .refusal import Option, Refusal
 from .rows import Topic, size_of
 from .source import LONGEST_LINE, Line, Source, Start
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from typing import Any, BinaryIO
 
+from ..words import counted
 from . import budget, spreadsheet, values
 from .archives import ZIP, Bounded
 from .budget import Budget, TooMuch
-from .refusal import Option, Refusal, counted
+from .refusal import Option, Refusal
 from .source import LONGEST_LINE, Source, Start, Unopened
 
 CURE = "Save the workbook again in a spreadsheet program, or save the sheet as CSV."

@@ -10,10 +10,10 @@ from django.utils.text import capfirst
 from .. import archive
 from ..formats import values
 from ..formats.columns import FIELDS, NAMES, RATERS, SEVERAL, Chosen, layout_of
-from ..formats.refusal import as_sentence
 from ..formats.registry import KEY, TEXT, readable
 from ..formats.source import ENCODINGS
 from ..models import Job
+from ..words import as_sentence
 
 MOST_FILES = 20
 LARGEST = f"{settings.LARGEST_UPLOAD // 2**20:,} MB"

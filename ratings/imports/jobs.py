@@ -22,7 +22,6 @@ from django_tasks_db.models import DBTaskResult
 
 from .. import archive, audit, intake
 from ..database import disk
-from ..formats.refusal import as_sentence
 from ..intake import opening
 from ..intake.publishing import Busy, Superseded, forget_staged, remove
 from ..intake.report import Report
@@ -31,6 +30,7 @@ from ..models import LEASE, Collection, Job, StagedRating
 from ..pictures import store
 from ..pictures.fetching import Fetching, Unfinished
 from ..presentation.versions import latest_of
+from ..words import as_sentence
 from . import uploads
 
 log = logging.getLogger(__name__)

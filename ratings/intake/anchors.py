@@ -8,13 +8,13 @@ from django.db import transaction
 from .. import queue
 from ..formats import values
 from ..formats.anchors import AnchorLine, read_anchors
-from ..formats.nearest import nearest
 from ..formats.refusal import KEEP_ONE, Option
 from ..formats.source import Source
 from ..models import Anchor, Collection, Grade, Pair, plain_value
 from ..pool.anchors import set_anchor
+from ..words import counted, nearest
 from .document_keys import known_ids
-from .report import Report, counted, tell_of_repeats
+from .report import Report, tell_of_repeats
 from .stage import Import
 
 

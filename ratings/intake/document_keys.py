@@ -13,8 +13,9 @@ from django.db import connection
 
 from ..database import bulk
 from ..models import Collection, Document, Job
+from ..words import counted
 from .publishing import PIECE, Landing
-from .report import Report, counted
+from .report import Report
 from .stage import BATCH, Progress, silent
 
 LARGE_PIECE = 10_000  # new documents, on PostgreSQL: nobody waits for a piece to end there

@@ -8,8 +8,9 @@ from ..formats.registry import Format
 from ..formats.source import Source
 from ..formats.strict_json import as_stored
 from ..models import Collection, Document, Job, OtherText
+from ..words import EXAMPLES, counted, first_keys
 from .publishing import CONTENT, TEXTS, Landing, exchange
-from .report import EXAMPLES, Report, counted, first_keys, tell_of_repeats
+from .report import Report, tell_of_repeats
 from .stage import Import, batched_by_length, drop_repeats, put, refuse_repeats, staged
 
 TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file INTEGER, line INTEGER)"

@@ -13,8 +13,9 @@ from ..formats.rows import Topic
 from ..formats.source import Source
 from ..formats.strict_json import as_stored
 from ..models import Collection, Job, Query, Ranking, Rating
+from ..words import counted, first_keys
 from .publishing import Landing
-from .report import Report, counted, first_keys
+from .report import Report
 from .stage import Import, batched, put, refuse_repeats, staged
 
 TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, weight REAL, fields TEXT, file INTEGER, line INTEGER)"

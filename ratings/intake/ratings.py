@@ -19,10 +19,11 @@ from ..formats.refusal import KEEP_ONE, Option
 from ..formats.rows import RatingLine
 from ..formats.source import Source
 from ..models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
+from ..words import EXAMPLES, counted
 from . import opening
 from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
 from .publishing import PIECE, Landing
-from .report import EXAMPLES, Report, counted, tell_of_repeats
+from .report import Report, tell_of_repeats
 from .stage import batched, put, staged
 from .topics import ImportForQueries, Topics
 

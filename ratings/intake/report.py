@@ -3,10 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ..formats.refusal import EXAMPLES, Refusal, counted, first_keys
+from ..formats.refusal import Refusal
 from ..models.job import CHANGES
-
-__all__ = ["EXAMPLES", "Report", "counted", "first_keys", "tell_of_repeats"]
+from ..words import counted
 
 KEPT = 1_000
 

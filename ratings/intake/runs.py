@@ -33,9 +33,10 @@ from ..formats.registry import BY_NAME, Format
 from ..formats.rows import RunLine, Stretch
 from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, System
+from ..words import EXAMPLES, counted
 from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
 from .publishing import PIECE, Landing
-from .report import EXAMPLES, Report, counted
+from .report import Report
 from .stage import staged
 from .tags import Tags
 from .topics import ImportForQueries

@@ -17,8 +17,9 @@ from ..formats.source import Source
 from ..models import Collection, Job
 from ..presentation.blindness import revealing
 from ..presentation.versions import latest_of
+from ..words import counted
 from .publishing import Landing, land
-from .report import Report, counted
+from .report import Report
 
 # Called every few thousand rows with the name of the step, the share that is done (None: unknown), and the rows.
 Progress = Callable[[str, float | None, int], None]

@@ -6,8 +6,9 @@ from itertools import groupby
 
 from ..formats import values
 from ..formats.rankings import system_of_file
-from ..formats.refusal import Cure, Option, first_keys
+from ..formats.refusal import Cure, Option
 from ..formats.source import Source
+from ..words import first_keys
 from .report import Report
 from .topics import Names
 

@@ -10,7 +10,8 @@ from .. import models
 from ..formats.refusal import Option
 from ..formats.registry import EITHER, KEY, TEXT, Format
 from ..formats.source import Source
-from .report import Report, counted, first_keys
+from ..words import counted, first_keys
+from .report import Report
 from .stage import Import
 
 BY_KEY = Option("queries_by", KEY, "the keys count")

@@ -27,9 +27,9 @@ from ..models import (
     SampledPair,
     plain_value,
 )
+from ..words import counted
 from .publishing import PIECE, remove
 from .queries import FACTS
-from .report import counted
 from .stage import batched
 
 CHANGED_MEANWHILE = "Somebody began to rate what it brought, or another import is under way. Look again."

@@ -13,9 +13,10 @@ from ..audit import Act, note
 from ..formats.refusal import Option
 from ..formats.source import Source
 from ..intake.ratings import REFUSED, TABLE, RatingsImport
-from ..intake.report import Report, counted
+from ..intake.report import Report
 from ..intake.stage import staged
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade
+from ..words import counted
 from . import prompts
 from .versions import VersionSettings, make_judge, make_version
 

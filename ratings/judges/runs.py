@@ -21,9 +21,9 @@ from django.utils import timezone
 
 from .. import audit
 from ..audit import Act, note
-from ..formats.refusal import as_sentence
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade, Probe
 from ..models.judge import LEASE, MOST_MONEY, Answer
+from ..words import as_sentence
 from . import choosing, gate, probes, wire
 from .asking import CallBuilder, Outcome, call_once
 

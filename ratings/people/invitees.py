@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from ..formats.refusal import counted
 from ..models import Collection
+from ..words import counted
 from .members import OPEN
 from .names import folded
 

@@ -80,3 +80,9 @@ def is_address(name: str) -> bool:
     except ValidationError:
         return False
     return True
+
+
+def usual_site() -> str:
+    """The first host of IDEALIST_HOSTS, or the address of a server on this machine, for links of commands."""
+    host = settings.ALLOWED_HOSTS[0]
+    return f"https://{host}" if settings.HTTPS else f"http://{host}:8000"

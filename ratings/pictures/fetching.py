@@ -11,7 +11,6 @@ from typing import BinaryIO
 from django.conf import settings
 from django.db.models import QuerySet
 
-from ..formats.refusal import as_sentence
 from ..intake.stage import Progress, batched, silent
 from ..models import Collection, Document, Pair, Picture, Query, digest_of
 from ..models.picture import LONGEST, PROBLEM
@@ -19,6 +18,7 @@ from ..presentation.content import first_of, source_of, source_of_query
 from ..presentation.parts import Part, pieces_of
 from ..presentation.versions import latest_of
 from ..pull.places import hosts_at
+from ..words import as_sentence
 from . import sources, store
 from .decoder import Decoder
 

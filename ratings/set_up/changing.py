@@ -8,8 +8,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet, RestrictedError
 
 from ..audit import Act, note
-from ..formats.refusal import counted
 from ..models import Adjudication, Anchor, Collection, Grade, Rating, short_value
+from ..words import counted
 from .scales import Step, steps_of
 
 

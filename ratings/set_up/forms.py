@@ -9,9 +9,9 @@ from django.core.validators import RegexValidator
 from django.utils.text import capfirst
 
 from ..archive import wrong_slug
-from ..formats.refusal import as_sentence
 from ..merged import Merged
 from ..models import Collection, Grade, plain_value
+from ..words import as_sentence
 from .changing import Change, Use
 from .making import free_slug, just_made
 from .scales import (

@@ -10,7 +10,6 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, 
 from django.utils import timezone
 
 from ..database.prepared import Blank, Prepared
-from ..formats.refusal import counted
 from ..guidelines.template import first_text
 from ..models import (
     Assignment,
@@ -32,6 +31,7 @@ from ..people.members import OPEN
 from ..pool import pooling
 from ..progress.counts import pace, ratings_left
 from ..templatetags.figures import hours
+from ..words import counted
 
 NAMES = ("scale", "queries", "documents", "presentation", "runs", "pool", "guidelines", "people")
 MOST_CHECKED = 1_000  # documents that are checked for a text

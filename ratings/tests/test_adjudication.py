@@ -1,8 +1,6 @@
-import io
 import threading
 
 import pytest
-from django.core.management import CommandError, call_command, load_command_class
 from django.db import IntegrityError, connection, transaction
 
 from ratings import queue
@@ -12,18 +10,6 @@ from ratings.pool.adjudication import Adjudicated, NotAdjudicated, adjudicate, w
 from .cast import NOW, grade, make_collection, make_pair, make_rater, make_user, next_pair
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
-
-
-def run(*arguments: str) -> str:
-    out = io.StringIO()
-    call_command("adjudicate", *arguments, stdout=out)
-    return out.getvalue()
-
-
-def refusal(*arguments: str) -> str:
-    with pytest.raises(CommandError) as refused:
-        run(*arguments)
-    return str(refused.value)
 
 
 def events(pair: Pair) -> list[tuple]:
@@ -165,49 +151,3 @@ def test_of_two_at_once_one_decides_and_the_other_is_told():
 
 
 # The command
-
-
-def test_the_command_adjudicates_and_withdraws():
-    make_collection()
-    make_user("dora")
-    said = run("hills", "q1", "a", "2", "--reason", "clear", "--by", "dora")
-    assert said == "q1 a: adjudicated 2 Good.\n"
-    stored = Adjudication.objects.get()
-    assert (str(stored.pair), stored.actor.username) == ("q1 and a", "dora")
-    assert "already adjudicated: 2 Good by dora" in refusal("hills", "q1", "a", "1", "--reason", "no")
-    assert "withdrawn" in run("hills", "q1", "a", "--withdraw", "--reason", "not so clear")
-    assert not Adjudication.objects.exists()
-    assert "is not adjudicated" in refusal("hills", "q1", "a", "--withdraw", "--reason", "again")
-
-
-def test_a_grade_may_be_negative_on_the_command_line():
-    parser = load_command_class("ratings", "adjudicate").create_parser("manage.py", "adjudicate")
-    assert parser.parse_args(["hills", "q1", "a", "-1", "--reason", "spam"]).grade == "-1"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("hill", "q1", "a", "1"), "There is no collection 'hill'"),
-        (("hills", "query1", "a", "1"), "hills has no query 'query1'; did you mean query10?"),
-        (("hills", "q1", "doc-22", "1"), "hills has no document 'doc-22'; did you mean doc-2?"),
-        (("hills", "q1", "zzz", "1"), "hills has no document 'zzz'."),
-        (
-            ("hills", "q1", "a", "4"),
-            "'4' is not on the scale of hills, which is -1 Harmful, 0 Irrelevant, 1 Related",
-        ),
-        (("hills", "q1", "a", "good"), "'good' is not on the scale of hills"),
-        (("hills", "q1", "a"), "Give a grade (-1 Harmful, 0 Irrelevant"),
-        (("hills", "q1", "a", "1", "--withdraw"), "--withdraw takes no grade, and 1 is one."),
-        (("hills", "q1", "a", "--withdraw"), "The pair is not adjudicated. Nothing was withdrawn."),
-        (("hills", "q1", "a", "1", "--by", "dona"), "There is no account 'dona'; did you mean dora?"),
-        (("hills", "q1", "a", "1", "--reason", " "), "need a reason"),
-    ],
-)
-def test_what_cannot_be_done_is_refused_with_a_cure_and_nothing_is_written(arguments, said):
-    collection = make_collection(queries=("q1", "query10"), documents=["a", "doc-2", "doc-222"])
-    make_user("dora")
-    make_pair(collection, "q1", "doc-2")
-    reason = () if "--reason" in arguments else ("--reason", "clear")
-    assert said in refusal(*arguments, *reason)
-    assert (Pair.objects.count(), Adjudication.objects.count(), RatingEvent.objects.count()) == (1, 0, 0)

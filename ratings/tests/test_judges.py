@@ -2,7 +2,6 @@
 
 import io
 from collections import Counter
-from contextlib import suppress
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -13,9 +12,7 @@ from django.core.management.base import CommandError
 from ratings.judges import answers, asking, choosing, gate, prompts, runs, versions, wire
 from ratings.judges import sample as samples
 from ratings.judges.answers import Ungraded
-from ratings.management.commands._collection_command import Refused
 from ratings.models import (
-    AuditEvent,
     Collection,
     Document,
     JudgeRun,
@@ -752,66 +749,6 @@ def said_by(*arguments: str) -> str:
     out = io.StringIO()
     call_command(*arguments, stdout=out, stderr=out)
     return out.getvalue()
-
-
-def test_the_command_asks_and_says_what_came_of_it(server):
-    found = server(lambda handler, text: handler.say('{"grade": 2}' if text == "good" else "no"))
-    collection = pool_of({"a": "good", "b": "bad"})
-    command = ["judge", "hills", "llama", "--model", "llama3", "--url", found.url, "--pairs", "pool"]
-    with pytest.raises(Refused, match=r"This judge is not measured yet\. .* Nothing was asked\."):
-        said_by(*command)
-    free(collection.judges.get())
-    assert "2 calls about 2 pairs" in said_by(*command, "--estimate") and not found.asked
-    none = "There are no such pairs (pairs that people rated). Choose others with --pairs."
-    assert none in said_by(*command[:-1], "rated", "--estimate")
-    assert "is done: 1 graded, 1 without a grade, 2 calls" in said_by(*command)
-    assert collection.judges.get().versions.count() == 1
-
-
-@pytest.mark.parametrize("more", [["--estimate"], ["--probes", "1", "--estimate"], ["--template", "own"]])
-def test_an_estimate_or_a_refused_version_of_the_command_leaves_nothing(more):
-    collection = pool_of({"a": "good"})
-    command = ["judge", "hills", "llama", "--model", "llama3", "--url", "http://127.0.0.1:9", *more]
-    with suppress(Refused):
-        said_by(*command)
-    assert not collection.judges.exists() and not AuditEvent.objects.exists()
-    version = judge_of(collection)
-    if "own" not in more:
-        said_by(*command, "--seed", "2")
-    assert list(version.judge.versions.all()) == [version]
-
-
-def test_the_command_asks_about_probes(server):
-    found = server(lambda handler, text: handler.say('{"grade": 2}'))
-    collection = pool_of({"a": "good", "b": "bad"})
-    command = ["judge", "hills", "llama", "--model", "llama3", "--url", found.url, "--probes", "1"]
-    assert "at most 4 calls about probes, queries: 1" in said_by(*command, "--estimate") and not found.asked
-    assert "is done: 4 graded, 0 without a grade, 4 calls" in said_by(*command)
-    assert collection.judges.get().versions.get().probes.count() == 4 and not MachineGrade.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("option", "said"),
-    [
-        (["--probes", "0"], "for one query at least, not 0"),
-        (["--sampling", "x"], "Expecting value"),
-        (["--price-in", "much"], "no amount of money"),
-        (["--template", "own"], "must have"),
-        (["--prompt", "/no/such/file"], "No such file"),
-        (["--concurrency", "0"], "at the same time"),
-        (["--per-minute", "5000000000"], "a minute"),
-        (["--per-minute", "-1"], "a minute"),
-        (["--calls", "5000000000"], "calls"),
-    ],
-)
-def test_the_command_refuses_with_a_cure(option, said):
-    collection = pool_of({"a": "x"})
-    free(versions.make_judge(collection, "llama"))
-    with pytest.raises(Refused, match=said):
-        said_by(
-            "judge", "hills", "llama", "--model", "m", "--url", "http://127.0.0.1:9", "--pairs", "pool", *option
-        )
-    assert not JudgeRun.objects.exists()
 
 
 def test_grades_made_elsewhere_become_the_same_records_and_no_ratings(tmp_path):

@@ -3,7 +3,6 @@
 import threading
 from datetime import timedelta
 from decimal import Decimal
-from io import StringIO
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -276,38 +275,3 @@ def test_queries_are_found_by_tag(collection):
     collection.queries.filter(key="q2").update(tags=["snow", "long"])
     assert members.tags_of(collection) == ["long", "snow"]
     assert [query.key for query in members.queries_tagged(collection, "snow")] == ["q2"]
-
-
-# The command
-
-
-def run(*arguments: str) -> list[str]:
-    out = StringIO()
-    call_command("invite", *arguments, stdout=out, stderr=StringIO())
-    return out.getvalue().splitlines()
-
-
-def test_the_command_prints_a_link_for_each_name_and_it_works(collection):
-    lines = run(
-        "hills", "anna", "Boris <b@example.org>", "--role", "analyst", "--days", "3", "--site", "https://x.org/"
-    )
-    assert [line.split("\t")[0] for line in lines] == ["anna", "Boris <b@example.org>"]
-    link = lines[0].split("\t")[1]
-    assert link.startswith("https://x.org/join/")
-    invitation = members.invitation_of(link.rstrip("/").rsplit("/", 1)[1])
-    assert (invitation.role, invitation.name) == (Role.ANALYST, "anna")
-    assert invitation.expires_at - invitation.created_at == timedelta(days=3)
-
-
-@pytest.mark.parametrize(
-    "arguments, told",
-    [
-        (["sea", "anna"], "no collection 'sea'"),
-        (["hills", "anna", "--days", "400"], "Days until the links end"),
-        (["hills", "x" * 151], "longer than 150"),
-    ],
-)
-def test_the_command_refuses_what_makes_no_sense(collection, arguments, told):
-    with pytest.raises(CommandError, match=told):
-        run(*arguments)
-    assert not Invitation.objects.exists()

@@ -2,14 +2,12 @@
 
 import json
 from copy import deepcopy
-from io import StringIO
 
 import pytest
 from django.apps import apps
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
-from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import Q
 from django.test import Client
@@ -326,24 +324,3 @@ def test_an_imported_rater_without_an_account_becomes_a_pseudonym_too(world):
     imported = Rater.objects.create(collection=world.collection, name="canary imported", kind="imported")
     privacy.erase(imported)
     assert "canary" not in everything()
-
-
-# The command
-
-
-def run(*arguments: str) -> str:
-    out = StringIO()
-    call_command("erase_rater", *arguments, stdout=out)
-    return out.getvalue()
-
-
-def test_the_command_erases_and_prints_the_pseudonym(world):
-    printed = run("hills", NAME, "--comments")
-    assert printed == f"Erased. Their ratings stay under the name {Rater.objects.get(pk=world.rater.pk)}.\n"
-    assert NAME not in everything()
-    assert "blog" not in everything()
-
-
-def test_the_command_refuses_a_name_that_is_not_there(world):
-    with pytest.raises(CommandError, match="hills has no rater"):
-        run("hills", "nobody")

@@ -6,11 +6,12 @@ import json
 from math import expm1
 
 import pytest
-from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from ratings import queue
+from ratings.archive import rounds
+from ratings.formats import spreadsheet
 from ratings.models import UNDRAWN, Assignment, Collection, Drawn, Pair, Round
 
 from .cast import NOW, make_collection, make_pair, make_round
@@ -34,11 +35,10 @@ def drawn(*pairs: Pair, **facts) -> list[queue.NewDrawn]:
     return [queue.NewDrawn(pair=pair.pk, chances=[], **RANDOM | facts) for pair in pairs]
 
 
-def log(*options: str) -> list[dict]:
-    """The rows of the command."""
-    out = io.StringIO()
-    call_command("export_rounds", "hills", *options, stdout=out)
-    return list(csv.DictReader(io.StringIO(out.getvalue(), newline="")))
+def log(raw: bool = False) -> list[dict]:
+    """The rows of the file."""
+    lines = spreadsheet.written(rounds.table(Collection.objects.get()), raw=raw)
+    return list(csv.DictReader(io.StringIO("".join(lines), newline="")))
 
 
 # Stored
@@ -140,7 +140,7 @@ def test_a_row_has_all_of_a_drawn_pair_and_of_its_round(collection):
     chance = repr(-expm1(-0.5 * 0.25) * 0.75)  # 1 - exp(-0.125) to the last digit
     known = {"query": "q2", "document": "c", "place": "2", "kind": "random", "chance": chance}
     assert random == shared | known | {"unit": "1", "key": "0.125", "rate": "0.5", "within": "0.75"}
-    assert [row["query"] for row in log("--raw")] == ["-q1", "q2"]
+    assert [row["query"] for row in log(raw=True)] == ["-q1", "q2"]
 
 
 def test_where_all_units_were_drawn_the_chance_is_that_within_them(collection):
@@ -177,6 +177,5 @@ def test_a_collection_without_rounds_has_the_header_alone(collection):
 def test_the_log_takes_a_query_a_round_whatever_its_length(collection, django_assert_num_queries):
     make_round(collection, [make_pair(collection, "q1", "a")])
     make_round(collection, [make_pair(collection, "q1", document) for document in ("=b", "c", "d")])
-    # The collection, the rounds, each of two; the collection and its note in the audit.
-    with django_assert_num_queries(6):
-        call_command("export_rounds", "hills", stdout=io.StringIO())
+    with django_assert_num_queries(3):
+        list(rounds.table(collection))

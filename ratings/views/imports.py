@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from ..downloads import made_in_turn
-from ..formats.refusal import Refused, counted
+from ..formats.refusal import Refused
 from ..formats.registry import KINDS
 from ..imports import jobs, uploads
 from ..imports.forms import USUAL, HowForm, SendForm
@@ -21,6 +21,7 @@ from ..intake.undoing import remains
 from ..models import MAKERS, Collection, Job
 from ..people.access import admin_act, admin_page, record_act
 from ..set_up.samples import of_kind
+from ..words import counted
 from .job_pages import cancel, heading, no_worker_warning, progress, refusals_of, stored_files, waiting_reason
 from .pages import frame, paged
 from .refusals import fields_for, with_page_cure

@@ -7,12 +7,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from .. import downloads
 from ..audit import Act, note
-from ..formats.refusal import as_sentence
 from ..judges import call_log, choosing, gate, runs, uses, versions
 from ..judges import sample as samples
 from ..judges.forms import JudgeForm, ProbesForm, ResumeForm, RunForm, SampleForm, StartForm, UseForm, VersionForm
 from ..models import Collection, Judge, JudgeRun, JudgeUse, MachineGrade
 from ..people.access import admin_act, admin_page, record_act, refusal_if_away
+from ..words import as_sentence
 from .job_pages import no_worker_warning
 from .pages import frame, paged
 

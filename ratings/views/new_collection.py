@@ -8,11 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from ..formats.refusal import counted
 from ..people.access import of_makers
 from ..set_up import making
 from ..set_up.forms import OWN, NewCollectionForm
 from ..set_up.scales import BY_NAME
+from ..words import counted
 
 
 @require_safe

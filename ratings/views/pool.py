@@ -13,7 +13,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from .. import queue
-from ..formats.refusal import counted
 from ..imports import jobs
 from ..merged import lock
 from ..models import Anchor, Collection, Pair, System
@@ -23,6 +22,7 @@ from ..pool.forms import FewerForm, HolesForm, JudgingForm, MoreForm, PairsForm,
 from ..progress import cost
 from ..progress.counts import pace, ratings_left
 from ..progress.figures import Pace
+from ..words import counted
 from .pages import frame, paged
 
 AT_ONCE = 50

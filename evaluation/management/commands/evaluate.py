@@ -7,10 +7,10 @@ from evaluation.analyses import report
 from evaluation.decisive import with_expected
 from evaluation.judgments.rules import ADJUDICATIONS, RULES
 from evaluation.measures import COUNTED, PROFILES, REASONS
+from evaluation.measures.refusal import unknown
 from evaluation.scores import Evaluation, Setup
 from evaluation.words import expectations
 from ratings.formats import spreadsheet
-from ratings.formats.nearest import unknown
 from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
 from ratings.models import Collection
 

@@ -1,8 +1,8 @@
 from django.core.management.base import BaseCommand
 
 from evaluation import bundle, frozen
-from ratings.formats.refusal import counted
 from ratings.management.commands._collection_command import Refused
+from ratings.words import counted
 
 PRINTED = 20  # values that differ, at most
 

@@ -14,7 +14,7 @@ from ratings import audit
 from ratings.database.snapshot import snapshot
 from ratings.formats.columns import NAMES as COLUMNS
 from ratings.formats.columns import SEVERAL
-from ratings.formats.refusal import Refusal, as_sentence
+from ratings.formats.refusal import Refusal
 from ratings.formats.registry import BY_NAME, KEY, TEXT, readable, writable
 from ratings.formats.source import ENCODINGS, Reading, stream_at
 from ratings.imports import jobs
@@ -23,6 +23,7 @@ from ratings.management.progress import ProgressLine
 from ratings.management.refusals import line_of
 from ratings.management.whole_file import whole_file
 from ratings.models import Collection
+from ratings.words import as_sentence
 
 PRINTED = 20  # refusals
 NO_CHECKS: list[str] = []  # Django's checks load every page, which takes half the time of a short command

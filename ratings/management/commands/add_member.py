@@ -8,7 +8,6 @@ from ratings.people import mail, members, names
 from ratings.people.forms import SignUpForm
 
 from ._collection_command import CollectionCommand, Refused
-from .invite import usual_site
 
 
 class Command(CollectionCommand):
@@ -18,7 +17,7 @@ class Command(CollectionCommand):
         super().add_arguments(parser)
         parser.add_argument("username")
         parser.add_argument("role", choices=Role.values)
-        parser.add_argument("--site", metavar="URL", help=f"where people reach Idealist ({usual_site()})")
+        parser.add_argument("--site", metavar="URL", help=f"where people reach Idealist ({mail.usual_site()})")
 
     def handle(self, *, slug: str, username: str, role: str, site: str | None, **options) -> None:
         collection = self.collection(slug)
@@ -33,7 +32,7 @@ class Command(CollectionCommand):
             raise CommandError(str(error)) from error
         by_provider = user.socialaccount_set.exists()
         if settings.PASSWORDS and not user.has_usable_password() and not by_provider:
-            link = (site or usual_site()).rstrip("/") + mail.password_link(user)
+            link = (site or mail.usual_site()).rstrip("/") + mail.password_link(user)
             self.stdout.write(f"{username} sets a password here, once and within an hour: {link}")
             self.stdout.write("Another call of this command prints a new link.")
         self.stdout.write(f"{username} is {role} of {collection.slug}.")

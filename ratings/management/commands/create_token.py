@@ -1,8 +1,8 @@
 from django.contrib.auth import get_user_model
 
-from ratings.formats.refusal import as_sentence
 from ratings.models import Scope
 from ratings.people import tokens
+from ratings.words import as_sentence
 
 from ._collection_command import CollectionCommand, Refused
 

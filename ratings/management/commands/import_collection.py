@@ -1,6 +1,6 @@
 from ratings import archive
-from ratings.formats.refusal import as_sentence
 from ratings.management.progress import ProgressLine
+from ratings.words import as_sentence
 
 from ._collection_command import Refused, ReportingCommand
 

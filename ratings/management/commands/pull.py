@@ -7,8 +7,8 @@ from django.conf import settings
 
 from ratings import pull
 from ratings.formats import strict_json
-from ratings.formats.refusal import as_sentence
 from ratings.management.progress import ProgressLine
+from ratings.words import as_sentence
 
 from ._collection_command import CollectionCommand, Refused, ReportingCommand
 

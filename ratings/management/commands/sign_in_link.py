@@ -3,9 +3,8 @@ from django.core.management import BaseCommand, CommandError
 from django.urls import reverse
 
 from ratings.audit import Act, note
+from ratings.people.mail import usual_site
 from ratings.sign_in import links
-
-from .invite import usual_site
 
 
 class Command(BaseCommand):

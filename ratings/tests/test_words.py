@@ -1,11 +1,11 @@
-from ratings.formats.nearest import ending, nearest, unknown
+from evaluation.measures.refusal import unknown
+from ratings.words import nearest
 
 
 def test_the_nearest_names_are_asked_after_in_their_own_letters():
     assert nearest("KEYWORDS", ["Keyword", "hybrid"]) == "did you mean Keyword?"
     assert nearest("first", ["frist", "firsts", "second"]) == "did you mean firsts or frist?"
     assert nearest("x", ["Keyword"]) == ""
-    assert (ending("frist", ["first"]), ending("x", ["first"])) == ("; did you mean first?", ".")
 
 
 def test_without_a_near_name_all_known_ones_are_named():
