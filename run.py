@@ -47,7 +47,7 @@ ROOT = Path(__file__).resolve().parent
 VENV, VENV_BENCH = ROOT / ".venv", ROOT / ".venv-bench"
 PYTHON = VENV / "bin" / "python"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
-RUNTIME, MACHINES, SAML = "requirements.lock", "requirements-machines.lock", "requirements-saml.lock"
+RUNTIME, MACHINES = "requirements.lock", "requirements-machines.lock"
 DEVELOPMENT, BENCHES = "requirements-dev.lock", "bench/requirements.lock"
 # Packages in requirements.txt that a server does not need.
 TEST_PACKAGES = ("pytest", "pytest-django", "iniconfig", "pluggy", "pygments")
@@ -164,9 +164,7 @@ def set_up(*requirements: str, venv: Path = VENV) -> None:
 
 
 def runtime() -> str:
-    """The lock file that the server needs: a larger one where settings use SAML, a bucket or a cache."""
-    if os.environ.get("IDEALIST_SAML_METADATA"):
-        return SAML
+    """The lock file that the server needs: a larger one where settings use a bucket or a cache."""
     in_bucket = "://" in os.environ.get("IDEALIST_BACKUPS", "")
     return MACHINES if in_bucket or os.environ.get("STORAGE_URL") or is_set("CACHE_URL") else RUNTIME
 
@@ -290,7 +288,7 @@ def doctor() -> None:
 def test(arguments: Sequence[str]) -> None:
     """Replace this process with all checks and tests. Does not return."""
     with project_lock():
-        set_up(RUNTIME, MACHINES, SAML, DEVELOPMENT)
+        set_up(RUNTIME, MACHINES, DEVELOPMENT)
     become(VENV, "config.tests.suite", *arguments)
 
 
@@ -300,7 +298,7 @@ def test(arguments: Sequence[str]) -> None:
 def pictures() -> None:
     """Replace this process with the module that makes the pictures of the documents. Does not return."""
     with project_lock():
-        set_up(RUNTIME, MACHINES, SAML, DEVELOPMENT)
+        set_up(RUNTIME, MACHINES, DEVELOPMENT)
     become(VENV, "config.tests.pictures")
 
 
@@ -314,7 +312,7 @@ def lock(*options: str) -> None:
     same version in all lock files, which the largest one of the server decides.
     """
     with project_lock():
-        set_up(RUNTIME, MACHINES, SAML, DEVELOPMENT)
+        set_up(RUNTIME, MACHINES, DEVELOPMENT)
     os.chdir(ROOT)
     compiled = [str(PYTHON), "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
     compiled += ["--generate-hashes", "--no-emit-index-url", "--custom-compile-command", "python3 run.py lock"]
@@ -322,10 +320,10 @@ def lock(*options: str) -> None:
     compiled += ["--no-emit-package", "rfc3987-syntax", "--no-emit-package", "lark"]
     wheels = ["--only-binary", ":all:", "--emit-build-options"]
     of_tests = [f"--no-emit-package={name}" for name in TEST_PACKAGES]
-    for name in (SAML, MACHINES, RUNTIME, DEVELOPMENT, BENCHES):
+    for name in (MACHINES, RUNTIME, DEVELOPMENT, BENCHES):
         say(f"Making {name} ...")
-        more = [] if name == SAML else ["--constraints", SAML]
-        more += wheels + of_tests if name in (RUNTIME, MACHINES, SAML) else []
+        more = [] if name == MACHINES else ["--constraints", MACHINES]
+        more += wheels + of_tests if name in (RUNTIME, MACHINES) else []
         source = str(Path(name).with_suffix(".txt"))
         run_quietly([*compiled, *more, *options, "--output-file", name, source], f"Making {name} failed")
 

@@ -31,14 +31,6 @@ IDEALIST_OIDC_ROLES  the roles of groups: group=collection:role; group=superuser
 IDEALIST_OIDC_JOIN  1 lets the provider's verified address sign in to the account that has it
 IDEALIST_OIDC_SECOND_FACTOR  values of acr or amr with which the provider says that it asked for a second factor
 IDEALIST_OIDC_RSA_BITS  least size of the provider's RSA keys; 3072 is as strong as all else here (2048)
-IDEALIST_SAML_METADATA  the metadata of a provider of SAML for sign-in: https:// or a file (default: none)
-IDEALIST_SAML_NAME  the provider's name on the button (your organisation)
-IDEALIST_SAML_ATTRIBUTES  attributes of the provider, as field=attribute; field=attribute (default: the usual ones)
-IDEALIST_SAML_ROLES  as IDEALIST_OIDC_ROLES, for groups of that provider (default: none)
-IDEALIST_SAML_JOIN  as IDEALIST_OIDC_JOIN
-IDEALIST_SAML_SECOND_FACTOR  values of AuthnContextClassRef with which the provider says the same
-IDEALIST_SAML_VERIFIED  1: the provider has verified each address that it sends
-IDEALIST_SAML_UNSOLICITED  1 lets in whom the provider sends without being asked
 IDEALIST_PASSWORDS  0 lets nobody sign in by password; needs a provider (1)
 IDEALIST_BREACHED_PASSWORDS  a file of SHA-1 hashes, in order, of passwords that nobody may set (default: none)
 IDEALIST_SECOND_FACTOR  roles that need a second factor, separated by commas (default: none)
@@ -415,17 +407,14 @@ LOGOUT_REDIRECT_URL = "home"
 
 # Sign-in: see ratings/sign_in/. Its pages are those of `ratings`; no address of allauth is reachable.
 OIDC = sign_in.provider()
-SAML = sign_in.saml()
-OF_PROVIDER = "IDEALIST_SAML_" if SAML else "IDEALIST_OIDC_"
-GROUP_ROLES = sign_in.roles_of_groups(OF_PROVIDER + "ROLES")
-JOIN_BY_ADDRESS = env_bool(OF_PROVIDER + "JOIN")
-PROVIDER_SECOND_FACTOR = sign_in.second_factor_at_provider(OF_PROVIDER + "SECOND_FACTOR")
+GROUP_ROLES = sign_in.roles_of_groups()
+JOIN_BY_ADDRESS = env_bool("IDEALIST_OIDC_JOIN")
+PROVIDER_SECOND_FACTOR = sign_in.second_factor_at_provider()
 OIDC_RSA_BITS = sign_in.rsa_bits(env_int("IDEALIST_OIDC_RSA_BITS", 2048))
 PASSWORDS = env_bool("IDEALIST_PASSWORDS", "1")
-if not PASSWORDS and not (OIDC or SAML):
+if not PASSWORDS and not OIDC:
     raise ImproperlyConfigured(
-        "IDEALIST_PASSWORDS is 0 and IDEALIST_OIDC_ISSUER is missing, so nobody could sign in. Set one of them, "
-        "or IDEALIST_SAML_METADATA."
+        "IDEALIST_PASSWORDS is 0 and IDEALIST_OIDC_ISSUER is missing, so nobody could sign in. Set one of them."
     )
 SECOND_FACTOR = sign_in.roles_with_second_factor()
 SESSION_LIMITS = sign_in.session_limits()

@@ -2,8 +2,6 @@
 
 import os
 import re
-from importlib.util import find_spec
-from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -46,73 +44,14 @@ def provider() -> dict | None:
     }
 
 
-FIELDS = ("uid", "username", "email", "email_verified", "first_name", "last_name", "groups")
-NO_SAML = (
-    "IDEALIST_SAML_METADATA is set, but its packages are missing. Start with run.py, which installs them; or "
-    "build an image with LOCK=requirements-saml.lock; or pip install --require-hashes -r requirements-saml.lock."
-)
-
-
-def saml() -> dict | None:
-    """The SAML provider, or None where no metadata is set."""
-    location = text("IDEALIST_SAML_METADATA")
-    if not location:
-        return None
-    if find_spec("onelogin") is None or find_spec("xmlsec") is None:
-        raise ImproperlyConfigured(NO_SAML)
-    if text("IDEALIST_OIDC_ISSUER"):
-        raise ImproperlyConfigured(
-            "IDEALIST_SAML_METADATA and IDEALIST_OIDC_ISSUER are both set. There is one provider: leave one out."
-        )
-    address = urlsplit(location)
-    in_file = "://" not in location
-    if in_file and not Path(location).is_file():
-        raise ImproperlyConfigured(
-            f"IDEALIST_SAML_METADATA is {location!r}; write the path of a file, or an address with https://."
-        )
-    if not in_file and not is_safe(address):
-        raise ImproperlyConfigured(
-            f"IDEALIST_SAML_METADATA is {location!r}; write an address that begins with https://."
-        )
-    attributes = attributes_of_fields()
-    return {
-        "metadata": location,
-        "name": text("IDEALIST_SAML_NAME", "your organisation"),
-        "groups": (attributes.pop("groups", None) or ["groups"])[0],
-        "attributes": attributes,
-        "verified": flag("IDEALIST_SAML_VERIFIED"),
-        "unsolicited": flag("IDEALIST_SAML_UNSOLICITED"),
-    }
-
-
-def attributes_of_fields() -> dict[str, list[str]]:
-    """{field: attributes in which the provider sends it}"""
-    attributes_by_field: dict[str, list[str]] = {}
-    for part in filter(None, map(str.strip, re.split(r"[;\n]", text("IDEALIST_SAML_ATTRIBUTES")))):
-        field, equals, attribute = (each.strip() for each in part.partition("="))
-        if field not in FIELDS or not attribute:
-            raise ImproperlyConfigured(
-                f"IDEALIST_SAML_ATTRIBUTES has {part!r}; write field=attribute, with a semicolon between two. "
-                f"The fields are {', '.join(FIELDS)}."
-            )
-        attributes_by_field.setdefault(field, []).append(attribute)
-    return attributes_by_field
-
-
-def flag(name: str) -> bool:
-    if text(name, "0") not in ("0", "1"):
-        raise ImproperlyConfigured(f"{name} is {text(name)!r}; write 1 or 0.")
-    return text(name) == "1"
-
-
 def is_safe(address: SplitResult) -> bool:
     return address.scheme == "https" or (address.scheme == "http" and address.hostname in LOOPBACK)
 
 
-def roles_of_groups(name: str = "IDEALIST_OIDC_ROLES") -> dict[str, list[tuple[str, str]]]:
+def roles_of_groups() -> dict[str, list[tuple[str, str]]]:
     """{group: its roles as (slug of the collection, role)}; the slug is "" for superusers."""
     roles: dict[str, list[tuple[str, str]]] = {}
-    for line in re.split(r"[;\n]", os.environ.get(name, "")):
+    for line in re.split(r"[;\n]", text("IDEALIST_OIDC_ROLES")):
         if not line.strip():
             continue
         # The name of a group may contain = and :, as in CN=raters,OU=search.
@@ -120,7 +59,7 @@ def roles_of_groups(name: str = "IDEALIST_OIDC_ROLES") -> dict[str, list[tuple[s
         slug, _, role = value.rpartition(":")
         if not group or not (role in COLLECTION_ROLES if slug else role == "superuser"):
             raise ImproperlyConfigured(
-                f"{name} has {line.strip()!r}; write group=collection:role or group=superuser, "
+                f"IDEALIST_OIDC_ROLES has {line.strip()!r}; write group=collection:role or group=superuser, "
                 "with a semicolon between two. Roles are rater, analyst and admin."
             )
         roles.setdefault(group, []).append((slug, role))
@@ -134,13 +73,13 @@ def roles_with_second_factor() -> frozenset[str]:
     return roles
 
 
-def second_factor_at_provider(name: str = "IDEALIST_OIDC_SECOND_FACTOR") -> frozenset[str]:
+def second_factor_at_provider() -> frozenset[str]:
     """The values by which a provider states that it asked for a second factor."""
-    values = frozenset(text(name).replace(",", " ").split()) - {"0"}
+    values = frozenset(text("IDEALIST_OIDC_SECOND_FACTOR").replace(",", " ").split()) - {"0"}
     if "1" in values:
         raise ImproperlyConfigured(
-            f"{name} is 1; write the values of acr or amr (SAML: of AuthnContextClassRef) with which the provider "
-            "says that it asked for a second factor, as in mfa,otp,hwk. One that says nothing is not trusted."
+            "IDEALIST_OIDC_SECOND_FACTOR is 1; write the values of acr or amr with which the provider says that "
+            "it asked for a second factor, as in mfa,otp,hwk. One that says nothing is not trusted."
         )
     return values
 

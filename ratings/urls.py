@@ -57,10 +57,6 @@ urlpatterns = [
     path("accounts/sign-out/", sign_in.SignOut.as_view(), name="sign_out"),
     path("accounts/provider/", provider.provider, name="provider"),
     path("accounts/provider/callback/", provider.provider_callback, name="provider_callback"),
-    path("accounts/saml/", provider.saml_assertion, name="saml_assertion"),
-    path("accounts/saml/metadata/", provider.saml_metadata, name="saml_metadata"),
-    path("accounts/saml/sign-out/", provider.saml_sign_out, name="saml_sign_out"),
-    path("accounts/saml/finish/<str:key>/", provider.saml_finish, name="saml_finish"),
     path("accounts/provider/sign-out/", provider.provider_sign_out, name="provider_sign_out"),
     # allauth finds the pages by these names; none of its own addresses is served.
     path("accounts/sign-in/", sign_in.SignIn.as_view(), name="account_login"),

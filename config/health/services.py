@@ -1,7 +1,6 @@
 """The checks of services that Idealist uses (store of files, cache, mail, provider of sign-in), and of backups."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 
 import requests
 from django.conf import settings
@@ -11,15 +10,12 @@ from django.core.mail import get_connection
 
 from config.backup import schedule
 from ratings.people.mail import FAILED
-from ratings.sign_in import saml
 from ratings.sign_in.oidc import fetched
-from ratings.sign_in.person import Away, Refused
 
 from .modes import Problem
 
 BUCKET = "config.machines.bucket.Bucket"
 DISCOVERY = "/.well-known/openid-configuration"
-SOON = timedelta(days=30)
 # Counts of tries and the heartbeat of the worker are in the database, or in the cache of CACHE_URL.
 TRIES_IN_DATABASE = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
 MAKE_TABLE = "Make its table: python3 run.py manage prepare"
@@ -61,9 +57,7 @@ def mail() -> Iterator[Problem]:
 
 
 def provider() -> Iterator[Problem]:
-    """Whether the provider of sign-in, where there is one, answers and its certificates stay valid."""
-    if settings.SAML:
-        yield from saml_provider()
+    """Whether the provider of sign-in, where there is one, answers."""
     if not settings.OIDC:
         return
     issuer = settings.OIDC["issuer"]
@@ -77,32 +71,6 @@ def provider() -> Iterator[Problem]:
         return
     if issuer_of_provider != issuer:
         yield Problem(f"The provider of sign-in calls itself {issuer_of_provider}, not {issuer}.", cure)
-
-
-def saml_provider() -> Iterator[Problem]:
-    """Whether the metadata can be loaded and used, and it and a certificate are valid for another 30 days."""
-    cure = (
-        "Correct IDEALIST_SAML_METADATA, or give it what the provider publishes today. Meanwhile"
-        " python3 run.py manage sign_in_link lets people in."
-    )
-    try:
-        metadata = saml.metadata()
-    except Away as error:
-        yield Problem(f"The provider's metadata cannot be loaded: {error.__cause__}", cure)
-        return
-    except Refused as error:
-        yield Problem(f"Nobody can sign in at the provider: {error}.", cure)
-        return
-    soon = datetime.now(UTC) + SOON
-    last = max(each.not_valid_after_utc for each in metadata.certificates)
-    if last < soon:
-        message = f"The provider's last signing certificate ends on {last:%Y-%m-%d}, and is accepted after that."
-        yield Problem(message, "Ask the provider for the next one, and load its metadata again.")
-    if metadata.ends and metadata.ends < soon and "://" not in settings.SAML["metadata"]:
-        yield Problem(
-            f"The provider's metadata is valid until {metadata.ends:%Y-%m-%d}, and nobody can sign in after that.",
-            cure,
-        )
 
 
 def backups() -> Iterator[Problem]:

@@ -74,11 +74,6 @@ TABLE = {
     "provider": ("post", [404, 404, 404, 404, 404]),
     "provider_callback": ("get", [404, 404, 404, 404, 404]),
     "provider_sign_out": ("post", [404, 404, 404, 404, 404]),
-    # The same for ratings/tests/test_saml.py.
-    "saml_assertion": ("post", [404, 404, 404, 404, 404]),
-    "saml_metadata": ("get", [404, 404, 404, 404, 404]),
-    "saml_sign_out": ("get", [404, 404, 404, 404, 404]),
-    "saml_finish": ("get", [404, 404, 404, 404, 404]),
     "account_login": ("get", [200, 302, 302, 302, 302]),
     "mfa_index": ("get", [SIGN_IN, 200, 200, 200, 200]),
     "mfa_authenticate": ("get", [SIGN_IN, 302, 302, 302, 302]),
@@ -641,10 +636,7 @@ def test_what_is_put_away_offers_no_form_that_it_would_refuse(world):
     assert (sorted(offered), sorted(silent)) == ([], [])
 
 
-SIGNED = {
-    "provider_sign_out",
-    "saml_assertion",
-}  # what the provider itself sends, with a signature in place of a token of a form
+SIGNED = {"provider_sign_out"}  # what the provider itself sends, with a signature in place of a token of a form
 
 
 def test_an_act_without_a_csrf_token_is_refused(world):

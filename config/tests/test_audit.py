@@ -115,7 +115,6 @@ LOOKED = "it changes nothing"
 NOT_NOTED = {
     "provider": OWN,
     "provider_sign_out": "where there is a provider: see ratings/tests/test_provider_sign_out.py",
-    "saml_assertion": "the page that it leads to notes who came: see ratings/tests/test_saml.py",
     "account_login": TRIED,
     "account_reauthenticate": TRIED,
     "mfa_authenticate": TRIED,

@@ -31,8 +31,8 @@ ONLY_READ = {
     ("first-steps", "server"): 2,
     ("judges", "outside"): 2,
     ("measures", "formula"): 2,
-    ("operating", "outside"): 5,
-    ("operating", "server"): 18,
+    ("operating", "outside"): 4,
+    ("operating", "server"): 17,
     ("statistics", "formula"): 1,
 }
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CURE = "Make the locks anew: python3 run.py lock"
 PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?==([^\s;]+)", re.MULTILINE)
 LOCKS = ["requirements.lock", "requirements-dev.lock", "bench/requirements.lock"]
-EXTRAS = ["requirements-machines.lock", "requirements-saml.lock"]
+EXTRAS = ["requirements-machines.lock"]
 
 
 def plain(name: str) -> str:

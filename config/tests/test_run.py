@@ -18,7 +18,7 @@ from django.core.management import get_commands
 
 SOURCE = Path(__file__).resolve().parents[2] / "run.py"
 SET_BY_THE_USER = ("DATABASE_URL", "IDEALIST_HOSTS", "IDEALIST_DEMO")
-SET_BY_THE_USER += ("STORAGE_URL", "CACHE_URL", "IDEALIST_BACKUPS", "IDEALIST_SAML_METADATA")
+SET_BY_THE_USER += ("STORAGE_URL", "CACHE_URL", "IDEALIST_BACKUPS")
 MANAGE = """
 import json, os, sqlite3, sys
 from pathlib import Path
@@ -55,7 +55,6 @@ def project(tmp_path, monkeypatch) -> Path:
     shutil.copy(SOURCE, tmp_path)
     (tmp_path / "requirements.lock").write_text("Django==5.2\n")
     (tmp_path / "requirements-machines.lock").write_text("Django==5.2\nredis==8.1\n")
-    (tmp_path / "requirements-saml.lock").write_text("Django==5.2\nxmlsec==1.3\n")
     (tmp_path / "requirements-dev.lock").write_text("Django==5.2\npytest==9.2\n")
     (tmp_path / "manage.py").write_text(MANAGE)
     return tmp_path
@@ -364,7 +363,7 @@ def test_a_database_that_cannot_be_made_is_one_line(installed):
 
 
 def test_the_tests_run_in_the_environment_with_all_locks_and_get_the_arguments(installed, run):
-    locks = ("requirements", "requirements-machines", "requirements-saml", "requirements-dev")
+    locks = ("requirements", "requirements-machines", "requirements-dev")
     stamp(run, *(f"{lock}.lock" for lock in locks))
     (installed / "config" / "tests").mkdir(parents=True)
     (installed / "config" / "tests" / "suite.py").write_text("import sys; print(sys.argv[1:]); sys.exit(3)")
@@ -377,7 +376,6 @@ def test_the_tests_run_in_the_environment_with_all_locks_and_get_the_arguments(i
     [
         ("", "requirements.lock"),
         ("CACHE_URL", "requirements-machines.lock"),
-        ("IDEALIST_SAML_METADATA", "requirements-saml.lock"),
     ],
 )
 def test_the_settings_say_what_is_installed(run, monkeypatch, setting, lock):

@@ -7,7 +7,6 @@ from config import sign_in
 
 ISSUER = {"IDEALIST_OIDC_ISSUER": "https://id.example.org/"}
 CLIENT = ISSUER | {"IDEALIST_OIDC_CLIENT": "idealist", "IDEALIST_OIDC_SECRET": "secret"}
-SAML = {"IDEALIST_SAML_METADATA": "https://id.example.org/metadata"}
 WRONG = [
     ("provider", {"IDEALIST_OIDC_ISSUER": "http://id.example.org"}, "begins with https://"),
     ("provider", {"IDEALIST_OIDC_ISSUER": "id.example.org"}, "begins with https://"),
@@ -18,12 +17,6 @@ WRONG = [
     ("roles_of_groups", {"IDEALIST_OIDC_ROLES": "raters=shop:owner"}, "'raters=shop:owner'"),
     ("roles_of_groups", {"IDEALIST_OIDC_ROLES": "it=shop:superuser"}, "'it=shop:superuser'"),
     ("roles_of_groups", {"IDEALIST_OIDC_ROLES": "it=admin"}, "'it=admin'"),
-    ("saml", SAML | ISSUER, "are both set"),
-    ("saml", {"IDEALIST_SAML_METADATA": "http://id.example.org/metadata"}, "begins with https://"),
-    ("saml", {"IDEALIST_SAML_METADATA": "/nowhere/idp.xml"}, "the path of a file"),
-    ("saml", SAML | {"IDEALIST_SAML_ATTRIBUTES": "mail"}, "IDEALIST_SAML_ATTRIBUTES has 'mail'"),
-    ("saml", SAML | {"IDEALIST_SAML_ATTRIBUTES": "uid=a;mail=b"}, "IDEALIST_SAML_ATTRIBUTES has 'mail=b'"),
-    ("saml", SAML | {"IDEALIST_SAML_VERIFIED": "perhaps"}, "IDEALIST_SAML_VERIFIED is 'perhaps'"),
     ("roles_with_second_factor", {"IDEALIST_SECOND_FACTOR": "admin,owner"}, "IDEALIST_SECOND_FACTOR has 'owner'"),
     ("second_factor_at_provider", {"IDEALIST_OIDC_SECOND_FACTOR": "1"}, "write the values of acr or amr"),
     ("session_limits", {"IDEALIST_SESSIONS": "admin=30"}, "IDEALIST_SESSIONS has 'admin=30'"),
@@ -68,33 +61,11 @@ def test_what_is_right_is_understood(monkeypatch):
     assert (mail["EMAIL_PORT"], mail["EMAIL_USE_TLS"], mail["EMAIL_HOST_PASSWORD"]) == (587, True, "a@b")
 
 
-def test_saml_is_understood(monkeypatch, tmp_path):
-    attributes = "groups=memberOf; email=mail;\nemail=urn:oid:0.9=x; uid=uid"
-    more = {"IDEALIST_SAML_ATTRIBUTES": attributes, "IDEALIST_SAML_VERIFIED": "1"}
-    found = of(monkeypatch, "saml", SAML | more)
-    assert found["groups"] == "memberOf" and found["metadata"] == "https://id.example.org/metadata"
-    assert found["attributes"] == {"email": ["mail", "urn:oid:0.9=x"], "uid": ["uid"]}
-    assert (found["verified"], found["unsolicited"], found["name"]) == (True, False, "your organisation")
-    (tmp_path / "idp.xml").touch()
-    assert of(monkeypatch, "saml", {"IDEALIST_SAML_METADATA": str(tmp_path / "idp.xml")})["metadata"]
-    monkeypatch.setenv("IDEALIST_SAML_ROLES", "leads=shop:admin")
-    assert sign_in.roles_of_groups("IDEALIST_SAML_ROLES") == {"leads": [("shop", "admin")]}
-
-
-def test_saml_without_its_packages_is_refused_with_the_cure(monkeypatch):
-    monkeypatch.setattr(sign_in, "find_spec", lambda name: None)
-    assert sign_in.saml() is None
-    with pytest.raises(ImproperlyConfigured) as refused:
-        of(monkeypatch, "saml", SAML)
-    assert "requirements-saml.lock" in str(refused.value)
-
-
 def test_a_provider_on_this_machine_needs_no_tls(monkeypatch):
     assert of(monkeypatch, "provider", CLIENT | {"IDEALIST_OIDC_ISSUER": "http://localhost:8080/realms/x"})
 
 
 def test_by_default_there_is_nothing(monkeypatch):
-    assert sign_in.saml() is None
     assert (sign_in.provider(), sign_in.roles_of_groups(), sign_in.session_limits()) == (None, {}, {})
     assert (sign_in.roles_with_second_factor(), sign_in.mail()) == (frozenset(), {})
 

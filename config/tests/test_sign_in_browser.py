@@ -1,7 +1,5 @@
 """Ways in beside the password, in a real browser: a provider, an app with codes, and a passkey."""
 
-from urllib.parse import urljoin, urlsplit
-
 import pytest
 from allauth.mfa.models import Authenticator
 from django.core.cache import cache, caches
@@ -53,29 +51,6 @@ def test_to_the_provider_and_back_and_out_again_without_a_script(visit, anna):
     provider.close()
     # To sign in and to sign out; the rest is what the provider, which has no pages, makes Chromium say.
     assert len({line for line in visit.complaints if line.startswith(f"outside: {provider.issuer}")}) == 2
-    assert not [line for line in visit.complaints if "Security Policy" in line]
-    visit.complaints.clear()
-
-
-def test_to_a_provider_of_saml_on_another_site_and_back_and_out_again(visit, anna):
-    """The answer comes by a form of another site, without the cookie of this one."""
-    pytest.importorskip("xmlsec", reason="SAML is not installed: pip install -r requirements-saml.lock")
-    from ratings.tests.saml_provider import SamlProvider
-
-    provider = SamlProvider()
-    provider.attributes = {"http://schemas.auth0.com/nickname": ["berta"]}
-    with provider.settings():
-        page = visit.page()
-        page.goto("/accounts/sign-in/?next=/accounts/tokens/")
-        assert urlsplit(page.url).hostname == "localhost" and "//127.0.0.1:" in provider.address
-        provider.posted = urljoin(page.url, "/accounts/saml/")
-        page.get_by_role("button", name="Sign in with Example ID").click()
-        page.wait_for_url("**/accounts/tokens/")
-        expect(page.locator(".who")).to_contain_text("berta")
-        page.get_by_role("button", name="Sign out").click()
-        page.wait_for_url(f"{provider.address}/slo?**")
-        page.goto("about:blank")
-    provider.close()
     assert not [line for line in visit.complaints if "Security Policy" in line]
     visit.complaints.clear()
 

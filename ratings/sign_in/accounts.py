@@ -10,7 +10,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from ..people import names, visits
-from . import groups
+from . import groups, oidc
 from .person import Person, Refused
 
 LONGEST_NAME = 140  # leaves room for a number
@@ -23,7 +23,7 @@ def account_of(person: Person) -> AbstractBaseUser:
     Only issuer and subject identify a person, because names and addresses can change and pass to others.
     """
     ties = SocialAccount.objects.select_for_update(of=("self",))
-    tie = ties.filter(provider=person.provider, uid=person.uid).first()
+    tie = ties.filter(provider=oidc.ID, uid=person.uid).first()
     user = tie.user if tie else tie_account(person)
     if not user.is_active:
         raise Refused(f"the account {user} is closed")
@@ -38,7 +38,7 @@ def tie_account(person: Person) -> AbstractBaseUser:
     """Tie an account to the person and return it: the one with their address, or a new one."""
     user = with_address(person) or new_account(person)
     facts = {"iss": person.issuer, "sub": person.subject}
-    SocialAccount.objects.create(user=user, provider=person.provider, uid=person.uid, extra_data=facts)
+    SocialAccount.objects.create(user=user, provider=oidc.ID, uid=person.uid, extra_data=facts)
     return user
 
 
@@ -51,7 +51,7 @@ def with_address(person: Person) -> AbstractBaseUser | None:
     if not person.address or not settings.JOIN_BY_ADDRESS:
         return None
     users = get_user_model().objects.filter(email__iexact=person.address, is_superuser=False)
-    users = users.exclude(socialaccount__provider=person.provider)
+    users = users.exclude(socialaccount__provider=oidc.ID)
     # The database also takes letters for the same that are not, such as the dotless ı for i on PostgreSQL.
     same = [user for user in users if lowered(user.email) == lowered(person.address)]
     return same[0] if len(same) == 1 else None

@@ -126,7 +126,6 @@ def person_of(request: HttpRequest) -> Person:
     except BROKEN as error:
         raise Away from error
     return Person(
-        provider=ID,
         issuer=claims["iss"],
         subject=claims["sub"],
         name=str(claims.get("preferred_username") or claims.get("email") or claims.get("name") or ""),
@@ -134,7 +133,7 @@ def person_of(request: HttpRequest) -> Person:
         groups=groups_in(claims),
         session=str(claims.get("sid") or ""),
         second_factor=gave_second_factor(claims),
-        hint=tokens["id_token"],
+        id_token=tokens["id_token"],
         next=state.get("next", ""),
     )
 

@@ -1,9 +1,8 @@
-"""A person as the provider describes them, by OpenID Connect or by SAML."""
+"""A person as the provider describes them, by OpenID Connect."""
 
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Any
 
 
 class Refused(Exception):
@@ -18,7 +17,6 @@ class Away(Exception):
 class Person:
     """What the provider says of a person, and the page to which they wanted to go."""
 
-    provider: str  # "oidc" or "saml"
     issuer: str
     subject: str
     name: str  # suggested by the provider
@@ -26,8 +24,7 @@ class Person:
     groups: frozenset[str]
     second_factor: bool = False  # whether the provider says that it asked for one
     session: str = ""  # the name of the session at the provider
-    signs_out_as: str = ""  # the person's name in a sign-out, where it is not the subject
-    hint: Any = None  # what the provider is sent when the person signs out here
+    id_token: str = ""  # which the provider is sent when the person signs out here
     next: str = ""
 
     @property
@@ -36,10 +33,10 @@ class Person:
         return digest(self.issuer, self.subject)
 
     @property
-    def to_sign_out(self) -> tuple[str, str, str, Any]:
+    def to_sign_out(self) -> tuple[str, str, str]:
         """What a session keeps for sign-outs: one at the provider ends it here, and one here ends it there."""
         session = self.session and digest(self.issuer, self.session)
-        return digest(self.issuer, self.signs_out_as or self.subject), session, self.provider, self.hint
+        return digest(self.issuer, self.subject), session, self.id_token
 
 
 def digest(issuer: str, name: str) -> str:

@@ -13,7 +13,7 @@ from . import second_factor
 SET_UP = "mfa_index"
 OPEN = {
     SET_UP, "mfa_activate_totp", "mfa_add_webauthn", "account_reauthenticate", "sign_out", "session", "provider",
-    "provider_callback", "saml_finish", "help", "help_page",
+    "provider_callback", "help", "help_page",
 }  # fmt: skip
 
 

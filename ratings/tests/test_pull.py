@@ -668,7 +668,6 @@ def test_no_other_code_can_send_a_request():
         "config/health/services.py": ["requests"],
         "ratings/people/mail.py": ["smtplib"],
         "ratings/sign_in/oidc.py": ["requests"],
-        "ratings/sign_in/saml.py": ["requests"],
     }
     by_pull = {"ratings/pull/fetching.py": ["http.client", "socket"], "ratings/pull/places.py": ["socket"]}
     assert asking == by_pull | of_operator

@@ -17,7 +17,6 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from .. import sign_in
 from ..models import Invitation, Membership, Role
 from ..people import members, throttle
 from ..people.forms import NAME_TAKEN, SignUpForm
@@ -159,7 +158,7 @@ def join_page(
         "new": new or SignUpForm(auto_id="new_%s"),
         "account": account or AuthenticationForm(request, auto_id="account_%s"),
         "account_open": account is not None,
-        "provider": sign_in.provider(),
+        "provider": settings.OIDC,
         "passwords": settings.PASSWORDS,
         "refused": refused,
     }

@@ -9,13 +9,13 @@ from allauth.mfa.recovery_codes import views as allauths
 from allauth.mfa.recovery_codes.internal import flows
 from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as webauthn
+from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 
-from .. import sign_in
 from ..people import throttle
 from ..sign_in import recovery_codes, second_factor, tries
 from .sign_in import refused_for_now
@@ -48,7 +48,7 @@ class Reauthenticated:
 
     def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         if not second_factor.is_fresh(request) and not second_factor.can_reauthenticate(request):
-            return render(request, "ratings/show_again.html", {"provider": sign_in.provider()}, status=403)
+            return render(request, "ratings/show_again.html", {"provider": settings.OIDC}, status=403)
         return super().dispatch(request, *args, **kwargs)
 
 

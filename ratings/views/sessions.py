@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
-from .. import sign_in
 from ..people import limits, sessions
 from ..sign_in import second_factor
 
@@ -43,7 +42,7 @@ def reauthenticated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResp
         if second_factor.can_reauthenticate(request):
             ways = account_adapter().get_reauthentication_methods(request.user)
             return redirect(ways[0]["url"] + "?" + urlencode({"next": reverse("sessions")}))
-        return render(request, "ratings/show_again.html", {"provider": sign_in.provider()}, status=403)
+        return render(request, "ratings/show_again.html", {"provider": settings.OIDC}, status=403)
 
     return wrapped
 

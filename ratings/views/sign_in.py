@@ -8,9 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse_lazy
 
-from .. import sign_in
 from ..people import sessions, throttle
-from ..sign_in import entering, tries, ways
+from ..sign_in import entering, oidc, tries
 
 TOO_MANY = "Too many tries. Wait a minute, then try again."
 
@@ -21,7 +20,7 @@ class SignIn(LoginView):
 
     def get_context_data(self, **kwargs) -> dict:
         return super().get_context_data(
-            provider=sign_in.provider(), passwords=settings.PASSWORDS, mail=bool(settings.MAIL), **kwargs
+            provider=settings.OIDC, passwords=settings.PASSWORDS, mail=bool(settings.MAIL), **kwargs
         )
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
@@ -48,8 +47,7 @@ class SignOut(LogoutView):
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         origin = request.session.get(sessions.PROVIDER)
         response = super().post(request, *args, **kwargs)
-        way = ways.provider_module()
-        end = way.address_to_sign_out(request, origin[3]) if origin and way and origin[2] == way.ID else ""
+        end = oidc.address_to_sign_out(request, origin[2]) if origin and settings.OIDC else ""
         return onward(request, end) if end else response
 
 
@@ -58,7 +56,7 @@ def onward(request: HttpRequest, address: str) -> HttpResponse:
 
     After a form, browsers refuse redirects to other sites, because of the content security policy of our pages.
     """
-    return render(request, "ratings/onward.html", {"address": address, "provider": sign_in.provider()})
+    return render(request, "ratings/onward.html", {"address": address, "provider": settings.OIDC})
 
 
 class ChangePassword(PasswordChangeView):
