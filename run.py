@@ -7,7 +7,7 @@
     python3 run.py doctor                  print each problem of this installation, and its cure
     python3 run.py manage COMMAND ...        run a management command; nothing is added to its output
     python3 run.py backup FILE             write all data into one file, while others use it
-    python3 run.py restore FILE [--dry]    restore all data of a backup; --dry only sees whether that is possible
+    python3 run.py restore FILE            restore all data of a backup into an empty place
     python3 run.py upgrade [--plan]        bring the database up to date: show the plan, back up, migrate, check
     python3 run.py test [PYTEST OPTIONS]   run all checks, and the tests that a change wants
     python3 run.py test --all              run all checks and all tests

@@ -274,7 +274,6 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "ratings",
     "evaluation",
-    "config.backup",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -8,10 +8,16 @@ class EvaluationConfig(AppConfig):
 
     def ready(self) -> None:
         from ratings import chores
+        from ratings.copies import tables
         from ratings.intake import unmade  # needs the models
 
-        from .models import stored_of
+        from .models import FrozenEvaluation, FrozenPart, stored_of
 
+        tables.register(
+            FrozenEvaluation,
+            backup="collection name note hash created_at created_by settings files about summary",
+        )
+        tables.register(FrozenPart, backup="frozen name place content")
         unmade.of_others.append(stored_of)
         chores.of_apps.append(chores.Chore(draw_due, DRAW_EVERY))
 

@@ -8,7 +8,7 @@ from django.core.cache import caches
 from django.core.files.storage import storages
 from django.core.mail import get_connection
 
-from config.backup import schedule
+from ratings.copies import schedule
 from ratings.people.mail import FAILED
 from ratings.sign_in.oidc import fetched
 

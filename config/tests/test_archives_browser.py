@@ -8,7 +8,7 @@ from ratings.imports import jobs
 from ratings.management.commands.work import work
 from ratings.models import Collection, Job
 from ratings.tests.cast import make_collection
-from ratings.tests.test_archive import GOOD
+from ratings.tests.test_copies import from_elsewhere
 
 from .looks import examine
 from .pages import follow
@@ -17,24 +17,26 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture(autouse=True)
-def root(settings, tmp_path) -> None:
+def archive(settings, tmp_path) -> bytes:
     settings.DATA_DIR = tmp_path
+    content = from_elsewhere()
     jobs.record_heartbeat()
     get_user_model().objects.create_superuser("root", password="a pass phrase")
+    return content
 
 
-def sent(page: Page) -> None:
+def sent(page: Page, archive: bytes) -> None:
     page.goto("/")
     follow(page.get_by_role("link", name="Import a collection"))
-    file = {"name": "hills.zip", "mimeType": "application/zip", "buffer": GOOD}
+    file = {"name": "hills.zip", "mimeType": "application/zip", "buffer": archive}
     page.get_by_label("File", exact=True).set_input_files(file)
     follow(page.get_by_role("button", name="Send and check"))
 
 
-def test_without_a_script_from_a_file_to_a_collection(visit):
+def test_without_a_script_from_a_file_to_a_collection(visit, archive):
     make_collection("hills")
     page = visit.sign_in(visit.page(java_script_enabled=False), "root")
-    sent(page)
+    sent(page, archive)
     expect(page.locator("#running")).to_contain_text("It waits for a worker.")
     work()
     follow(page.get_by_role("link", name="Refresh"))
@@ -50,13 +52,13 @@ def test_without_a_script_from_a_file_to_a_collection(visit):
     assert Collection.objects.count() == 2
 
 
-def test_axe_finds_nothing_in_any_state(visit):
+def test_axe_finds_nothing_in_any_state(visit, archive):
     page = visit.sign_in(visit.page(), "root")
     page.goto("/")
     examine(page, "home of a superuser")
     page.goto("/archives/")
     examine(page, "archives")
-    sent(page)
+    sent(page, archive)
     examine(page, "waiting")
     work()
     expect(page.locator("h1")).to_have_text("Check: collection from hills.zip")  # the script noticed

@@ -27,10 +27,6 @@ WRITERS = {
 }
 
 
-for model in WRITERS.keys() - {"LostLease"}:  # a restored collection is written row by row, as it was
-    WRITERS[model].add("ratings/archive/restoring.py")
-
-
 def modules_under(place: str) -> list[Path]:
     path = ROOT / place
     files = [path] if path.is_file() else sorted(path.rglob("*.py"))

@@ -10,8 +10,8 @@ from django.db import ProgrammingError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
-from config.backup import writing
 from config.help.documents import FOLDER
+from ratings.copies import backup
 from ratings.models import Collection, Rating, Role
 from ratings.tests.cast import make_collection, make_member, make_pair, make_rater
 
@@ -81,5 +81,5 @@ def test_people_rate_import_and_read_numbers_with_it(few_rights, tmp_path):
 
 def test_a_backup_is_written_and_the_tables_are_prepared_with_it(few_rights, tmp_path):
     make_collection()
-    writing.write(tmp_path / "idealist.zip")
+    backup.write(tmp_path / "idealist.zip")
     call_command("prepare", verbosity=0)

@@ -365,7 +365,7 @@ def test_the_methods_of_the_cache_that_are_used_are_those_above():
         path for app in ("config", "ratings") for path in (ROOT / app).rglob("*.py") if "tests" not in path.parts
     ]
     called = {m for path in files for m in re.findall(rf'caches\["tries"\]\.({names})\(', path.read_text())}
-    assert called - {"make_key"} <= USED.keys() and "delete" in called
+    assert called - {"make_key"} <= USED.keys() and "touch" in called
 
 
 # PgBouncer

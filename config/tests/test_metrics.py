@@ -12,9 +12,9 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
-from config.backup import schedule
 from config.health import metrics
 from ratings import happenings, queue
+from ratings.copies import schedule
 from ratings.models import Role
 from ratings.queue import leases
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater

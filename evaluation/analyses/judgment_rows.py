@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from ratings.archive.rows import query_names
+from ratings.copies.rows import query_names
 from ratings.formats.registry import Format
 from ratings.formats.rows import RatingLine
 from ratings.formats.values import natural

@@ -13,8 +13,8 @@ from django.urls import reverse
 from evaluation import record
 from evaluation.views import exports
 from evaluation.views.agreement import pseudonym
-from ratings import archive, intake, queue
-from ratings.archive import rounds
+from ratings import intake, queue
+from ratings.copies import archive, rounds
 from ratings.formats import spreadsheet
 from ratings.formats.source import BOM, Source
 from ratings.models import Collection, Rater, Role
@@ -155,7 +155,7 @@ def test_the_archive_is_that_of_the_command_and_says_its_snapshot(visit, collect
     assert response["Idealist-Snapshot"] == snapshot
     assert name_of(response) == f"hills-{snapshot[:12]}.zip"
     assert response["Content-Encoding"] == "identity"
-    assert "events.jsonl" in zipfile.ZipFile(io.BytesIO(content)).namelist()
+    assert "ratingevent.jsonl" in zipfile.ZipFile(io.BytesIO(content)).namelist()
     assert visit("export_archive").status_code == 404
 
 

@@ -14,9 +14,9 @@ from django.shortcuts import render
 from django.utils.functional import cached_property
 from django.views.decorators.http import require_safe
 
-from ratings import archive, audit, downloads
-from ratings.archive import rounds
-from ratings.archive import rows as record_rows
+from ratings import audit, downloads
+from ratings.copies import archive, rounds
+from ratings.copies import rows as record_rows
 from ratings.database.snapshot import snapshot
 from ratings.formats import spreadsheet
 from ratings.formats.registry import BY_NAME, Format, writable

@@ -10,7 +10,7 @@ from ninja import Query as Q
 from ninja import Schema
 from pydantic import Field, StringConstraints
 
-from ..archive import rounds
+from ..copies import rounds
 from ..formats import values
 from ..models import Collection, Drawn, Rating, Role, Scope
 from ..people.privacy import pseudonym

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils.text import capfirst
 
-from .. import archive
+from ..copies.restoring import wrong_slug
 from ..formats import values
 from ..formats.columns import FIELDS, NAMES, RATERS, SEVERAL, Chosen, layout_of
 from ..formats.registry import KEY, TEXT, readable
@@ -119,7 +119,7 @@ class SlugForm(forms.Form):
     slug = forms.CharField(label="Name in addresses", max_length=80, help_text="Letters, digits, - and _.")
 
     def clean_slug(self) -> str:
-        if problem := archive.wrong_slug(self.cleaned_data["slug"]):
+        if problem := wrong_slug(self.cleaned_data["slug"]):
             raise forms.ValidationError(f"{problem}.")
         return self.cleaned_data["slug"]
 

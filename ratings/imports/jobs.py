@@ -20,7 +20,9 @@ from django_tasks import task
 from django_tasks_db import DatabaseBackend
 from django_tasks_db.models import DBTaskResult
 
-from .. import archive, audit, intake
+from .. import audit, intake
+from ..copies import restoring
+from ..copies.package import Unreadable
 from ..database import disk
 from ..intake import opening
 from ..intake.publishing import Busy, Superseded, forget_staged, remove
@@ -263,9 +265,9 @@ def _import(job: Job) -> Report:
 def _restore(job: Job) -> Report:
     (file,) = job.files
     try:
-        with uploads.opened(file) as stored, archive.unpacked(stored, file["name"]) as opened:
-            return archive.restore(opened, job.options.get("slug", ""), progress=Progress(job), job=job)
-    except archive.Unreadable as unreadable:
+        with uploads.opened(file) as stored, restoring.unpacked(stored, file["name"]) as opened:
+            return restoring.restore(opened, job.options.get("slug", ""), progress=Progress(job), job=job)
+    except Unreadable as unreadable:
         report = Report()
         report.refuse(unreadable.refusal)
         return report
@@ -298,7 +300,7 @@ def _copy(job: Job) -> Report:
     names = job.options["slug"], job.options["name"]
     try:
         source = Collection.objects.get(pk=job.options["source"])
-        return archive.copy(source, *names, maker=job.by, progress=Progress(job), job=job)
+        return restoring.copy(source, *names, maker=job.by, progress=Progress(job), job=job)
     except Collection.DoesNotExist as error:
         raise ValueError("The collection was deleted meanwhile") from error
 

@@ -116,11 +116,12 @@ class Landing:
                 report.job = self.job.pk
                 Job.objects.filter(pk=self.job.pk).update(report=report.as_json())
                 self.job.collection.touch()
-                _note(self.job, report)
+                note_import(self.job, report)
         self.told = report.changed
 
 
-def _note(job: Job, report: Report) -> None:
+def note_import(job: Job, report: Report) -> None:
+    """Note in the audit what an import did."""
     act = Act.MADE if job.kind in MAKERS else Act.IMPORTED
     files = ", ".join(file["name"] for file in job.files) or job.options.get("of", "")
     counts = {name: report.counts[name] for name in ("new", "changed") if report.counts[name]}
@@ -166,7 +167,7 @@ def land(
     IntegrityError becomes a refusal. So does another import under way, and the end of this one from outside; with
     a `job` these raise Busy and Superseded. Into a collection that was put away nothing is imported.
     """
-    if collection.pk and Collection.objects.filter(pk=collection.pk, put_away_at__isnull=False).exists():
+    if Collection.objects.filter(pk=collection.pk, put_away_at__isnull=False).exists():
         report.refuse(sources[0].refusal(0, PUT_AWAY, TAKE_OUT))
         return False
     try:
@@ -213,7 +214,6 @@ def _begun(collection: Collection, sources: Sequence[Source], kind: str, job: Jo
 
 
 def _made(collection: Collection, sources: Sequence[Source], kind: str) -> Job:
-    _saved(collection)
     now = timezone.now()
     times = {"beat_at": now, "started_at": now}
     files = [{"name": PurePath(file).name} for file in dict.fromkeys(source.file for source in sources)]
@@ -222,26 +222,9 @@ def _made(collection: Collection, sources: Sequence[Source], kind: str) -> Job:
 
 
 def _staging(job: Job, collection: Collection) -> Job:
-    _saved(collection)
     if not job.mine().update(staging=True, collection=collection):
         raise Superseded
-    job.collection = collection
     return job
-
-
-def _saved(collection: Collection) -> None:
-    """Save the collection of an archive in the transaction that marks its job as staging."""
-    if collection.pk is None:
-        collection.save()
-
-
-def remove_dead_archives() -> None:
-    """Delete the rows of archives whose command died while it imported them.
-
-    The archives of dead workers stay, because other workers take over their jobs.
-    """
-    for job in Job.objects.staging().filter(kind=Job.Kind.ARCHIVE, attended=True):
-        _removed_if_dead(job)
 
 
 def _removed_if_dead(other: Job) -> bool:
@@ -285,9 +268,6 @@ def remove(job: Job) -> None:
         job.documents(manager="written"),
     ):
         _delete_in_pieces(rows)
-    # An import into a deleted collection ends as any other does, and the collection can be restored.
-    if unmade := Collection.written.filter(pk=job.collection_id, slug=None, deletion__isnull=True).first():
-        remove_collection(unmade)
     Job.objects.filter(pk=job.pk).update(staging=False)
 
 

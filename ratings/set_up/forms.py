@@ -8,7 +8,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.validators import RegexValidator
 from django.utils.text import capfirst
 
-from ..archive import wrong_slug
+from ..copies.restoring import wrong_slug
 from ..merged import Merged
 from ..models import Collection, Grade, plain_value
 from ..words import as_sentence

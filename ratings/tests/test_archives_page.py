@@ -1,26 +1,20 @@
 """Bring a collection by page: its archive is sent, checked, named and made by a worker, refused or cancelled."""
 
-from datetime import timedelta
-
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from django.utils import timezone
 from django_tasks_db.management.commands import db_worker
 
-from ratings import archive
-from ratings.archive import checking
+from ratings.copies.restoring import Restoring, wrong_slug
 from ratings.imports import jobs, uploads
 from ratings.imports.forms import SlugForm
-from ratings.intake.publishing import Landing, Superseded
 from ratings.management.commands.work import work
-from ratings.models import Collection, Job, Role
+from ratings.models import Collection, Job, Query, Role
 from ratings.people import privacy
 
 from .cast import make_collection, make_member
-from .test_archive import BOMB, GOOD, HILLS, members_of, packed, written
-from .test_archive_pieces import left, look_at_each_piece
+from .test_copies import BOMB, from_elsewhere, members_of, packed, written
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +26,12 @@ def own_folder(settings, tmp_path, monkeypatch) -> None:
 
 
 @pytest.fixture
-def root() -> Client:
+def good() -> bytes:
+    return from_elsewhere()
+
+
+@pytest.fixture
+def root(good) -> Client:
     client = Client()
     client.force_login(get_user_model().objects.create_superuser("root", password="a pass phrase"))
     return client
@@ -59,18 +58,18 @@ def made(client: Client, job: Job, slug: str = "there") -> Job:
     return Job.objects.get(pk=job.pk)
 
 
-def test_an_archive_is_sent_shown_and_made(root):
+def test_an_archive_is_sent_shown_and_made(root, good):
     assert "/archives/" in root.get("/").content.decode()
-    job = sent(root, GOOD)
-    assert (job.state, job.collection, left()) == ("checked", None, {})
+    job = sent(root, good)
+    assert (job.state, job.collection, Collection.written.count()) == ("checked", None, 0)
     shown = page(root, job)
-    assert "Collection Hills, with 2 queries, 2 documents, 1 system, 2 raters, 2 ratings." in shown
+    assert "Collection Hills, with 2 queries, 4 documents, 2 systems, 3 raters" in shown
     assert 'value="hills"' in shown  # suggested
     assert "Nothing is written yet." in shown
     job = made(root, job)
     assert (job.state, job.staging, job.collection.slug) == ("published", False, "there")
     assert 'href="/collections/there/"' in page(root, job)
-    assert members_of(written()) == HILLS
+    assert members_of(written()) == members_of(good)
     assert not list(uploads.folder().iterdir())
     assert "Hills</a>" in root.get("/archives/").content.decode()
     # It is no import that could be undone.
@@ -79,8 +78,8 @@ def test_an_archive_is_sent_shown_and_made(root):
     assert "whole collection" in " ".join(jobs.undo(job))
 
 
-def test_a_slug_that_is_taken_is_told_and_another_can_be_given(root):
-    job = sent(root, GOOD)
+def test_a_slug_that_is_taken_is_told_and_another_can_be_given(root, good):
+    job = sent(root, good)
     assert "already" not in page(root, job)
     make_collection("hills")
     assert "There is a collection &#x27;hills&#x27; already. Choose another name." in page(root, job)
@@ -94,16 +93,8 @@ def test_a_slug_that_is_taken_is_told_and_another_can_be_given(root):
     assert made(root, job, "hills-2").state == "published"
 
 
-def test_a_slug_that_is_taken_later_ends_it_and_it_can_be_tried_again(root, monkeypatch):
-    job = sent(root, GOOD)
-    with monkeypatch.context() as meanwhile:
-        look_at_each_piece(meanwhile, lambda: Collection.objects.get_or_create(slug="there", name="Another"))
-        job = made(root, job)
-    assert (job.state, job.collection) == ("refused", None)
-    assert "Somebody made a collection &#x27;there&#x27; meanwhile" in page(root, job)
-    assert Collection.written.count() == 1
-    assert made(root, job, "there-2").state == "published"
-    late = sent(root, packed(HILLS))
+def test_a_slug_that_is_taken_later_ends_it_and_it_can_be_tried_again(root, good):
+    late = sent(root, good)
     root.post(f"/archives/{late.pk}/start/", {"slug": "late"})
     make_collection("late")
     work()
@@ -111,17 +102,16 @@ def test_a_slug_that_is_taken_later_ends_it_and_it_can_be_tried_again(root, monk
     assert made(root, late, "later").state == "published"
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"PK no zip", "It is not a complete ZIP"),
-        (BOMB, "It unpacks to more than 200 times"),
-        (packed(HILLS | {"checks": HILLS["checks"] * 2}), "checks.jsonl"),
-    ],
-    ids=["no zip", "bomb", "edited"],
-)
-def test_what_is_no_archive_of_ours_is_refused_with_its_place_and_cannot_be_started(root, content, said):
-    job = sent(root, content)
+WRONG = {
+    "It is not a complete ZIP": lambda good: b"PK no zip",
+    "It unpacks to more than 200 times": lambda good: packed(members_of(good) | BOMB),
+    "check.jsonl": lambda good: packed(members_of(good) | {"check.jsonl": "[]\n"}),
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_what_is_no_archive_of_ours_is_refused_with_its_place_and_cannot_be_started(root, good, said):
+    job = sent(root, WRONG[said](good))
     shown = page(root, job)
     assert said in shown
     assert "hills-0123456789ab.zip" in shown
@@ -130,49 +120,22 @@ def test_what_is_no_archive_of_ours_is_refused_with_its_place_and_cannot_be_star
     root.post(f"/archives/{job.pk}/start/", {"slug": "there"})
     work()
     assert Job.objects.get(pk=job.pk).state == "refused"
-    assert left() == {}
+    assert not Collection.written.exists()
 
 
-def test_what_was_cancelled_half_way_leaves_nothing(root, monkeypatch):
-    monkeypatch.setattr(checking, "AT_ONCE", 1)
-    job = sent(root, GOOD)
+def test_what_was_cancelled_half_way_leaves_nothing(root, good, monkeypatch):
+    job, check = sent(root, good), Restoring.check
 
-    def cancelled() -> None:
-        if Collection.written.exists():
-            root.post(f"/archives/{job.pk}/cancel/")
+    def cancelled(self, progress) -> None:
+        check(self, progress)
+        jobs.cancel(job)
 
-    seen = look_at_each_piece(monkeypatch, cancelled)
+    monkeypatch.setattr(Restoring, "check", cancelled)
     job = made(root, job)
-    assert len(seen) == 1  # who lost the job writes no more
     assert (job.state, job.staging, job.collection) == ("cancelled", False, None)
-    assert left() == {}
+    assert not Collection.written.exists() and not Query.objects.exists()
     assert "Nothing of it is in the record" in page(root, job)
     assert not list(uploads.folder().iterdir())
-
-
-def test_what_a_worker_left_that_died_is_removed_and_another_makes_it(root, monkeypatch):
-    monkeypatch.setattr(checking, "AT_ONCE", 1)
-    job = sent(root, GOOD)
-    with monkeypatch.context() as dying:
-        begun = look_at_each_piece(dying, lambda: None)
-        piece = Landing.piece
-
-        def lost(self, rows):
-            if len(begun) == 12:
-                raise Superseded  # as seen by who comes back from the dead
-            return piece(self, rows)
-
-        dying.setattr(Landing, "piece", lost)
-        dying.setattr("ratings.intake.publishing._end", lambda job: None)
-        made(root, job)
-    assert left()["ratings_collection"] == 1
-    assert not Collection.objects.exists()
-    Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1))
-    jobs.reap()
-    work()
-    job = Job.objects.get(pk=job.pk)
-    assert (job.state, job.deaths, job.collection.slug) == ("published", 1, "there")
-    assert Collection.written.count() == 1
 
 
 def test_without_a_file_or_with_an_empty_one_nothing_is_kept(root):
@@ -181,15 +144,15 @@ def test_without_a_file_or_with_an_empty_one_nothing_is_kept(root):
     assert not Job.objects.exists()
 
 
-def test_progress_is_told_to_the_script(root):
-    root.post("/archives/send/", {"file": SimpleUploadedFile("a.zip", GOOD)})
+def test_progress_is_told_to_the_script(root, good):
+    root.post("/archives/send/", {"file": SimpleUploadedFile("a.zip", good)})
     job = Job.objects.get()
     assert f'data-progress="/archives/{job.pk}/progress/"' in page(root, job)
     assert root.get(f"/archives/{job.pk}/progress/").json()["state"] == "queued"
 
 
-def test_only_who_makes_collections_brings_them(root):
-    job = sent(root, GOOD)
+def test_only_who_makes_collections_brings_them(root, good):
+    job = sent(root, good)
     make_collection()
     client = Client()
     client.force_login(make_member(Collection.objects.get(), "ada", Role.ADMIN))
@@ -202,8 +165,8 @@ def test_only_who_makes_collections_brings_them(root):
     assert Job.objects.get().state == "checked"
 
 
-def test_it_is_told_with_the_data_that_are_kept_about_a_person(root):
-    sent(root, GOOD)
+def test_it_is_told_with_the_data_that_are_kept_about_a_person(root, good):
+    sent(root, good)
     told = "".join(privacy.export(get_user_model().objects.get()))
     assert '"kind": "archive"' in told
 
@@ -214,9 +177,9 @@ def test_no_other_job_is_there(root):
 
 
 def test_the_name_that_is_given_is_checked_as_by_command():
-    assert archive.wrong_slug("hills") == ""
-    assert "cannot be part of an address" in archive.wrong_slug("")
-    assert "cannot be part of an address" in archive.wrong_slug("x" * 81)
+    assert wrong_slug("hills") == ""
+    assert "cannot be part of an address" in wrong_slug("")
+    assert "cannot be part of an address" in wrong_slug("x" * 81)
 
 
 @pytest.mark.parametrize(("slug", "valid"), [("hills-2", True), ("two words", False), ("", False)])

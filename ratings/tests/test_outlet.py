@@ -5,7 +5,7 @@ import io
 import pytest
 
 from ratings import intake, queue
-from ratings.archive import rows
+from ratings.copies import rows
 from ratings.formats import tables, trec
 from ratings.formats.registry import BY_NAME
 from ratings.formats.source import Source

@@ -15,8 +15,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from ratings import queue
-from ratings.archive import rows as record_rows
 from ratings.audit import Act
+from ratings.copies import rows as record_rows
 from ratings.formats.registry import BY_NAME
 from ratings.models import AuditEvent, Check, Collection, Rater, Rating, RatingEvent, Role
 from ratings.people import members, privacy

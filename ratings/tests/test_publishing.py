@@ -14,7 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from evaluation import record
-from ratings import archive, intake, queue
+from ratings import intake, queue
+from ratings.copies import archive, restoring
 from ratings.formats.source import Source
 from ratings.imports import jobs
 from ratings.intake import documents, publishing, stage
@@ -694,8 +695,8 @@ def test_an_import_of_ratings_is_undone_where_its_archive_was_imported(tmp_path)
     assert undo_import(taken_in(collection, "q1 0 a 1\n")) == []
     path = tmp_path / "a.zip"
     path.write_bytes(content := archived(collection))
-    with archive.opened(path) as found:
-        assert not archive.restore(found, "there").refused
+    with restoring.opened(path) as found:
+        assert not restoring.restore(found, "there").refused
     there = Collection.objects.get(slug="there")
     last, first = there.jobs.exclude(kind="archive")
     assert [(job.state, str(job)) for job in (first, last)] == [

@@ -10,7 +10,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ratings import intake
-from ratings.archive import rows as record_rows
+from ratings.copies import rows as record_rows
 from ratings.formats.registry import BY_NAME
 from ratings.formats.source import Source
 from ratings.models import Collection, Grade, Rater

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from ratings import queue
-from ratings.archive import rounds
+from ratings.copies import rounds
 from ratings.formats import spreadsheet
 from ratings.models import UNDRAWN, Assignment, Collection, Drawn, Pair, Round
 

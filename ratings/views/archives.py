@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
-from .. import archive
+from ..copies.restoring import wrong_slug
 from ..database import disk
 from ..imports import jobs, uploads
 from ..imports.forms import ArchiveForm, SlugForm
@@ -103,7 +103,7 @@ def job_page(request: HttpRequest, job: Job, form: SlugForm) -> HttpResponse:
         "report": report,
         "refusals": refusals[:LISTED],
         "more": report.get("refused", 0) - min(len(refusals), LISTED),
-        "taken": not form.is_bound and form.initial["slug"] and archive.wrong_slug(form.initial["slug"]),
+        "taken": not form.is_bound and form.initial["slug"] and wrong_slug(form.initial["slug"]),
         "form": form if offers and not (job.checking and refusals) else None,
     }
     return render(request, "ratings/archive.html", context, status=400 if form.errors else 200)

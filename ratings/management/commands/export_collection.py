@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from ratings import archive, audit
+from ratings import audit
+from ratings.copies import archive
 from ratings.management.progress import ProgressLine
 from ratings.management.whole_file import whole_file
 

@@ -1,4 +1,4 @@
-from ratings.archive import rows as record_rows
+from ratings.copies import rows as record_rows
 from ratings.formats.registry import BY_NAME
 
 from ._collection_command import ExportRowsCommand

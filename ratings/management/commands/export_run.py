@@ -1,4 +1,4 @@
-from ratings.archive import rows
+from ratings.copies import rows
 
 from ._collection_command import ExportRowsCommand, Refused
 

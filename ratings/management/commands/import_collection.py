@@ -1,4 +1,5 @@
-from ratings import archive
+from ratings.copies import restoring
+from ratings.copies.package import Unreadable
 from ratings.management.progress import ProgressLine
 from ratings.words import as_sentence
 
@@ -13,15 +14,15 @@ class Command(ReportingCommand):
         parser.add_argument("--slug", required=True, metavar="NEW", help="the name in addresses and commands")
 
     def handle(self, *, file: str, slug: str, **options) -> None:
-        if problem := archive.wrong_slug(slug):
+        if problem := restoring.wrong_slug(slug):
             raise Refused(f"{problem} with --slug. Nothing was written.")
         progress = ProgressLine(self.stderr)
         try:
-            with archive.opened(file) as opened:
-                report = archive.restore(opened, slug, progress=progress)
+            with restoring.opened(file) as opened:
+                report = restoring.restore(opened, slug, progress=progress)
         except OSError as error:
             raise Refused(f"{file}: {error.strerror or error}. Nothing was written.") from error
-        except archive.Unreadable as unreadable:
+        except Unreadable as unreadable:
             raise Refused(f"{unreadable.refusal} Nothing was written.") from unreadable
         except ValueError as error:
             raise Refused(f"{as_sentence(error)} Nothing was written.") from error

@@ -1,20 +1,11 @@
-"""A small backup with a row in every table, kept for each release: .venv/bin/python -m config.tests.release
-
-Tests restore each of them and bring it up to date.
-"""
+"""A row in every table that a backup keeps, with values that are hard to keep."""
 
 import io
-import os
-import sys
-import tempfile
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent / "releases"
 AT = datetime(2026, 3, 2, 9, 0, 0, 120_003, tzinfo=UTC)
 HARD = 'ß "quoted", back\\slash\n\\.\n\tline\r\n\u2028 \U0001f50e'
-KEY = "only for a file among the tests, which nobody signs in with: 0123456789"
 
 
 def everything() -> None:
@@ -159,26 +150,3 @@ def _sent(name: str, content: bytes):
     from django.core.files.uploadedfile import SimpleUploadedFile
 
     return SimpleUploadedFile(name, content)
-
-
-def main() -> None:
-    with tempfile.TemporaryDirectory(prefix="idealist-release-") as folder:
-        os.environ |= {"IDEALIST_DATA": folder, "DATABASE_URL": "", "SECRET_KEY": KEY}
-        os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-        import django
-
-        django.setup()
-        from django.conf import settings
-        from django.core.management import call_command
-
-        from config.backup import writing
-
-        call_command("migrate", verbosity=0)
-        everything()
-        path = FOLDER / f"{settings.VERSION}.zip"
-        writing.write(path)
-        print(path, file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()

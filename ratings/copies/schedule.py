@@ -1,46 +1,38 @@
-"""Scheduled backups: a worker makes them in the storage `backups`, and deletes the oldest.
+"""Scheduled backups: a worker makes them in the storage `backups`, and deletes the oldest."""
 
-A backup is good once it was read again from the storage. Then a file NAME.sha256 with its hash is stored, too.
-"""
-
-import hashlib
 import logging
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
 
 from django.conf import settings
 from django.core.cache import caches
-from django.core.files.base import ContentFile, File
+from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, storages
 from django.db import DatabaseError, connection
 from django.utils import timezone
 from django.utils.crypto import get_random_string
 
-from ratings.models import LEASE
-
-from . import writing
-from .package import Backup
+from ..models import LEASE
+from . import backup
 
 log = logging.getLogger(__name__)
 
-INTERVAL = 60.0  # seconds between two looks whether a backup is due
 CLAIM = "backup"  # the key in the cache by which one worker keeps others from starting
 CLAIM_TIMEOUT = LEASE.total_seconds()  # after which a worker that started a backup counts as dead
 RENEW_EVERY = CLAIM_TIMEOUT / 6
 RETRY_AFTER = 15 * 60  # seconds after a failure
 BACKUP_NAME = re.compile(r"idealist-(\d{8}T\d{6}Z)\.zip")
 TIME_FORMAT = "%Y%m%dT%H%M%SZ"
-HASH_SUFFIX = ".sha256"
 MAX_SKEW = timedelta(hours=1)  # between the clocks of two workers
 
 
 def last_backup_at(*, now: datetime | None = None) -> datetime | None:
-    """The time of the newest backup that was read again without errors; None if there is none."""
-    return max(map(_time_in, _verified_names(now or timezone.now())), default=None)
+    """The time of the newest backup; None if there is none."""
+    return max(map(_time_in, _names(now or timezone.now())), default=None)
 
 
 def overdue_problem(*, now: datetime | None = None) -> str:
@@ -58,7 +50,7 @@ def overdue_problem(*, now: datetime | None = None) -> str:
 
 def run() -> None:
     """Make a backup if one is due, at low priority. The thread that calls it stays at that priority."""
-    writing.lower_priority()
+    backup.lower_priority()
     back_up_if_due()
 
 
@@ -120,47 +112,32 @@ def _is_due(now: datetime) -> bool:
 
 
 def make_backup(*, now: datetime) -> str:
-    """Make a backup, check it from the storage, and return its name. Raises OSError and package.UnusableBackup."""
-    storage, name = storages["backups"], f"idealist-{now.astimezone(UTC):{TIME_FORMAT}}.zip"
-    write = _write_into_folder if isinstance(storage, FileSystemStorage) else _write_into_bucket
-    digest = write(name)
-    try:
-        with storage.open(name) as file:
-            Backup(file, name).check()
-    except BaseException:
-        with suppress(OSError):
-            storage.delete(name)
-        raise
-    storage.save(name + HASH_SUFFIX, ContentFile(f"{digest}  {name}\n"))
+    """Make a backup, and return its name. Raises OSError, backup.Refused and Unreadable."""
+    name = f"idealist-{now.astimezone(UTC):{TIME_FORMAT}}.zip"
+    write = _write_into_folder if isinstance(storages["backups"], FileSystemStorage) else _write_into_bucket
+    write(name)
     _delete_old(now)
     return name
 
 
-def _write_into_folder(name: str) -> str:
-    """Write a backup that appears in the folder once it is whole, and return its SHA-256."""
+def _write_into_folder(name: str) -> None:
+    """Write a backup that appears in the folder once it is whole."""
     path = Path(storages["backups"].path(name))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for part in path.parent.glob(".idealist-*.zip.*.part"):  # of workers that were killed
         part.unlink(missing_ok=True)
-    writing.write(path)
-    return _digest(path)
+    backup.write(path)
 
 
-def _write_into_bucket(name: str) -> str:
-    """Write a backup on this machine, store it in the bucket, and return its SHA-256."""
+def _write_into_bucket(name: str) -> None:
+    """Write a backup on this machine, and store it in the bucket, where it appears once it is whole."""
     path = settings.DATA_DIR / ".backup.zip"
     try:
-        writing.write(path)
+        backup.write(path)
         with path.open("rb") as file:
             storages["backups"].save(name, File(file))
-        return _digest(path)
     finally:
         path.unlink(missing_ok=True)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _stored_names() -> list[str]:
@@ -170,14 +147,13 @@ def _stored_names() -> list[str]:
         return []
 
 
-def _verified_names(now: datetime) -> list[str]:
-    """The names of the good backups, oldest first.
+def _names(now: datetime) -> list[str]:
+    """The names of the backups, oldest first.
 
     One of the future was made while the clock was wrong. If it counted, none would be due before that time.
     """
-    names = set(_stored_names())
-    good = sorted(name for name in names if BACKUP_NAME.fullmatch(name) and name + HASH_SUFFIX in names)
-    return [name for name in good if _time_in(name) <= now + MAX_SKEW]
+    names = sorted(name for name in _stored_names() if BACKUP_NAME.fullmatch(name))
+    return [name for name in names if _time_in(name) <= now + MAX_SKEW]
 
 
 def _time_in(name: str) -> datetime:
@@ -185,8 +161,6 @@ def _time_in(name: str) -> datetime:
 
 
 def _delete_old(now: datetime) -> None:
-    """Delete all but the newest IDEALIST_BACKUP_KEEP good backups, and all that are older than these."""
-    kept = _verified_names(now)[-settings.BACKUP_KEEP :]
-    for name in _stored_names():
-        if BACKUP_NAME.fullmatch(name.removesuffix(HASH_SUFFIX)) and name < kept[0]:
-            storages["backups"].delete(name)
+    """Delete all but the newest IDEALIST_BACKUP_KEEP backups."""
+    for name in _names(now)[: -settings.BACKUP_KEEP]:
+        storages["backups"].delete(name)

@@ -2,10 +2,9 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand
 
-from config.backup import writing
+from ratings.copies import backup
+from ratings.management.backups import refusals, summary
 from ratings.management.progress import Line
-
-from ._reports import errors_as_refusals, summary
 
 
 class Command(BaseCommand):
@@ -19,9 +18,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, file: Path, with_keys: bool, **options) -> None:
-        writing.lower_priority()
-        with errors_as_refusals("Nothing was written."), Line(self.stderr) as progress:
-            manifest = writing.write(file, with_keys=with_keys, progress=progress)
+        backup.lower_priority()
+        with refusals("Nothing was written."), Line(self.stderr) as progress:
+            manifest = backup.write(file, with_keys=with_keys, progress=progress)
         for name in manifest["missing"]:
             self.stderr.write(f"Warning: {name} was lost before this backup, which does not contain it.")
         self.stdout.write(f"{file}: {summary(manifest)}, {file.stat().st_size / 2**20:,.1f} MB.")

@@ -1,0 +1,343 @@
+"""Back up all data into one file while others work, and restore them into an empty database of either kind.
+
+A backup is a ZIP with the rows of each table as JSON, by their ids, the files of each store, and a manifest as its
+last member. The tables are those of the migrations that the database has, so that an upgrade can back up first.
+"""
+
+import hashlib
+import json
+import os
+import threading
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
+
+from django.apps import apps as current
+from django.apps.registry import Apps
+from django.conf import settings
+from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import FieldDoesNotExist
+from django.core.files.base import File
+from django.core.files.storage import storages
+from django.core.management import call_command
+from django.db import DatabaseError, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Field, Model
+from django.utils import timezone
+
+from ..database.bulk import insert
+from ..database.snapshot import snapshot
+from ..formats.zipped import FixedZip
+from ..management.whole_file import CLOSED, forget_parts, sync_folder, whole_file
+from . import package, stores
+from .package import MANIFEST, Unreadable
+from .tables import LEFT_OUT, TABLES
+from .values import as_json, plain, stored
+
+FORMAT, VERSION = "idealist backup", 1
+KEYS = "keys.json"
+AT_ONCE = 500  # rows
+TRIES = 5
+NOT_OURS = "Check that this is the file you meant: backup makes such files, import_collection reads archives."
+Progress = Callable[[str], None]
+Node = tuple[str, str]  # a migration: its app and its name
+
+
+class Refused(Exception):
+    """The database is not one that can be backed up or restored into. The message has the cure."""
+
+
+def silent(name: str) -> None:
+    pass
+
+
+def lower_priority() -> None:
+    """Lower the priority of this thread, so that requests of raters come first."""
+    with suppress(OSError):  # only Linux has a priority for each thread
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+
+
+# What is in it
+
+
+def applied() -> list[Node]:
+    """The migrations that the database has. Raises Refused for a new one, and for one of a newer version."""
+    nodes = sorted(MigrationRecorder(connection).applied_migrations())
+    if not nodes:
+        raise Refused(
+            f"{connection.settings_dict['NAME']} has no tables, so it is no database of Idealist yet. Set"
+            " IDEALIST_DATA to the data folder, or DATABASE_URL to the database"
+        )
+    if unknown := set(nodes) - MigrationExecutor(connection).loader.graph.nodes.keys():
+        named = ", ".join(sorted(map(".".join, unknown)))
+        raise Refused(f"The database has migrations that this version, {settings.VERSION}, does not know: {named}")
+    return nodes
+
+
+def tables_at(apps: Apps) -> dict[str, tuple[type[Model], list[Field]]]:
+    """The tables of a backup by name, each with its columns. Columns that `tables` does not name stay here.
+
+    A table or a column that this version no longer has is in the backup before an upgrade.
+    """
+    found = {}
+    for model in apps.get_models(include_auto_created=True):
+        meta = model._meta
+        if meta.managed and not meta.proxy and meta.label not in LEFT_OUT:
+            # In an order that does not depend on that of the migrations.
+            fields = sorted(meta.local_concrete_fields, key=lambda field: (not field.primary_key, field.attname))
+            found[meta.label_lower] = model, [field for field in fields if _leaves(meta, field)]
+    return dict(sorted(found.items()))
+
+
+def _leaves(meta, field: Field) -> bool:
+    try:
+        model = current.get_model(meta.label)
+        model._meta.get_field(field.name)
+    except (LookupError, FieldDoesNotExist):  # of an older version
+        return True
+    table = TABLES.get(model)
+    return field.primary_key or bool(table and field.name in {*table.archive, *table.backup})
+
+
+def rows(model: type[Model], fields: Sequence[Field]) -> Iterator[bytes]:
+    """The names of the columns, and then all rows by their ids, as lines of JSON."""
+    yield (as_json([field.attname for field in fields]) + "\n").encode()
+    found = model._base_manager.order_by("pk").values_list(*(field.attname for field in fields))
+    for row in found.iterator(chunk_size=AT_ONCE):
+        yield (as_json([plain(value) for value in row]) + "\n").encode()
+
+
+def member_of(table: str) -> str:
+    return f"tables/{table}.jsonl"
+
+
+# Write
+
+
+def write(path: Path, *, with_keys: bool = False, progress: Progress = silent) -> dict:
+    """Write a backup to `path`, where it appears once it is complete, and return its manifest.
+
+    A link stays, and the file that it names is written. Raises OSError and Refused.
+    """
+    if path == Path("-"):
+        raise OSError("A backup is a file, and cannot go to standard output. Name a file, such as idealist.zip")
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no ordinary file. Name another one, such as idealist.zip")
+    forget_parts(path)
+    lost: set[str] = set()
+    with whole_file(path, CLOSED) as file:
+        for _ in range(TRIES):
+            file.seek(0)
+            file.truncate()
+            made_at = timezone.now()  # before the snapshot, which therefore has all that was confirmed by then
+            with snapshot():
+                manifest = _write(file, made_at, with_keys, progress)
+            # The next snapshot does not refer to a file that was deleted meanwhile. Others were lost before.
+            if lost == (lost := set(manifest["missing"])):
+                return manifest
+    raise OSError("Files of pictures and uploads are deleted faster than they are copied. Try again later")
+
+
+def _write(file: BinaryIO, made_at: datetime, with_keys: bool, progress: Progress) -> dict:
+    nodes = applied()
+    apps = MigrationExecutor(connection).loader.project_state(nodes).apps
+    archive, lines, last_ids, missing = FixedZip(), {}, {}, []
+
+    def add(member: str, parts: Iterator[bytes]) -> None:
+        lines[member] = 0
+
+        def counted() -> Iterator[bytes]:
+            for part in parts:
+                lines[member] += 1
+                yield part
+
+        for part in archive.add(member, counted(), large=True):
+            file.write(part)
+
+    # Files come first: the older the snapshot, the more of its files may have been deleted.
+    for store in stores.STORES:
+        progress(store)
+        for name, needed in sorted(stores.referenced(apps, store).items()):
+            if storages[store].exists(name):
+                add(f"files/{store}/{name}", stores.blocks(store, name))
+            elif needed:
+                missing.append(f"{store}/{name}")
+    for table, (model, fields) in tables_at(apps).items():
+        progress(table)
+        add(member_of(table), rows(model, fields))
+        last_ids[table] = last_id(model)
+    if with_keys:
+        add(KEYS, iter([(as_json({"SECRET_KEY": settings.SECRET_KEY}) + "\n").encode()]))
+    members = [{"file": name, "lines": lines[name], "sha256": archive.sums[name]} for name in archive.sums]
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": settings.VERSION,
+        "made_at": made_at.isoformat(),
+        "database": connection.vendor,
+        "migrations": nodes,
+        "last_ids": last_ids,
+        "missing": missing,
+        "members": members,
+    }
+    for part in archive.add(MANIFEST, [(json.dumps(manifest, indent=1) + "\n").encode()]):
+        file.write(part)
+    file.write(archive.end())
+    return manifest | {"members": {each["file"]: (each["lines"], each["sha256"]) for each in members}}
+
+
+def last_id(model: type[Model]) -> int | None:
+    """The last id that the database gave to a row, which may be deleted since; None if it gave none."""
+    name, pk = model._meta.db_table, model._meta.pk.column
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [name])
+        else:
+            cursor.execute("SELECT pg_get_serial_sequence(%s, %s)", [f'"{name}"', pk])
+            (sequence,) = cursor.fetchone()
+            if sequence is None:
+                return None
+            cursor.execute(f"SELECT last_value FROM {sequence} WHERE is_called")
+        found = cursor.fetchone()
+    return found[0] or None if found else None
+
+
+# Read
+
+
+def opened(file: BinaryIO, name: str) -> tuple[zipfile.ZipFile, dict]:
+    """The ZIP of a backup, and its manifest, once all was read. Raises Unreadable."""
+    found, manifest = package.opened(file, name, FORMAT, VERSION, NOT_OURS)
+    package.check(found, name, manifest["members"])
+    return found, manifest
+
+
+def restore(path: Path, *, with_keys: bool = False, progress: Progress = silent) -> dict:
+    """Restore a backup into an empty database, in one transaction, and return its manifest.
+
+    What is written is read again and compared by its hashes. Raises Unreadable, Refused and OSError.
+    """
+    with path.open("rb") as file:
+        progress("checking")
+        found, manifest = opened(file, path.name)
+        if with_keys and KEYS not in manifest["members"]:
+            cure = "Leave --with-keys out, and copy secret.key yourself."
+            raise Unreadable(path.name, 0, "it has no keys", cure)
+        if not MigrationRecorder(connection).applied_migrations():
+            progress("making tables")
+            call_command("migrate", verbosity=0, interactive=False)
+            call_command("createcachetable", verbosity=0)
+        if applied() != [tuple(node) for node in manifest["migrations"]]:
+            problem = f"it was made by Idealist {manifest['program']}, whose database has other migrations"
+            cure = "Restore it with that version, and then run `upgrade` with this one."
+            raise Unreadable(path.name, 0, problem, cure)
+        try:
+            with transaction.atomic():
+                _restore(found, path.name, manifest, progress)
+        except DatabaseError as error:
+            message = " ".join(str(error).split())
+            raise Refused(f"The database refuses: {message}. Stop the server and all workers first") from error
+        if with_keys:
+            _store_key(json.loads(found.read(KEYS))["SECRET_KEY"])
+    return manifest
+
+
+def _restore(found: zipfile.ZipFile, name: str, manifest: dict, progress: Progress) -> None:
+    tables = tables_at(current)
+    if {member_of(table) for table in tables} != {m for m in manifest["members"] if m.startswith("tables/")}:
+        raise Unreadable(name, 0, "it has other tables than its migrations make", package.COPY_AGAIN)
+    _lock([model for model, _ in tables.values()])
+    _refuse_rows([model for model, _ in tables.values()])
+    for model in (Permission, ContentType):
+        model._base_manager.all()._raw_delete("default")
+    for table, (model, fields) in tables.items():
+        progress(f"loading {table}")
+        _load(found, member_of(table), model, fields)
+        _set_last_id(model, manifest["last_ids"][table])
+    for table, (model, fields) in tables.items():
+        progress(f"comparing {table}")
+        digest = hashlib.sha256()
+        for line in rows(model, fields):
+            digest.update(line)
+        if digest.hexdigest() != manifest["members"][member_of(table)][1]:
+            raise Unreadable(f"{name}, {member_of(table)}", 0, "the database keeps other rows", package.COPY_AGAIN)
+    for member in manifest["members"]:
+        kind, _, file = member.partition("/")
+        if kind == "files":
+            progress(member)
+            _store_file(found, name, member, *file.split("/", 1))
+
+
+def _lock(models: Sequence[type[Model]]) -> None:
+    """Keep everybody else out until the end of the transaction. SQLite's transactions do so by themselves."""
+    if connection.vendor == "postgresql":
+        names = ", ".join(f'"{model._meta.db_table}"' for model in models)
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = 0")
+            cursor.execute(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE NOWAIT")
+
+
+def _refuse_rows(models: Sequence[type[Model]]) -> None:
+    for model in models:
+        if model not in (Permission, ContentType) and model._base_manager.exists():
+            raise Refused(
+                f"The database holds something already (in {model._meta.db_table}), and a restore mixes nothing."
+                " Name an empty one in IDEALIST_DATA or DATABASE_URL"
+            )
+
+
+def _load(found: zipfile.ZipFile, member: str, model: type[Model], fields: Sequence[Field]) -> None:
+    with found.open(member) as file:
+        names = json.loads(next(file))
+        by_name = {field.attname: field for field in fields}
+        columns = [by_name[name] for name in names]
+
+        def values() -> Iterator[list[Any]]:
+            for line in file:
+                row = json.loads(line)
+                yield [stored(field, value, ours=True) for field, value in zip(columns, row, strict=True)]
+
+        insert(model, [field.column for field in columns], values())
+
+
+def _set_last_id(model: type[Model], last: int | None) -> None:
+    """Let the database continue its ids after this one. None: it gave none."""
+    name, pk = model._meta.db_table, model._meta.pk.column
+    if last is None:
+        return
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("DELETE FROM sqlite_sequence WHERE name = %s", [name])
+            cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [name, last])
+        else:
+            cursor.execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", [f'"{name}"', pk, last])
+
+
+def _store_file(found: zipfile.ZipFile, name: str, member: str, store: str, file: str) -> None:
+    """Store a file that is missing. Names are hashes or random, and therefore unique."""
+    if storages[store].exists(file):
+        return
+    with TemporaryFile() as content:
+        for block in package.blocks(found, name, member):
+            content.write(block)
+        content.seek(0)
+        storages[store].save(file, File(content, file))
+
+
+def _store_key(key: str) -> None:
+    """Write the secret key that the next start uses. The current one is kept under another name."""
+    path = settings.DATA_DIR / "secret.key"
+    if path.exists() and path.read_text().strip() == key:
+        return
+    with suppress(FileNotFoundError):
+        os.link(path, path.with_name(f"{path.name}.before_{timezone.now():%Y%m%d_%H%M%S}"))
+    with whole_file(path, CLOSED) as file:
+        file.write(f"{key}\n".encode())
+    sync_folder(path.parent)

@@ -1,0 +1,94 @@
+"""Values of columns as JSON, and back into the form in which `database.bulk.insert` stores them."""
+
+import json
+import math
+from base64 import b64decode, b64encode
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.core.exceptions import ValidationError
+from django.db.models import Field
+
+from ..formats.strict_json import as_stored
+from ..formats.values import grade_text, quoted
+
+# By the kind of a field: what a value is in JSON, and how messages call it.
+KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "BooleanField": (bool, "true or false"),
+    "FloatField": ((int, float), "a number"),
+    "JSONField": ((dict, list), "an object or a list"),
+    **dict.fromkeys(("AutoField", "BigAutoField", "SmallAutoField"), (int, "a whole number")),
+    **dict.fromkeys(("IntegerField", "BigIntegerField", "SmallIntegerField"), (int, "a whole number")),
+    **dict.fromkeys(
+        ("PositiveIntegerField", "PositiveBigIntegerField", "PositiveSmallIntegerField"), (int, "a whole number")
+    ),
+}
+TEXT = (str, "a text")
+
+
+def kind_of(field: Field) -> str:
+    """The kind of the column: for a foreign key, that of the field to which it refers."""
+    while field.remote_field:
+        field = field.target_field
+    return field.get_internal_type()
+
+
+def plain(value: Any) -> Any:
+    """A value as Django reads it, in a form that JSON keeps. It is the same from both databases."""
+    if isinstance(value, Decimal):
+        return grade_text(value)
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, np.ndarray):
+        return b64encode(value.tobytes()).decode()
+    if isinstance(value, bytes | memoryview):
+        return b64encode(value).decode()
+    if isinstance(value, dict | list):
+        return as_stored(json.dumps(value, sort_keys=True))
+    return value + 0.0 if isinstance(value, float) else value
+
+
+def as_json(value: Any) -> str:
+    """Equal values give equal text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
+
+
+def stored(field: Field, value: Any, *, ours: bool = False) -> Any:
+    """The value of `plain` for the database. Raises ValueError for any other value.
+
+    `ours`: it came from a database of Idealist, which checked it.
+    """
+    if value is None:
+        if not field.null:
+            raise ValueError("it is missing")
+        return None
+    kind = kind_of(field)
+    types, called = KINDS.get(kind, TEXT)
+    if not isinstance(value, types) or (isinstance(value, bool) and kind != "BooleanField"):
+        raise ValueError(f"{quoted(value)} is not {called}")
+    if kind == "BinaryField":
+        return b64decode(value, validate=True)
+    try:
+        read = value if field.remote_field else field.to_python(value)
+        if kind == "FloatField" and not math.isfinite(read):
+            raise ValueError(f"{quoted(value)} is not a finite number")
+        if not ours:
+            field.run_validators(read)
+    except OverflowError as error:
+        raise ValueError(f"{quoted(value)} is too large") from error
+    except ValidationError as error:
+        raise ValueError(f"{quoted(value)}: {' '.join(error.messages).rstrip('.')}") from error
+    if not ours and field.choices and read not in ("", *dict(field.flatchoices)):
+        raise ValueError(f"{quoted(value)} is none of {', '.join(filter(None, dict(field.flatchoices)))}")
+    if kind == "DateTimeField":
+        return str(read.astimezone(UTC).replace(tzinfo=None) if read.tzinfo else read)
+    if kind == "UUIDField":
+        return read.hex
+    if kind == "DecimalField":
+        return f"{read:f}"
+    return json.dumps(read) if kind == "JSONField" else read

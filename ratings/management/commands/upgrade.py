@@ -1,0 +1,66 @@
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+
+from ratings.copies import backup
+from ratings.database import making
+from ratings.management.backups import Refused, refusals, summary
+from ratings.management.progress import Line
+
+
+class Command(BaseCommand):
+    help = "Bring the database up to date with the program: shows the plan, backs up, migrates and checks."
+    requires_system_checks = []
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser) -> None:
+        parser.add_argument("--plan", action="store_true", help="only show what would be done")
+        text = "the file of the backup (default: a new one in backups, in the data folder)"
+        parser.add_argument("--backup", type=Path, metavar="FILE", help=text)
+
+    def handle(self, *, plan: bool, backup: Path | None, **options) -> None:
+        with refusals("Nothing was changed."):
+            steps = pending()
+        if not steps:
+            self.stdout.write(f"The database is that of Idealist {settings.VERSION}. There is nothing to do.")
+            return
+        self.stdout.write(f"Idealist {settings.VERSION} makes these changes of the database:")
+        for migration, _ in steps:
+            self.stdout.write(f"  {migration}")
+            self.stdout.write("".join(f"    {each.describe()}\n" for each in migration.operations), ending="")
+        if not plan:
+            self.upgrade(backup or default_path())
+
+    def upgrade(self, path: Path) -> None:
+        with refusals("Nothing was changed."), Line(self.stderr) as progress:
+            manifest = backup.write(path, progress=progress)
+            with path.open("rb") as file:
+                backup.opened(file, path.name)
+        self.stdout.write(f"Backed up and read again: {path}: {summary(manifest)}.")
+        way_back = f"To go back: install the former version, and restore {path} into an empty database"
+        try:
+            with making.alone():
+                call_command("migrate", verbosity=0, interactive=False)
+                call_command("createcachetable", verbosity=0)
+            connection.check_constraints()
+        except DatabaseError as error:
+            raise Refused(f"The upgrade failed: {str(error).strip()} {way_back}") from error
+        self.stdout.write(f"The database is that of Idealist {settings.VERSION} now, and was checked.\n{way_back}")
+
+
+def pending() -> list[tuple]:
+    """The migrations that the database lacks, in order. Raises backup.Refused."""
+    backup.applied()
+    executor = MigrationExecutor(connection)
+    return executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def default_path() -> Path:
+    folder = settings.DATA_DIR / "backups"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder / f"before-{settings.VERSION}-{timezone.now():%Y%m%dT%H%M%SZ}.zip"
