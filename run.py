@@ -17,8 +17,7 @@
     python3 run.py sbom FILE               list what requirements.lock installs, as CycloneDX JSON
 
 The first start makes .venv beside this file and installs requirements.lock into it, and checks every hash.
-Later starts do so only when that file or Python has changed. DATABASE_URL chooses the database, WEB_CONCURRENCY
-the number of processes.
+Later starts do so only when that file or Python has changed. DATABASE_URL chooses the database.
 The first benchmark makes .venv-bench, for packages that only benchmarks need.
 The tests use the PostgreSQL server in IDEALIST_TEST_POSTGRES or start their own, and the browser in CHROMIUM.
 Such a server needs autovacuum=off: it analyzes tables that are empty between two tests, and slows the tests.

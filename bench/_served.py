@@ -13,7 +13,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-OURS, BEFORE = "config.server", "gunicorn, gthread"
+OURS, PLAIN = "config.server", "waitress as it is"
 UP = "/accounts/session/"  # an answer that needs the database and no static files
 PATIENCE = 120  # seconds
 
@@ -93,27 +93,12 @@ class Server:
 
 
 def servers() -> dict[str, Callable[[int], list[str]]]:
-    """The command of each server, given its port: ours, the one that was used before, and others."""
+    """The command of each server, given its port: ours, and waitress without what we add."""
     python = sys.executable
-
-    def gunicorn(port: int) -> list[str]:
-        threads = ["--worker-class", "gthread", "--threads", "8", "--keep-alive", "30"]
-        said = ["--bind", f"127.0.0.1:{port}", "--no-control-socket", "--log-level", "error"]
-        return [python, "-m", "gunicorn", "config.wsgi", *threads, *said]
-
-    def granian(port: int) -> list[str]:
-        threads = ["--workers", "1", "--blocking-threads", "8", "--log-level", "error", "--port", str(port)]
-        return [python, "-m", "granian", "--interface", "wsgi", *threads, "config.wsgi:application"]
-
     return {
         OURS: lambda port: [python, "-m", "config.server", f"127.0.0.1:{port}"],
-        BEFORE: gunicorn,
-        "waitress": lambda port: [
+        PLAIN: lambda port: [
             *[python, "-m", "waitress", "--threads", "8", f"--listen=127.0.0.1:{port}", "config.wsgi:application"]
-        ],
-        "granian": granian,
-        "uvicorn, a2wsgi": lambda port: [
-            *[python, "-m", "uvicorn", "--port", str(port), "--log-level", "error", "bench._asgi:application"]
         ],
     }
 

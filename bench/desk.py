@@ -257,11 +257,10 @@ def report(took: Sequence[Sequence[float]], limit: Sequence[Sequence[float]]) ->
 def main() -> None:
     parser = arguments(__doc__.partition("\n")[0])
     parser.add_argument("--items", type=int, default=300, help="documents to rate (300)")
-    parser.add_argument("--server", choices=servers(), default=OURS, help="another one")
     chosen = parser.parse_args()
     items = 20 if chosen.small else chosen.items
     print(machine(1, "Django", "playwright"), flush=True)
-    said = f"{ROUND_TRIP} ms round trip, {items} documents, {chosen.server}"
+    said = f"{ROUND_TRIP} ms round trip, {items} documents"
     print(f"Processor {SLOWER} times slower, {said}\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="idealist-bench-") as folder:
         os.environ["IDEALIST_DATA"] = folder
@@ -276,7 +275,7 @@ def main() -> None:
         Collection.objects.update(break_after=0)  # nobody is there to take one
         text = texts_of_their_own()
         with_pictures(collection)
-        with served(servers()[chosen.server], Path(folder) / "server.log") as server:
+        with served(servers()[OURS], Path(folder) / "server.log") as server:
             for slug, what in ((TEXT, "text alone"), (PICTURES, f"text and {EACH} pictures")):
                 print(f"\n### {what}\n", flush=True)
                 measured("http://{}:{}".format(*server.address), slug, items, text)

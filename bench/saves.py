@@ -22,7 +22,7 @@ from uuid import uuid4
 from bench._engines import measure_each, prepared
 from bench._raters import Browser
 from bench._rounds import Side, arguments, goal, measure, ratio, table
-from bench._served import BEFORE, OURS, Server, served, servers
+from bench._served import OURS, Server, served, servers
 
 AT_ONCE = 8
 EACH = 20  # requests of each rater in a round: what one of them can hold
@@ -132,28 +132,25 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
     from bench import _round
 
     rounds = 2 if chosen.small else chosen.rounds
-    _round.made(SLUG, raters=AT_ONCE, pairs=2 * AT_ONCE * EACH * (rounds + 3), wanted=1)
+    _round.made(SLUG, raters=AT_ONCE, pairs=AT_ONCE * EACH * (rounds + 3), wanted=1)
     database = {**settings.DATABASES["default"]}
     connection.close()
     log = Path(os.environ["IDEALIST_DATA"]) / f"{engine}.log"
-    with served(servers()[OURS], log) as ours, served(servers()[BEFORE], log) as before:
+    with served(servers()[OURS], log) as server:
         commits = [Commit(database) for _ in range(AT_ONCE)]
-        loads = {"a save": Load(ours), f"a save, {BEFORE}": Load(before), "the bare view": Load(ours)}
-        loads |= {"a commit": Load(None)}
-        askers, others = ([Asker(each.address, number) for number in range(AT_ONCE)] for each in (ours, before))
+        loads = {"a save": Load(server), "the bare view": Load(server), "a commit": Load(None)}
+        askers = [Asker(server.address, number) for number in range(AT_ONCE)]
         sides = [
             side(loads["a save"], "a save", askers, Asker.claim, Asker.save),
-            side(loads[f"a save, {BEFORE}"], f"a save, {BEFORE}", others, Asker.claim, Asker.save),
             side(loads["the bare view"], "the bare view", askers, lambda asker: None, Asker.bare),
             side(loads["a commit"], "a commit", commits, lambda commit: None, Commit.write),
         ]
         measure(sides, rounds, 0)
-    save, elsewhere, bare, commit = sides
+    save, bare, commit = sides
     print(f"**{engine}**: {AT_ONCE * EACH} requests a round\n\n{table(sides, [bare])}")
     for name, load in loads.items():
         print(f"- {name}: {load.words()}")
     print(goal("saves / bare requests in a second", ratio(bare, save), GOALS[engine]), end="")
-    print(f"- saves / saves with {BEFORE}, in a second: {ratio(elsewhere, save):.2f}")
     print(f"- saves / commits in a second: {ratio(commit, save):.2f}")
     if engine == "PostgreSQL":
         print(goal("p99 / p50 of a save", loads["a save"].tail, "<= 2"), end="")
@@ -162,7 +159,7 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = arguments(__doc__.partition("\n")[0])
-    measure_each(parser, "bench.saves", measured, "Django", "psycopg", "waitress", "gunicorn")
+    measure_each(parser, "bench.saves", measured, "Django", "psycopg", "waitress")
 
 
 if __name__ == "__main__":

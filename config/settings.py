@@ -6,10 +6,7 @@ IDEALIST_HOSTS    host names to answer to, separated by commas (default: this ma
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
 IDEALIST_PROXIES  number of proxies before the server, 0 to 9 (0; 1 with IDEALIST_HTTPS=1)
 IDEALIST_PATIENCE seconds that a page waits for a lock before it asks to try again (4; commands wait longer)
-IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent together (4096)
-IDEALIST_MOST_UPLOADS  megabytes of all files that are being sent or wait to be imported (16384)
-IDEALIST_LARGEST_UNPACKED  megabytes to which files that are sent together may unpack (16384)
-IDEALIST_LARGEST_RATIO  how many times its size a file may unpack to, over 100 megabytes (200)
+IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent together by page (100); commands take larger ones
 IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull`, pictures and judges, with commas (default: none)
 IDEALIST_JUDGE_KEYS  keys of hosts that judges ask: host=key, host:port=key, with commas (default: none)
 IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
@@ -42,7 +39,6 @@ DATABASE_POOLER   1 where DATABASE_URL leads to a pooler of transactions, such a
 STORAGE_URL       s3://BUCKET/FOLDER?endpoint=URL&region=NAME for uploads and pictures (default: IDEALIST_DATA)
 CACHE_URL         redis:// or valkey:// for the counts of tries (default: the database)
 TASKS_BACKEND     another backend of django-tasks, by its Python path (default: django_tasks_db.DatabaseBackend)
-WEB_CONCURRENCY   number of server processes (1)
 SECRET_KEY_FORMER former keys, separated by spaces, whose links, cookies and second factors are still valid
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent; machines share one
 
@@ -143,12 +139,6 @@ def checked_patience(text: str) -> str:
     return text
 
 
-def checked_processes(number: int) -> int:
-    if not number:
-        raise ImproperlyConfigured("WEB_CONCURRENCY is 0; write how many processes serve, at least 1.")
-    return number
-
-
 def checked_database(url: str) -> dict:
     """Django's settings of the database at the URL. An error never repeats it: it may contain a password."""
     try:
@@ -242,17 +232,15 @@ PROXIES = checked_proxies(env_int("IDEALIST_PROXIES", int(HTTPS)), HTTPS)
 DEMO = env_bool("IDEALIST_DEMO") and not (
     HTTPS or os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL")
 )
-WEB_CONCURRENCY = checked_processes(env_int("WEB_CONCURRENCY", 1))
 KEEPS_WORKER = env_bool("IDEALIST_WORKER")
 ALLOWED_HOSTS = checked_hosts(os.environ.get("IDEALIST_HOSTS", ""))
 
 # Django's limit is 1,000. A wrong file can make hundreds of grades, which the page of the scale shows as forms.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 SMALL_BODY = 2**16  # bytes that anybody may send; the server holds them in memory
-LARGEST_UNPACKED = env_int("IDEALIST_LARGEST_UNPACKED", 16_384) * 2**20  # bytes, and as many again for their rows
-LARGEST_RATIO = env_int("IDEALIST_LARGEST_RATIO", 200)
-LARGEST_UPLOAD = env_int("IDEALIST_LARGEST_UPLOAD", 4096) * 2**20  # bytes
-MOST_UPLOADS = env_int("IDEALIST_MOST_UPLOADS", 16384) * 2**20  # bytes
+LARGEST_UNPACKED = 2**34  # bytes to which files that are sent together may unpack, and as many for their rows
+LARGEST_RATIO = 200  # to which a file may unpack, over 100 megabytes
+LARGEST_UPLOAD = env_int("IDEALIST_LARGEST_UPLOAD", 100) * 2**20  # bytes
 FILE_UPLOAD_TEMP_DIR = data_folder.subfolder(DATA_DIR / "uploads")
 
 BACKUP_EVERY = env_int("IDEALIST_BACKUP_EVERY", 0)  # hours

@@ -1,8 +1,7 @@
 """Keeps one worker process alive beside the server.
 
-Each process of the server has a thread that waits for a lock. The thread that has the lock starts the worker, and
-starts it again whenever it ends. When the server process ends, its worker ends too, and another process gets the
-lock. The server must replace processes that die.
+Each server has a thread that waits for a lock. The thread that has the lock starts the worker, and starts it again
+whenever it ends. When the server ends, its worker ends too, and another server gets the lock.
 """
 
 import fcntl
@@ -22,7 +21,7 @@ STABLE_AFTER = 60.0  # seconds; a worker that ends sooner counts as one that die
 
 
 def keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Thread:
-    """Returns the thread that keeps one worker alive for all server processes with this data `folder`.
+    """Returns the thread that keeps one worker alive for all servers with this data `folder`.
 
     The `command` gets the option --beside with the id of this process, and ends when this process ends.
     """
@@ -33,7 +32,7 @@ def keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, s
 
 def _keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
     lock = os.open(folder, os.O_RDONLY)  # the folder itself, so that no lock file is needed
-    with suppress(OSError):  # without locks on this disk each process keeps a worker, which does no harm
+    with suppress(OSError):  # without locks on this disk each server keeps a worker, which does no harm
         fcntl.flock(lock, fcntl.LOCK_EX)
     pause = FIRST_PAUSE
     while True:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from threading import Thread
 
@@ -37,6 +38,17 @@ def keep_a_worker() -> None:
         )
 
 
-application = get_wsgi_application()
+django = get_wsgi_application()
+
+
+def application(environ: dict, start_response: Callable) -> Iterable[bytes]:
+    """Django's answer, without a body for HEAD: waitress leaves that to the application."""
+    answer = django(environ, start_response)
+    if environ["REQUEST_METHOD"] != "HEAD":
+        return answer
+    answer.close()
+    return []
+
+
 Thread(target=load_late, daemon=True).start()
 keep_a_worker()

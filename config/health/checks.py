@@ -178,9 +178,7 @@ def database() -> Iterator[Problem]:
             yield Problem("The database has no tables yet.", f"{PREPARE}. Or correct DATABASE_URL.")
 
 
-CONNECTIONS_CURE = (
-    "Raise max_connections, or lower WEB_CONCURRENCY: each of its processes has up to 40 connections."
-)
+CONNECTIONS_CURE = "Raise max_connections, or start fewer servers: each has eight connections."
 
 
 def migrations() -> Iterator[Problem]:

@@ -1,10 +1,8 @@
-"""The metrics at `/metrics`: each process counts requests and acts; the rest comes from the database.
+"""The metrics at `/metrics`: the server counts requests and acts; the rest comes from the database.
 
-The processes of a server write their counts into files of one folder, and the one that is asked adds them up. No
-label contains the name of a person.
+No label contains the name of a person.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator
 
@@ -15,7 +13,6 @@ from django.urls import Resolver404, resolve
 from django.utils import timezone
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.multiprocess import MultiProcessCollector
 
 from ratings import happenings
 from ratings.imports import jobs
@@ -67,17 +64,6 @@ def view_name(request: HttpRequest) -> str:
         except Resolver404:
             return "other"
     return match.view_name or "other"
-
-
-def exposition() -> bytes:
-    """All metrics of all processes of this server, in the format of Prometheus."""
-    everything = CollectorRegistry()
-    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-        MultiProcessCollector(everything)
-    else:
-        everything.register(registry)
-    everything.register(DatabaseCollector())
-    return generate_latest(everything)
 
 
 class DatabaseCollector:
@@ -153,3 +139,11 @@ def queue_metric() -> Metric:
         for state, number in zip(("open", "leased"), counts_by_collection.get(pk, (0, 0)), strict=True):
             depth.add_metric([str(pk), state], number)
     return depth
+
+
+registry.register(DatabaseCollector())
+
+
+def exposition() -> bytes:
+    """All metrics, in the format of Prometheus."""
+    return generate_latest(registry)

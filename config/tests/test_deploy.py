@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from django.urls import resolve
 
 from config import settings
 
@@ -245,9 +246,13 @@ def test_the_proxy_knows_all_servers_keeps_no_addresses_and_says_who_asks():
         "proxy_set_header X-Forwarded-Proto $scheme;",
         "proxy_set_header Host $host;",
         "proxy_request_buffering off;",
-        "client_max_body_size 4096m;",
+        "limit_conn addresses 50;",
+        "client_max_body_size 3m;",
     ):
         assert line in text("nginx.conf")
+    (place,) = re.findall(r"location ~ (\S+) \{[^}]*client_max_body_size 100m;", text("nginx.conf"))
+    for address in ("/archives/send/", "/collections/hills/import/send/", "/collections/hills/pictures/send/"):
+        assert re.search(place, address) and hasattr(resolve(address).func, "takes_files")
 
 
 def test_systemd_takes_the_unit(tmp_path):

@@ -4,10 +4,8 @@ They are processes, as cluster.py starts them: two servers on two addresses and 
 with a data folder of its own, on one PostgreSQL behind PgBouncer in transaction mode, with a store of files.
 """
 
-import fcntl
 import io
 import json
-import os
 import re
 import socket
 import time
@@ -126,14 +124,6 @@ def test_a_preview_fetches_no_more_than_it_shows(bucket, monkeypatch):
     file = uploads.keep(SimpleUploadedFile("q.tsv", b"q1\tred\n" * 900_000))
     assert guessed_kind(file, has_queries=False).kind == "queries"
     assert 0 < sum(fetched) < 2_000_000
-
-
-def test_what_waits_in_the_bucket_counts_against_the_room_for_uploads(bucket, settings):
-    settings.MOST_UPLOADS = 4_000_000
-    uploads.reserved(3_000_000).close()
-    uploads.keep(SimpleUploadedFile("q.tsv", bytes(1_500_000)))
-    with pytest.raises(uploads.NoRoom):
-        uploads.reserved(3_000_000)
 
 
 def test_old_uploads_are_forgotten_there_too(bucket):
@@ -275,17 +265,6 @@ def test_an_import_asks_to_try_again_while_the_store_is_silent(silent, monkeypat
     answers.append(client.post("/collections/shop/import/send/", sent))
     assert [(answer.status_code, answer.get("Retry-After")) for answer in answers] == [(503, "5")] * 3
     assert client.post(f"{page}cancel/").status_code == 302 and of(job).state == "cancelled"
-
-
-def test_who_waits_for_the_store_holds_no_lock_that_others_wait_for(bucket, settings, monkeypatch):
-    def entries(self) -> Iterator:
-        place = os.open(uploads.spool(), os.O_RDONLY)
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where it is held
-        os.close(place)
-        yield from ()
-
-    monkeypatch.setattr(bucket_module.Bucket, "entries", entries)
-    uploads.reserved(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1).close()
 
 
 # Tries in Valkey or Redis

@@ -1,10 +1,7 @@
-"""The figures: right over several processes, without names, and all that dashboard and alerts ask for."""
+"""The figures: without names, and all that dashboard and alerts ask for."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -111,29 +108,3 @@ def test_a_queue_is_named_by_number_and_nobody_is():
     assert figures()["idealist_queue", str(collection.pk), "open"] == 3
     text = metrics.exposition().decode()
     assert "Zenobia" not in text and "hills" not in text
-
-
-TWO = """
-import os, django
-django.setup()
-from config.health import metrics
-for process in range(2):
-    if os.fork() == 0:
-        for _ in range(3):
-            metrics.count_act("save")
-        os._exit(0)
-    os.wait()
-metrics.DatabaseCollector.collect = lambda self: []
-print(metrics.exposition().decode())
-"""
-
-
-@pytest.mark.slow
-def test_the_processes_of_a_server_are_added_up(tmp_path):
-    """Without the folder each would tell its own."""
-    for folder, saves in ((tmp_path, 6), (None, 0)):
-        environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings"}
-        environment |= {"PROMETHEUS_MULTIPROC_DIR": str(folder)} if folder else {}
-        command = [sys.executable, "-c", TWO]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=120, check=True)
-        assert figures(done.stdout)["idealist_acts_total", "save"] == saves

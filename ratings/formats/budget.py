@@ -5,10 +5,7 @@ from ..words import counted
 HARMLESS = 100_000_000  # bytes that any file may grow to, however small it is
 MOST = 16 << 30  # bytes
 RATIO = 200  # text is not packed tighter than this
-CURE = (
-    "Check that this is the file you meant. Who runs Idealist can allow more, with IDEALIST_LARGEST_UNPACKED"
-    " and IDEALIST_LARGEST_RATIO."
-)
+CURE = "Check that this is the file you meant. If it is, unpack it and import its parts."
 
 
 class TooMuch(ValueError):

@@ -60,16 +60,13 @@ def application(environ, start_response):
 HASTY = """
 import sys
 
-from config.server import __main__ as server
+import early
 
+sys.modules["config.wsgi"] = early
 
-def project():
-    from early import application
-    return application
+from config import server
 
-
-server.load_application = project
-sys.exit(server.main(sys.argv[1]))
+server.main(sys.argv[1])
 """
 
 
