@@ -7,14 +7,13 @@ from http import HTTPStatus
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
-from django.urls import URLPattern
+from django.urls import URLPattern, reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
+from ninja.openapi.docs import Swagger
 from ninja.parser import Parser
 from pydantic import Field
 
@@ -24,11 +23,8 @@ from ratings.api.access import Bearer
 from ratings.api.problems import DETAILS, LISTED, MEDIA_TYPE, Problem, too_large
 from ratings.api.routes import router as record
 from ratings.formats import strict_json
-from ratings.guidelines.markdown import rendered
 from ratings.models import Scope
 from ratings.words import as_sentence, nearest
-
-from . import api_page
 
 # {status: description with all its causes}
 STATUSES = DETAILS | {
@@ -136,7 +132,7 @@ api = NinjaAPI(
     openapi_extra={"tags": [{"name": name} for name in ("evaluation", "import", "record", "rating")]},
     auth=Bearer(),
     parser=StrictJson(),
-    # `docs` and `openapi` below replace the pages of ninja, which load scripts from other hosts and are public.
+    # `docs` and `openapi` below replace those of ninja, which are public and know no scopes.
     docs_url=None,
     openapi_url=None,
 )
@@ -283,32 +279,23 @@ def not_found(request: HttpRequest, rest: str = "") -> HttpResponse:
 ROOT = "/api/v1/"
 
 
-def may_read(request: HttpRequest) -> bool:
-    return settings.OPEN_API_DOCS or request.user.is_authenticated
+class Page(Swagger):
+    def get_openapi_url(self, api: NinjaAPI, path_params: dict) -> str:
+        return reverse("api_description")
+
+
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """ninja's page of the API."""
+    return Page().render_page(request, api)
 
 
 @csrf_exempt  # so that a POST without a session is answered as such
 @login_not_required
 @require_safe
-def docs(request: HttpRequest) -> HttpResponse:
-    """The page of the API: parameters, response, scope and an example of every call."""
-    if not may_read(request):
-        return redirect_to_login(request.get_full_path())
-    description = openapi_schema(ROOT)
-    context = {
-        "introduction": rendered(description["info"]["description"]),
-        "groups": api_page.groups(description, request.build_absolute_uri("/").rstrip("/")),
-        "problems": api_page.problems(description),
-    }
-    return render(request, "api.html", context)
-
-
-@csrf_exempt
-@login_not_required
-@require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
     """The OpenAPI description, for signed-in people and for programs with a valid token."""
-    if not may_read(request):
+    if not request.user.is_authenticated:
         try:
             Bearer()(request)
         except Problem as error:

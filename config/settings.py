@@ -9,7 +9,6 @@ IDEALIST_PATIENCE seconds that a page waits for a lock before it asks to try aga
 IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent together by page (100); commands take larger ones
 IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull`, pictures and judges, with commas (default: none)
 IDEALIST_JUDGE_KEYS  keys of hosts that judges ask: host=key, host:port=key, with commas (default: none)
-IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
 IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (0: it makes none)
 IDEALIST_BACKUP_KEEP  how many of them are kept (7)
 IDEALIST_BACKUPS  folder for them, best on another disk, or s3:// as STORAGE_URL (backups in IDEALIST_DATA)
@@ -225,7 +224,6 @@ SECRET_KEY = checked_secret(os.environ.get("SECRET_KEY") or secret_key_in(DATA_D
 # Links and cookies of former keys are still valid, and secrets of second factors can still be read.
 SECRET_KEY_FALLBACKS = [checked_secret(key) for key in os.environ.get("SECRET_KEY_FORMER", "").split()]
 DEBUG = False
-OPEN_API_DOCS = env_bool("IDEALIST_OPEN_API_DOCS")
 HTTPS = env_bool("IDEALIST_HTTPS")
 PROXIES = checked_proxies(env_int("IDEALIST_PROXIES", int(HTTPS)), HTTPS)
 # The sample has an admin without a password, so it must not be where strangers come or in a shared database.
@@ -268,6 +266,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "csp",
+    "ninja",
     "django_tasks_db",
 ]
 
@@ -435,7 +434,7 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static", ("pictures", BASE_DIR / "docs" / "pictures")]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
-    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "config.storage.AppFinder",
     "evaluation.charts.vega.VegaBundleFinder",
 ]
 STORAGES = {

@@ -45,3 +45,9 @@ def test_the_first_load_of_the_desk_stays_below_ninety_kilobytes(manifest):
     folder, hashed = manifest
     files = loaded(folder, hashed["desk/desk.js"]) | {folder / hashed[name] for name in ("site.css", "forms.js")}
     assert sum(Path(f"{path}.gz").stat().st_size for path in files) < 70_000  # the page itself has up to 20 KB
+
+
+def test_the_page_of_the_api_comes_without_maps_and_without_the_second_page(manifest):
+    folder, hashed = manifest
+    assert "ninja/swagger-ui-bundle.js" in hashed
+    assert not [path for path in folder.rglob("*") if ".map" in path.name or "redoc" in path.name]
