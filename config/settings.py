@@ -5,7 +5,6 @@ IDEALIST_DATA     folder for the database, the secret key, pictures, uploads and
 IDEALIST_HOSTS    host names to answer to, separated by commas (default: this machine only)
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
 IDEALIST_PROXIES  number of proxies before the server, 0 to 9 (0; 1 with IDEALIST_HTTPS=1)
-IDEALIST_PATIENCE seconds that a page waits for a lock before it asks to try again (4; commands wait longer)
 IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent together by page (100); commands take larger ones
 IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull`, pictures and judges, with commas (default: none)
 IDEALIST_JUDGE_KEYS  keys of hosts that judges ask: host=key, host:port=key, with commas (default: none)
@@ -15,7 +14,6 @@ IDEALIST_BACKUPS  folder for them, best on another disk, or s3:// as STORAGE_URL
 IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
 IDEALIST_LOG      text, or json for programs, with ids of requests and events of the audit (text)
 IDEALIST_METRICS_TOKEN  the bearer token for /metrics, and for problems in /readyz (default: none)
-IDEALIST_METRICS_FROM  addresses and networks that need no such token, separated by commas (default: none)
 IDEALIST_WORKER   1 keeps a worker running beside the server; run.py sets it
 IDEALIST_OIDC_ISSUER  address of a provider of OpenID Connect at which people sign in (default: none)
 IDEALIST_OIDC_CLIENT  the client id that the provider gave; needed with an issuer
@@ -37,7 +35,6 @@ IDEALIST_STATIC   folder of static files (default: static/ in IDEALIST_DATA); an
 DATABASE_POOLER   1 where DATABASE_URL leads to a pooler of transactions, such as PgBouncer
 STORAGE_URL       s3://BUCKET/FOLDER?endpoint=URL&region=NAME for uploads and pictures (default: IDEALIST_DATA)
 CACHE_URL         redis:// or valkey:// for the counts of tries (default: the database)
-TASKS_BACKEND     another backend of django-tasks, by its Python path (default: django_tasks_db.DatabaseBackend)
 SECRET_KEY_FORMER former keys, separated by spaces, whose links, cookies and second factors are still valid
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent; machines share one
 
@@ -49,7 +46,6 @@ import os
 import re
 import secrets
 import tomllib
-from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -131,13 +127,6 @@ def checked_hosts(text: str) -> list[str]:
     return names or ["localhost", "127.0.0.1", "[::1]"]
 
 
-def checked_patience(text: str) -> str:
-    """The seconds in the text. PostgreSQL would wait for ever at 0, and no statement takes longer than 30."""
-    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) or not 0.1 <= float(text) <= 30:
-        raise ImproperlyConfigured(f"IDEALIST_PATIENCE is {text!r}; write seconds from 0.1 to 30, such as 4.")
-    return text
-
-
 def checked_database(url: str) -> dict:
     """Django's settings of the database at the URL. An error never repeats it: it may contain a password."""
     try:
@@ -197,19 +186,6 @@ def checked_keys(text: str) -> dict[str, str]:
     return keys
 
 
-def checked_networks(text: str) -> list[str]:
-    networks = [network.strip() for network in text.split(",") if network.strip()]
-    for network in networks:
-        try:
-            ip_network(network)
-        except ValueError as error:
-            raise ImproperlyConfigured(
-                f"IDEALIST_METRICS_FROM has {network!r}; write addresses such as 10.0.0.7 and networks such as"
-                " 10.0.0.0/8."
-            ) from error
-    return networks
-
-
 # The names of the settings: the list at the top, the secrets, one of which only a command reads, and their files.
 NAMES = re.findall(r"^([A-Z_]+) ", __doc__ or "", re.MULTILINE)
 NAMES += [f"{name}{end}" for name in secret_files.NAMES for end in ("", "_FILE") if f"{name}{end}" not in NAMES]
@@ -251,7 +227,6 @@ JUDGE_KEYS = checked_keys(os.environ.get("IDEALIST_JUDGE_KEYS", ""))
 
 LOG = checked_log(os.environ.get("IDEALIST_LOG") or "text")
 METRICS_TOKEN = checked_token(os.environ.get("IDEALIST_METRICS_TOKEN", ""))
-METRICS_FROM = checked_networks(os.environ.get("IDEALIST_METRICS_FROM", ""))
 
 INSTALLED_APPS = [
     "allauth",
@@ -326,12 +301,12 @@ if DATABASE_POOLER and not DATABASES["default"]["ENGINE"].endswith("postgresql")
     )
 # Processes that serve pages set IDEALIST_SHORT_WAITS; operators do not. A command may wait until an import ends; a
 # person may not.
-PATIENCE = checked_patience(os.environ.get("IDEALIST_PATIENCE", "").strip() or "4")
+PATIENCE = 4  # seconds
 SHORT_WAITS = env_bool("IDEALIST_SHORT_WAITS")
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["ENGINE"] = "config.sqlite"
     DATABASES["default"]["OPTIONS"] = {
-        "timeout": float(PATIENCE) if SHORT_WAITS else 20.0,
+        "timeout": PATIENCE if SHORT_WAITS else 20.0,
         # Under load, a transaction that reads and then writes fails unless it starts as a writer.
         "transaction_mode": "IMMEDIATE",
         # FULL, so that an acknowledged rating survives a power cut.
@@ -342,7 +317,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
 elif SHORT_WAITS:
     limits = {
-        "lock_timeout": PATIENCE + "s",
+        "lock_timeout": f"{PATIENCE}s",
         "statement_timeout": "30s",
         # A page that dies in the middle of an act must not keep its rows locked.
         "idle_in_transaction_session_timeout": "30s",
@@ -367,7 +342,7 @@ CACHES = {
     "tries": machines.tries(os.environ.get("CACHE_URL", "")),
 }
 # `manage.py work` runs the long tasks. The server keeps it running. See ratings/imports/jobs.py.
-TASKS = {"default": {"BACKEND": os.environ.get("TASKS_BACKEND") or "django_tasks_db.DatabaseBackend"}}
+TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend", "ratings.people.visits.Visitors"]

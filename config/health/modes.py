@@ -18,18 +18,6 @@ def open_to_others(folder: Path) -> Iterator[Problem]:
     """Yields a problem for the folder, and for each file with a secret in it, that is open to others."""
     for path in (folder, *(folder / name for name in SECRETS)):
         if path.exists() and stat.S_IMODE(path.stat().st_mode) & OTHERS:
-            cure = f"chmod go= {path}. {after_closing(path)}".rstrip()
+            # Another key is no cure by itself: second factors can be read only with theirs.
+            cure = f'chmod go= {path}. If others use this machine, see "Second factors" in docs/operating.md.'
             yield Problem(f"Others on this machine can open {path}.", cure)
-
-
-def after_closing(path: Path) -> str:
-    """What else to do, since others may have read the file. Second factors can be read only with their key."""
-    if path.name == "secret.key":
-        return (
-            f"If others use this machine, change the key and keep this one for second factors: mv {path}"
-            f' {path}.former, start with SECRET_KEY_FORMER_FILE={path}.former, and see "Second factors" in'
-            " docs/operating.md."
-        )
-    if path.name == "db.sqlite3":
-        return "If others use this machine, have people set new passwords, which also ends their sessions."
-    return "Start again, which makes another key." if path.name == "look-around.key" else ""

@@ -1,8 +1,7 @@
-"""The checks of services that Idealist uses (store of files, cache, mail, provider of sign-in), and of backups."""
+"""The checks of services that Idealist uses (store of files, cache, mail), and of backups."""
 
 from collections.abc import Iterator
 
-import requests
 from django.conf import settings
 from django.core.cache import caches
 from django.core.files.storage import storages
@@ -10,12 +9,10 @@ from django.core.mail import get_connection
 
 from ratings.copies import schedule
 from ratings.people.mail import FAILED
-from ratings.sign_in.oidc import fetched
 
 from .modes import Problem
 
 BUCKET = "config.machines.bucket.Bucket"
-DISCOVERY = "/.well-known/openid-configuration"
 # Counts of tries and the heartbeat of the worker are in the database, or in the cache of CACHE_URL.
 TRIES_IN_DATABASE = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
 MAKE_TABLE = "Make its table: python3 run.py manage prepare"
@@ -54,23 +51,6 @@ def mail() -> Iterator[Problem]:
         server.close()
     except FAILED as error:
         yield Problem(f"The mail server refuses the connection: {error}", "Start it, or correct IDEALIST_MAIL.")
-
-
-def provider() -> Iterator[Problem]:
-    """Whether the provider of sign-in, where there is one, answers."""
-    if not settings.OIDC:
-        return
-    issuer = settings.OIDC["issuer"]
-    cure = (
-        "Start it, or correct IDEALIST_OIDC_ISSUER. Meanwhile python3 run.py manage sign_in_link lets people in."
-    )
-    try:
-        issuer_of_provider = str(fetched(issuer + DISCOVERY).get("issuer")).rstrip("/")
-    except (requests.RequestException, ValueError, AttributeError) as error:
-        yield Problem(f"The provider of sign-in does not answer as expected: {error}", cure)
-        return
-    if issuer_of_provider != issuer:
-        yield Problem(f"The provider of sign-in calls itself {issuer_of_provider}, not {issuer}.", cure)
 
 
 def backups() -> Iterator[Problem]:

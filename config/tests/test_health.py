@@ -4,7 +4,6 @@ import errno
 import os
 import socket
 import sqlite3
-import ssl
 import subprocess
 import sys
 import threading
@@ -12,7 +11,6 @@ import time
 from collections import namedtuple
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import timedelta
 from pathlib import Path
 from unittest import mock
 from uuid import uuid4
@@ -22,17 +20,16 @@ from allauth.mfa.models import Authenticator
 from django.conf import settings as of_project
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core.cache import caches
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client, override_settings
 from django.urls import reverse
-from django.utils import timezone
 
-from config import machines, secret_files
-from config.health import checks, doctor, endpoints, modes, services
+from config import machines
+from config.health import checks, doctor, endpoints, services
 from config.tests.bucket import Store, store
 from ratings.imports import jobs
-from ratings.models import AuditEvent, Rating
+from ratings.models import Rating
 from ratings.sign_in import secrets_at_rest
 from ratings.tests.cast import make_collection, make_pair, make_rater, make_user
 
@@ -59,11 +56,9 @@ def sound(settings, tmp_path, monkeypatch) -> Iterator[None]:
     """An installation with nothing wrong, and looks that wait for a slow machine."""
     tmp_path.chmod(0o700)
     settings.DATA_DIR = settings.FILE_UPLOAD_TEMP_DIR = tmp_path
-    settings.METRICS_TOKEN, settings.METRICS_FROM = TOKEN, []
+    settings.METRICS_TOKEN = TOKEN
     monkeypatch.setattr(endpoints.readiness, "checked_at", float("-inf"))
     monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE))
-    # The tests before have changed rows, and the server of the tests has no autovacuum.
-    monkeypatch.setattr(checks, "STALE", 2**40)
     jobs.record_heartbeat()
     with mock.patch.object(checks, "TIMEOUT", 60):
         yield
@@ -136,10 +131,6 @@ def database_newer() -> None:
     MigrationRecorder(connection).record_applied("ratings", "9999_later")
 
 
-def clock_behind() -> None:
-    AuditEvent.objects.create(at=timezone.now() + timedelta(hours=1), act="role", way="page")
-
-
 def key_lost() -> None:
     with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[]):
         secret = secrets_at_rest.encrypt("JBSWY3DPEHPK3PXP")
@@ -152,7 +143,6 @@ def key_lost() -> None:
     [
         (migration_missing, "migrations", "lacks 1 migrations, such as evaluation.0001_frozen", 503),
         (database_newer, "migrations", "newer version, which has ratings.9999_later", 503),
-        (clock_behind, "clock", "s in the future", 200),
         (key_lost, "second factors", "cannot be read: 1. They were made with another SECRET_KEY", 200),
     ],
 )
@@ -195,35 +185,9 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
     def storage_away() -> None:
         settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "gone"
 
-    def no_hosts() -> None:
-        settings.PROXIES, settings.HTTPS = 1, True
-
-    def any_host() -> None:
-        settings.ALLOWED_HOSTS = ["*"]
-
-    def proxies_without_tls() -> None:
-        settings.PROXIES, settings.ALLOWED_HOSTS = 1, ["testserver", "localhost"]
-
-    def public_address_silent() -> None:
-        settings.HTTPS, settings.ALLOWED_HOSTS = True, ["nowhere.invalid", "localhost"]
-
-    def clock_of_the_database() -> None:
-        if connection.vendor == "sqlite":
-            AuditEvent.objects.create(at=timezone.now() + timedelta(hours=1), act="role", way="page")
-        else:
-            later = timezone.now() + timedelta(hours=1)
-            monkeypatch.setattr(checks.timezone, "now", lambda: later)
-
     def no_mail() -> None:
         settings.MAIL, settings.EMAIL_HOST, settings.EMAIL_PORT = {"EMAIL_HOST": "127.0.0.1"}, "127.0.0.1", 9
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-
-    def provider_away() -> None:
-        settings.OIDC = {"issuer": "http://127.0.0.1:9"}
-
-    def another_provider() -> None:
-        settings.OIDC = {"issuer": "http://127.0.0.1:9"}
-        monkeypatch.setattr(services, "fetched", lambda address: {"issuer": "https://elsewhere.example.org"})
 
     def store_away() -> None:
         settings.STORAGES = settings.STORAGES | machines.files(BUCKET.format("http://127.0.0.1:9"), tmp_path)
@@ -255,8 +219,6 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
 
     faults = {
         no_mail: ("mail", "refuses the connection"),
-        provider_away: ("provider", "does not answer as expected"),
-        another_provider: ("provider", "calls itself https://elsewhere.example.org"),
         store_away: ("store of files", "cannot be used"),
         bucket_away: ("store of files", "no bucket of this name"),
         over_quota: ("storage", "quota"),
@@ -268,17 +230,11 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
         open_folder: ("secrets", "Others on this machine can open"),
         full_soon: ("disk", "MB left"),
         storage_away: ("storage", "No such file"),
-        no_hosts: ("hosts", "names of this machine only"),
-        any_host: ("hosts", "has *"),
-        proxies_without_tls: ("tls", "travel as they are"),
-        public_address_silent: ("certificate", "does not answer"),
-        clock_of_the_database: ("clock", "s"),
     }
     settings.ALLOWED_HOSTS = ["localhost"]
-    before = {
-        name: getattr(settings, name)
-        for name in ("PROXIES", "HTTPS", "ALLOWED_HOSTS", "FILE_UPLOAD_TEMP_DIR", "MAIL", "OIDC", "STORAGES")
-    } | {"BACKUP_EVERY": 0}
+    before = {name: getattr(settings, name) for name in ("FILE_UPLOAD_TEMP_DIR", "MAIL", "STORAGES")} | {
+        "BACKUP_EVERY": 0
+    }
     desk = Desk()
     for fault, (check, said) in faults.items():
         assert wrong() == {}, fault.__name__
@@ -298,23 +254,8 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
         jobs.record_heartbeat()
         monkeypatch.undo()
         monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE))
-        connection.cursor().execute("DELETE FROM ratings_auditevent")
     assert doctor.report(checks.outcomes(checks.CHECKS), []) == 0
     assert desk.lost() == 0
-
-
-def test_the_cure_of_an_open_file_loses_nothing(tmp_path):
-    """Another key loses second factors where the former one is not named, and closes no database."""
-    for name in ("secret.key", "db.sqlite3", "look-around.key"):
-        (tmp_path / name).touch()
-        (tmp_path / name).chmod(0o644)
-    tmp_path.chmod(0o755)
-    folder, key, database, look_around = (problem.cure for problem in modes.open_to_others(tmp_path))
-    assert f"mv {tmp_path}/secret.key {tmp_path}/secret.key.former" in key
-    assert f"SECRET_KEY_FORMER_FILE={tmp_path}/secret.key.former" in key and "remove" not in key
-    assert folder == f"chmod go= {tmp_path}."
-    assert database.startswith(f"chmod go= {tmp_path}/db.sqlite3. ") and "passwords" in database
-    assert "secret.key" not in database + look_around
 
 
 @pytest.mark.django_db(transaction=True)
@@ -324,6 +265,7 @@ def test_a_database_that_is_away(monkeypatch):
 
     desk = Desk()
     monkeypatch.setattr(connection, "cursor", away)
+    monkeypatch.setattr(MigrationRecorder, "has_table", away)
     assert wrong()["database"] == "The database does not answer: connection refused"
     status, answer = told()
     assert status == 503 and answer["checks"]["migrations"] == "not looked at"
@@ -345,14 +287,6 @@ def test_a_database_without_tables(monkeypatch):
     assert "run.py manage prepare" in answer["problems"][0]["cure"]
 
 
-@pytest.mark.postgresql
-@pytest.mark.django_db
-def test_a_worker_whose_heartbeats_are_in_a_cache_that_is_away(monkeypatch):
-    monkeypatch.setattr(jobs, "caches", {"tries": Away()})
-    (problem,) = checks.worker()
-    assert problem == ("Whether a worker runs is unknown: it cannot be used", services.START_CACHE)
-
-
 @sqlite_only
 @pytest.mark.django_db(transaction=True)
 def test_sqlite_that_another_program_locks(monkeypatch):
@@ -370,85 +304,20 @@ def test_sqlite_that_another_program_locks(monkeypatch):
 
 
 @sqlite_only
-@pytest.mark.django_db(transaction=True)
-def test_sqlite_without_its_log(tmp_path, monkeypatch):
-    """In a file of its own: the mode of one that somebody else has open cannot be changed."""
-    other = connection.copy()
-    other.settings_dict |= {"NAME": tmp_path / "db.sqlite3", "OPTIONS": {}}
-    monkeypatch.setattr(checks, "connection", other)
-    assert [problem.wrong[:32] for problem in checks.limits()] == ["SQLite is in the mode delete: wh"]
-    other.close()
-
-
-@sqlite_only
 def test_a_missing_file_of_sqlite_is_not_made(monkeypatch, tmp_path):
     monkeypatch.setitem(connection.settings_dict, "NAME", tmp_path / "db.sqlite3")
     assert [problem.wrong for problem in checks.database()] == ["There is no database yet."]
     assert not (tmp_path / "db.sqlite3").exists()
 
 
-@sqlite_only
-@pytest.mark.parametrize("check", [checks.database, checks.writing])
-def test_a_file_of_another_account_is_named_with_both_accounts(monkeypatch, tmp_path, check):
-    """As root leaves it after a restore, for a server that is not root."""
-    file = tmp_path / "db.sqlite3"
-    file.touch()
-    owner = file.owner()
-
-    cause = sqlite3.OperationalError("it cannot be opened")
-    cause.sqlite_errorname = "SQLITE_CANTOPEN"
-    error = OperationalError()
-    error.__cause__ = cause
-    monkeypatch.setitem(connection.settings_dict, "NAME", file)
-    monkeypatch.setattr(connection, "cursor", mock.Mock(side_effect=error))
-    probe = mock.Mock(execute=mock.Mock(side_effect=cause))
-    monkeypatch.setattr(checks.sqlite3, "connect", lambda *args, **more: probe)
-    monkeypatch.setattr(checks.os, "access", lambda path, mode: False)
-    monkeypatch.setattr(checks.os, "geteuid", lambda: 65533)
-    (problem,) = check()
-    assert problem.wrong.startswith(f"{file} belongs to {owner}. ") and "65533" in problem.wrong
-    assert f"chown 65533: {file}" in problem.cure
-
-
-@pytest.mark.parametrize(("named", "cure"), [(False, "manage prepare"), (True, "Correct IDEALIST_STATIC")])
-def test_a_folder_without_static_files(settings, tmp_path, named, cure):
-    settings.DATA_DIR = tmp_path
-    settings.STATIC_ROOT = (tmp_path.parent if named else tmp_path) / "static"
+def test_a_folder_without_static_files(settings, tmp_path):
+    settings.STATIC_ROOT = tmp_path / "static"
     backend = {"BACKEND": "config.storage.Storage", "OPTIONS": {"location": settings.STATIC_ROOT}}
     settings.STORAGES = {**settings.STORAGES, "staticfiles": backend}
     (problem,) = checks.static_files()
-    assert str(settings.STATIC_ROOT) in problem.wrong and cure in problem.cure
+    assert str(settings.STATIC_ROOT) in problem.wrong and "manage prepare" in problem.cure
     staticfiles_storage.hashed_files["site.css"] = "site.0.css"
     assert not list(checks.static_files())
-
-
-@pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
-def test_a_lock_that_is_held_for_long(monkeypatch):
-    monkeypatch.setattr(checks, "LOCK_WAIT", 0.05)
-    holder = connection.copy()
-    with holder.cursor() as cursor:
-        cursor.execute("BEGIN; LOCK TABLE ratings_receipt")
-    waiter = threading.Thread(target=wait_for_the_lock)
-    waiter.start()
-    try:
-        with connection.cursor() as cursor:
-            for _ in range(200):
-                cursor.execute("SELECT pg_sleep(0.05), count(*) FROM pg_locks WHERE NOT granted")
-                if cursor.fetchone()[1]:
-                    break
-            cursor.execute("SELECT pg_sleep(0.1)")
-        assert "have waited for a lock" in wrong()["writing"]
-    finally:
-        holder.close()
-        waiter.join(timeout=20)
-
-
-def wait_for_the_lock() -> None:
-    beside = connection.copy()
-    with beside.cursor() as cursor:
-        cursor.execute("BEGIN; LOCK TABLE ratings_receipt; ROLLBACK")
-    beside.close()
 
 
 @pytest.mark.postgresql
@@ -457,61 +326,9 @@ def test_a_server_that_only_reads():
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_read_only = on")
         try:
-            assert wrong()["writing"] == "PostgreSQL is read-only."
+            assert [problem.wrong for problem in checks.writing()] == ["PostgreSQL is read-only."]
         finally:
             cursor.execute("SET default_transaction_read_only = off")
-
-
-@pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
-def test_no_more_connections(monkeypatch):
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE ROLE idealist_of_none LOGIN CONNECTION LIMIT 0")
-    other = connection.copy()
-    other.settings_dict["USER"] = "idealist_of_none"
-    try:
-        monkeypatch.setattr(checks, "connection", other)
-        assert [problem.wrong for problem in checks.database()] == ["PostgreSQL takes no more connections."]
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP ROLE idealist_of_none")
-    monkeypatch.setattr(checks, "connection", connection)
-    monkeypatch.setattr(checks, "CONNECTIONS_FULL", 0.0)
-    assert "connections of PostgreSQL are in use" in wrong()["database limits"]
-
-
-@pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
-def test_statistics_that_nobody_renews(monkeypatch):
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE " + ", ".join(checks.RATED))
-        monkeypatch.setattr(checks, "STALE", 60)
-        assert not list(checks.statistics())
-        desk = Desk()
-        for _ in range(20):
-            desk.rate()
-        # Each of the twenty assignments was made, claimed and done. Counts arrive within a second.
-        end = time.monotonic() + 30
-        while not (found := list(checks.statistics())):
-            assert time.monotonic() < end
-            time.sleep(0.1)
-        (problem,) = found
-        assert problem.wrong == (
-            "PostgreSQL's statistics of ratings_assignment are old: 60 rows have changed since. Raters wait."
-        )
-        assert problem.cure.endswith("Run ANALYZE ratings_assignment once.")
-        cursor.execute("SHOW autovacuum")
-        assert problem.cure.startswith("ALTER SYSTEM SET autovacuum = on") == (cursor.fetchone() == ("off",))
-
-
-def test_a_misspelt_setting_is_named_with_the_right_one(monkeypatch):
-    right = [name for each in secret_files.NAMES for name in (each, f"{each}_FILE")]
-    for name in ("IDEALIST_HTTP", "IDEALIST_BACKUPS_EVERY", "IDEALIST_PORT", *right):
-        monkeypatch.setenv(name, "1")
-    meant = {problem.wrong.split()[0]: problem.cure for problem in checks.misspelt()}
-    assert meant.keys() == {"IDEALIST_HTTP", "IDEALIST_BACKUPS_EVERY"}
-    assert "IDEALIST_HTTPS" in meant["IDEALIST_HTTP"]
-    assert "IDEALIST_BACKUP_EVERY" in meant["IDEALIST_BACKUPS_EVERY"]
 
 
 # Faults that keep settings from being read
@@ -523,7 +340,6 @@ def test_a_misspelt_setting_is_named_with_the_right_one(monkeypatch):
         ({"IDEALIST_HTTPS": "1", "IDEALIST_PROXIES": "0"}, "TLS ends at a proxy"),
         ({"SECRET_KEY": "short"}, "SECRET_KEY is short"),
         ({"IDEALIST_DATA": "/dev/null/here"}, "cannot be used"),
-        ({"IDEALIST_METRICS_FROM": "everywhere"}, "IDEALIST_METRICS_FROM has 'everywhere'"),
         ({"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none"}, "The database does not answer"),
     ],
 )
@@ -543,175 +359,55 @@ def test_the_doctor_names_what_keeps_it_from_starting(environment, said, tmp_pat
     assert "Traceback" not in done.stderr
 
 
-# The certificate at the public address
-
-
-CA = """
-[ca]
-default_ca = own
-[own]
-database = {folder}/index
-new_certs_dir = {folder}
-serial = {folder}/serial
-policy = any
-x509_extensions = names
-[any]
-commonName = supplied
-[names]
-subjectAltName = DNS:{host}
-"""
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A function that makes a certificate for a host, valid for so many days from now."""
-
-    def make(host: str, days: int) -> tuple[Path, Path]:
-        folder = tmp_path_factory.mktemp("certificate")
-        key, path = folder / "key.pem", folder / "cert.pem"
-        (folder / "ca.cnf").write_text(CA.format(folder=folder, host=host))
-        (folder / "index").touch()
-        begins, ends = (f"{timezone.now() + timedelta(days=d):%Y%m%d%H%M%SZ}" for d in (min(0, days) - 1, days))
-        asked = ["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-        asked += ["-subj", f"/CN={host}", "-keyout", key, "-out", folder / "request.pem"]
-        signed = ["ca", "-batch", "-selfsign", "-rand_serial", "-notext", "-config", folder / "ca.cnf"]
-        signed += ["-keyfile", key, "-in", folder / "request.pem", "-out", path, "-md", "sha256"]
-        signed += ["-startdate", begins, "-enddate", ends]
-        for command in (asked, signed):
-            subprocess.run(["openssl", *command], check=True, capture_output=True)
-        return key, path
-
-    return make
-
-
-@contextmanager
-def answering(key: Path, certificate: Path) -> Iterator[int]:
-    """The port of a server with this certificate, for one connection."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def answer() -> None:
-            try:
-                with listener.accept()[0] as plain, context.wrap_socket(plain, server_side=True):
-                    pass
-            except OSError:
-                return
-
-        threading.Thread(target=answer, daemon=True).start()
-        yield listener.getsockname()[1]
-
-
-@pytest.mark.parametrize(
-    ("host", "days", "said"),
-    [
-        ("localhost", 90, None),
-        ("localhost", 7, "ends in"),
-        ("localhost", -3, "has expired"),
-        ("elsewhere.example", 90, "Hostname mismatch"),
-    ],
-)
-def test_a_certificate(made, monkeypatch, host, days, said):
-    key, certificate = made(host, days)
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    with answering(key, certificate) as port:
-        found = " ".join(problem.wrong for problem in checks.certificate_of("localhost", port))
-    assert (said in found) if said else found == ""
-
-
-def test_a_certificate_that_nobody_signed(made):
-    key, certificate = made("localhost", 90)
-    with answering(key, certificate) as port:
-        (problem,) = checks.certificate_of("localhost", port)
-    assert "self-signed certificate" in problem.wrong
-
-
 # Hosts that accept and never answer
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.slow
 def test_all_silent_hosts_at_once_are_named_within_the_limit(settings, bucket, tmp_path):
-    """With the real limits. Each alone would be waited for longer; one thread asks each, whoever looks again."""
-    with silent_host() as mail, silent_host() as provider, silent_host() as files:
+    """With the real limits. Each alone would be waited for longer."""
+    with silent_host() as mail, silent_host() as files:
         settings.MAIL, settings.EMAIL_HOST, settings.EMAIL_PORT = {"EMAIL_HOST": "127.0.0.1"}, "127.0.0.1", mail
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-        settings.OIDC = {"issuer": f"http://127.0.0.1:{provider}"}
         before = settings.STORAGES
         away = before | machines.files(BUCKET.format(f"http://127.0.0.1:{files}"), tmp_path)
         away["backups"] = machines.backups(BUCKET.format(f"http://127.0.0.1:{files}"), tmp_path)
         settings.STORAGES, settings.BACKUP_EVERY = away, 24
         begun = time.monotonic()
         with mock.patch.object(checks, "TIMEOUT", WAIT):
-            first, threads = wrong(), threading.active_count()
+            first = wrong()
         assert time.monotonic() - begun < 5
-        silent = ("store of files", "mail", "provider", "backups")
+        silent = ("store of files", "mail", "backups")
         assert first == dict.fromkeys(silent, "There is no answer within 2.4 s.")
-        with mock.patch.object(checks, "TIMEOUT", 0.5):
-            assert wrong().keys() == first.keys() and threading.active_count() == threads
-        settings.MAIL, settings.OIDC, settings.STORAGES, settings.BACKUP_EVERY = {}, {}, before, 0
-    wait_for_all()
+        settings.MAIL, settings.STORAGES, settings.BACKUP_EVERY = {}, before, 0
     assert wrong() == {}
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_database_that_falls_silent_is_given_up_and_asked_anew(monkeypatch):
-    asleep = threading.Event()
+def test_a_database_that_falls_silent_keeps_nobody_waiting(monkeypatch):
+    may_end = threading.Event()
 
-    def slow() -> Iterator[None]:
-        if connection.vendor == "postgresql":
-            connection.cursor().execute("SELECT pg_sleep(2)")
-        asleep.wait()
+    def silent() -> Iterator[None]:
+        may_end.wait(30)
         yield from ()
 
     monkeypatch.setattr(checks, "TIMEOUT", 0.3)
-    seen = [checks.Check("slow", slow), checks.Check("later", checks.database)]
-    before, threads = connections["default"], threading.active_count()
+    seen = [checks.Check("silent", silent), checks.Check("later", checks.database)]
     try:
-        first, second = checks.outcomes(seen)
-        assert [problem.wrong for problem in first.problems] == ["There is no answer within 0.3 s."]
-        assert not second.ran and connections["default"] is not before
-        asleep.set()
-        assert checks.outcomes(seen[1:]) == [checks.Outcome(seen[1], [])]
-        for _ in range(200):
-            if threading.active_count() == threads:
-                break
-            time.sleep(0.01)
-        assert threading.active_count() == threads
+        problems = [problem.wrong for each in checks.outcomes(seen) for problem in each.problems]
+        assert problems == ["There is no answer within 0.3 s."] * 2
     finally:
-        asleep.set()
-        connections["default"].close()
-        connections["default"] = before
-        before.close()
-
-
-@pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
-def test_a_database_that_accepts_and_says_nothing(monkeypatch):
-    monkeypatch.setattr(checks, "TIMEOUT", 0.3)
-    before = connections["default"]
-    with silent_host() as port:
-        connections["default"] = before.copy()
-        connections["default"].settings_dict |= {"HOST": "127.0.0.1", "PORT": port}
-        try:
-            assert wrong()["database"] == "There is no answer within 0.3 s."
-        finally:
-            connections["default"] = before
+        may_end.set()
 
 
 @pytest.mark.slow
-def test_the_doctor_starts_without_what_reads_numbers_and_answers_calls():
+def test_the_doctor_starts_without_what_reads_numbers():
     """It has five seconds, of which these imports would take three."""
-    heavy = {"pandas", "scipy", "ninja", "pydantic", "altair", "openpyxl"}
+    heavy = {"pandas", "scipy", "altair", "openpyxl"}
     code = "import sys, django; django.setup(); import config.health.checks; print(*sys.modules)"
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert "ratings.models" in done.stdout.split() and not heavy & set(done.stdout.split())
-
-
-def wait_for_all() -> None:
-    for future in checks.futures_by_check.values():
-        future.result(timeout=20)
 
 
 @contextmanager
@@ -752,12 +448,7 @@ def test_who_sees_what(settings):
     assert Client().get("/metrics").status_code == 404
     assert Client().get("/metrics", headers={"Authorization": "Bearer wrong"}).status_code == 404
     assert Client().get("/metrics", headers=SEES).status_code == 200
-    settings.METRICS_FROM = ["192.0.2.0/24"]
-    assert Client(REMOTE_ADDR="192.0.2.9").get("/metrics").status_code == 200
-    assert Client(REMOTE_ADDR="198.51.100.9").get("/metrics").status_code == 404
-    forged = Client(REMOTE_ADDR="198.51.100.9", headers={"X-Forwarded-For": "192.0.2.9"})
-    assert forged.get("/metrics").status_code == 404
-    settings.METRICS_TOKEN, settings.METRICS_FROM = "", []
+    settings.METRICS_TOKEN = ""
     assert Client(headers={"Authorization": "Bearer "}).get("/metrics").status_code == 404
 
 

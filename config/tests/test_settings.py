@@ -97,16 +97,6 @@ def test_a_number_that_is_none_is_refused_by_name(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("setting", "wrong"),
-    [("IDEALIST_PATIENCE", wrong) for wrong in ("abc", "4s", "0", "0.01", "-1", "nan", "1e1", "31")],
-)
-def test_a_wait_and_a_number_of_processes_that_cannot_be_are_refused(tmp_path, setting, wrong):
-    """By commands, too, which neither wait so briefly nor serve: `prepare` runs before the server."""
-    refusal = start(tmp_path, **{setting: wrong}).stderr.splitlines()[-1]
-    assert f"{setting} is {wrong}; " in refusal.replace("'", "")
-
-
-@pytest.mark.parametrize(
     "url",
     ["foo", "mysql://u:sesame@h/db", "postgres://u:sesame@h:port/db", "postgres://u:se#same@h/db"]
     + [
@@ -201,7 +191,7 @@ def test_behind_tls_no_other_host_can_plant_a_cookie(tmp_path, https, prefix):
 def options(tmp_path: Path, module: str, **environment: str) -> dict:
     """The options of the database, in a new process that imports `module`."""
     code = f"import {module}; from django.conf import settings; print(settings.DATABASES['default']['OPTIONS'])"
-    set_elsewhere = {"DATABASE_URL", "IDEALIST_PATIENCE", "IDEALIST_SHORT_WAITS"}
+    set_elsewhere = {"DATABASE_URL", "IDEALIST_SHORT_WAITS"}
     clean = {name: value for name, value in os.environ.items() if name not in set_elsewhere}
     clean |= {"IDEALIST_DATA": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings", **environment}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean, capture_output=True, text=True)
@@ -236,9 +226,6 @@ def test_a_host_that_no_request_can_have_is_refused(tmp_path, name):
 def test_a_page_waits_for_a_lock_for_a_few_seconds_and_a_command_for_longer(tmp_path):
     assert options(tmp_path, "config.wsgi")["timeout"] == 4
     assert options(tmp_path, "config.settings")["timeout"] == 20
-    assert options(tmp_path, "config.wsgi", IDEALIST_PATIENCE="2.5")["timeout"] == 2.5
-    # The environment of the server is that of its worker and of `prepare`, too.
-    assert options(tmp_path, "config.settings", IDEALIST_PATIENCE="2.5")["timeout"] == 20
 
 
 def test_on_postgresql_pages_have_limits_and_commands_none(tmp_path):

@@ -17,7 +17,6 @@ from django.core.cache import caches
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 from django_tasks import task
-from django_tasks_db import DatabaseBackend
 from django_tasks_db.models import DBTaskResult
 
 from .. import audit, intake
@@ -65,16 +64,8 @@ def look_at(pk: int) -> None:
 
 
 def _enqueue(job: Job, **options) -> None:
-    """Enqueue a task that looks at the job, with options of `Task.using`.
-
-    A task in this database is committed together with the job. Another backend gets it after the commit, because
-    its worker could look before that. If it cannot take the task, that is logged, and `reap` enqueues it again.
-    """
-    task = look_at.using(**options)
-    if isinstance(task.get_backend(), DatabaseBackend):
-        task.enqueue(job.pk)
-    else:
-        transaction.on_commit(lambda: task.enqueue(job.pk), robust=True)
+    """Enqueue a task that looks at the job, with options of `Task.using`. It is committed with the job."""
+    look_at.using(**options).enqueue(job.pk)
 
 
 # Whether a worker is alive

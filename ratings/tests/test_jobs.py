@@ -11,7 +11,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection
 from django.utils import timezone
-from django_tasks import task_backends
 from django_tasks_db.management.commands import db_worker
 from django_tasks_db.models import DBTaskResult
 
@@ -116,39 +115,6 @@ def test_a_message_that_comes_twice_does_no_work_twice():
     jobs.look_at.enqueue(job.pk)
     work()
     assert (now_of(job).attempt, DBTaskResult.objects.filter(status="SUCCESSFUL").count()) == (1, 2)
-
-
-@pytest.fixture
-def elsewhere(settings) -> list:
-    """The tasks of a backend that is not in the database."""
-    settings.TASKS = {"default": {"BACKEND": "django_tasks.backends.dummy.DummyBackend"}}
-    return task_backends["default"].results
-
-
-def test_another_backend_gets_a_task_after_the_commit(elsewhere, django_capture_on_commit_callbacks):
-    """Its worker could look for the job before that, and find none."""
-    with django_capture_on_commit_callbacks() as after_commit:
-        job = asked(make_collection())
-    assert elsewhere == []
-    for enqueue in after_commit:
-        enqueue()
-    assert [task.args for task in elsewhere] == [[job.pk]]
-
-
-def test_a_task_that_another_backend_could_not_take_is_enqueued_again(
-    elsewhere, django_capture_on_commit_callbacks, monkeypatch
-):
-    def away(*args) -> None:
-        raise ConnectionError("the queue is away")
-
-    with monkeypatch.context() as meanwhile, django_capture_on_commit_callbacks(execute=True):
-        meanwhile.setattr(task_backends["default"], "enqueue", away)
-        job = asked(make_collection())
-    assert (now_of(job).state, elsewhere) == ("queued", [])
-    Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1))
-    with django_capture_on_commit_callbacks(execute=True):
-        jobs.reap()
-    assert [task.args for task in elsewhere] == [[job.pk]]
 
 
 def test_a_job_whose_worker_died_is_taken_up_by_the_next_which_begins_anew():

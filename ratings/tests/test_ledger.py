@@ -203,7 +203,6 @@ def locked(rater: Rater) -> Iterator[None]:
 
 
 def test_a_save_that_may_not_write_for_too_long_is_asked_for_again(server, collection):
-    server.environment["IDEALIST_PATIENCE"] = "1"
     key = str(uuid4())
     with serving(server):
         asker = Asker(server, collection)

@@ -8,8 +8,6 @@ from threading import Thread
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError, close_old_connections
 from django.utils.crypto import get_random_string
-from django_tasks import task_backends
-from django_tasks_db import DatabaseBackend
 from django_tasks_db.management.commands.db_worker import Worker
 from django_tasks_db.models import DBTaskResult
 
@@ -85,11 +83,8 @@ def tell_of_wait(error: DatabaseError) -> None:
 
 
 def work() -> None:
-    """Run all waiting tasks. The query comes first, because the library's worker takes a lock even without tasks.
-
-    If TASKS_BACKEND has another backend, that has workers of its own, and this one only does the chores.
-    """
-    if isinstance(task_backends["default"], DatabaseBackend) and DBTaskResult.objects.ready().exists():
+    """Run all waiting tasks. The query comes first: the library's worker takes a lock even without tasks."""
+    if DBTaskResult.objects.ready().exists():
         name = get_random_string(32)
         Worker(
             queue_names=["default"],
