@@ -19,6 +19,10 @@ def is_curable(error: Exception) -> bool:
 
 
 def main() -> None:
+    if sys.argv[1:] == ["doctor"]:  # it also tells what is wrong with the settings
+        from config.health import doctor
+
+        sys.exit(doctor.main())
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
@@ -39,7 +43,7 @@ def main() -> None:
         if "--traceback" in sys.argv or not is_curable(error):
             raise
         reason = " ".join(str(error).split())
-        sys.exit(f"The database refused: {reason}. To find the cure: python3 run.py doctor")
+        sys.exit(f"The database refused: {reason}. To find the cure: python3 run.py manage doctor")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`python3 run.py doctor`: prints each problem with its cure. Exit status 1 where there is one."""
+"""`python3 run.py manage doctor`: prints each problem with its cure. Exit status 1 where there is one."""
 
 import os
 import sys

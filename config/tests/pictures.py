@@ -1,4 +1,4 @@
-"""The pictures of the documents, made anew of the sample: python3 run.py pictures
+"""The pictures of the documents, made anew of the sample: .venv/bin/python -m config.tests.pictures
 
 A server of its own, with a data folder that goes again, and Chromium, which also writes the WebP.
 """

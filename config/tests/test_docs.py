@@ -31,7 +31,7 @@ ONLY_READ = {
     ("first-steps", "server"): 2,
     ("judges", "outside"): 2,
     ("measures", "formula"): 2,
-    ("operating", "outside"): 4,
+    ("operating", "outside"): 3,
     ("operating", "server"): 17,
     ("statistics", "formula"): 1,
 }
@@ -82,7 +82,7 @@ def test_a_walk_leads_through_places_that_exist_and_never_twice_through_one():
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"run\.py manage ([a-z_]+)", ALL))))
 def test_every_command_exists(name):
-    assert name in get_commands()
+    assert name in {*get_commands(), "doctor"}  # which manage.py knows by itself
 
 
 def test_run_py_knows_what_the_documents_ask_of_it():

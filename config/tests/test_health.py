@@ -1,4 +1,4 @@
-"""Faults that are put in, each named with its cure by /readyz or by `run.py doctor`; and no page is a 500."""
+"""Faults that are put in, each named with its cure by /readyz or by the doctor; and no page is a 500."""
 
 import errno
 import os

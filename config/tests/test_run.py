@@ -6,10 +6,8 @@ import json
 import os
 import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 
@@ -75,7 +73,7 @@ def installed(project, run) -> Path:
 
 
 def stamp(run: ModuleType, *requirements: str, venv: str = ".venv") -> None:
-    run.stamp_of(run.ROOT / venv).write_text("".join(run.fingerprint(name) + "\n" for name in requirements))
+    (run.ROOT / venv / run.STAMP).write_text("".join(run.fingerprint(name) + "\n" for name in requirements))
 
 
 def started(project: Path, *arguments: str, **options) -> subprocess.CompletedProcess:
@@ -103,10 +101,11 @@ def test_python_3_8_can_read_the_file_and_has_all_that_it_imports():
     assert {module.split(".")[0] for module in modules} <= sys.stdlib_module_names
 
 
-def test_an_old_python_is_named_and_the_needed_one_too(run):
-    with pytest.raises(run.Refusal, match=r"3\.11 or newer and this is 3\.10\.13\."):
-        run.require_python((3, 10, 13, "final", 0))
-    run.require_python((3, 11, 0, "final", 0))
+def test_an_old_python_is_named_and_the_needed_one_too(run, monkeypatch, capsys):
+    monkeypatch.setattr(run.sys, "version_info", (3, 10, 13, "final", 0))
+    monkeypatch.setattr(run.sys, "version", "3.10.13 (main)")
+    assert run.main([]) == 1
+    assert "3.11 or newer and this is 3.10.13." in capsys.readouterr().err
 
 
 def test_without_ensurepip_the_cure_is_named(run, monkeypatch):
@@ -121,27 +120,23 @@ def test_a_busy_port_is_refused_before_anything_is_installed(project):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = refused_in_one_line(started(project, "--port", str(port)))
-    assert f"Port {port} on 127.0.0.1 is already in use." in line
+    assert f"Cannot listen on port {port} of 127.0.0.1" in line
     assert line.endswith(f"python3 run.py --port {port + 1}")
     assert not (project / ".venv").exists()
 
 
 @pytest.mark.parametrize("arguments", [["--port", "eighty"], ["--port", "65536"], ["--host", "::bad"], ["srve"]])
-def test_a_wrong_argument_is_refused_in_one_line(project, arguments):
-    assert arguments[-1] in refused_in_one_line(started(project, *arguments))
+def test_a_wrong_argument_is_refused(project, arguments):
+    done = started(project, *arguments)
+    assert done.returncode and arguments[-1] in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("command", [[], ["--port", "1"], ["doctor"], ["lock"], ["sbom"], ["bench"], ["pictures"]])
+@pytest.mark.parametrize("command", [[], ["--port", "1"], ["bench"]])
 def test_help_shows_the_commands(project, command):
     done = started(project, *command, "--help")
     assert done.returncode == 0
     assert "python3 run.py manage COMMAND" in done.stdout
     assert not (project / ".venv").exists()
-
-
-@pytest.mark.parametrize("files", [[], ["one.json", "two.json"]])
-def test_a_list_of_packages_needs_its_file(project, files):
-    assert refused_in_one_line(started(project, "sbom", *files)).endswith("python3 run.py sbom FILE")
 
 
 # The environment
@@ -197,19 +192,7 @@ def test_where_uv_fails_pip_is_asked(project, run, monkeypatch):
     monkeypatch.setattr(run, "run_quietly", only_pip_works)
     run.set_up("requirements.lock")
     assert asked == [sys.executable, "/bin/uv", sys.executable, str(run.PYTHON)]
-    assert run.stamp_of(run.VENV).read_text().split() == run.fingerprint("requirements.lock").split()
-
-
-@pytest.mark.parametrize(
-    ("output", "words"),
-    [
-        ("ERROR: no version of x\nnote: try again\n", "ERROR: no version of x"),
-        ("Traceback (most recent call last):\n  File ...\nValueError: 3 is odd\n", "ValueError: 3 is odd"),
-        ("\n", "it gave no reason"),
-    ],
-)
-def test_the_last_words_of_a_failed_program_say_why(run, output, words):
-    assert run.reason_in(output) == words
+    assert (run.VENV / run.STAMP).read_text().split() == run.fingerprint("requirements.lock").split()
 
 
 # Serving
@@ -265,7 +248,7 @@ def test_ctrl_c_is_no_traceback(run, monkeypatch, capsys):
     assert capsys.readouterr().err.split() == ["Stopped."]
 
 
-@pytest.mark.parametrize("command", [["--port", "0"], ["doctor"]])
+@pytest.mark.parametrize("command", [["--port", "0"], ["manage", "doctor"]])
 def test_a_relative_path_in_a_setting_means_the_same_to_every_command(installed, tmp_path_factory, command):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "config.py").write_text("")  # must not be taken for the project's
@@ -309,16 +292,9 @@ def test_manage_makes_the_database_in_silence_and_only_once(installed):
     assert calls(installed) == ["migrate", "create_collection", "compare"]
 
 
-def test_a_database_that_was_left_without_tables_is_made(installed):
-    with closing(sqlite3.connect(installed / "data" / "db.sqlite3")) as left:
-        left.execute("PRAGMA journal_mode=WAL")
-    started(installed, "manage", "create_collection")
-    assert calls(installed) == ["migrate", "create_collection"]
-
-
 def test_a_database_that_cannot_be_read_is_left_to_the_command(installed):
     (installed / "data" / "db.sqlite3").write_text("no database")
-    started(installed, "backup", "one.zip")
+    started(installed, "manage", "backup", "one.zip")
     assert calls(installed) == ["backup"]
 
 
@@ -327,15 +303,16 @@ def test_a_database_that_cannot_be_read_is_left_to_the_command(installed):
 def test_what_only_reads_makes_no_database_and_names_the_folder(installed, run, left):
     if left is not None:
         (installed / "data" / "db.sqlite3").write_bytes(left)
-    for command in (["backup", "one.zip"], ["upgrade", "--plan"], *(["manage", name] for name in run.READING)):
-        line = refused_in_one_line(started(installed, *command))
+    for name in run.READING:
+        line = refused_in_one_line(started(installed, "manage", name))
         assert str(installed / "data") in line and "IDEALIST_DATA" in line
     assert not (installed / "data" / "calls").exists()
 
 
 def test_every_command_that_only_reads_exists_and_every_export_is_among_them(run):
-    exports = {name for name in get_commands() if name.startswith("export_")}
-    assert exports <= run.READING <= get_commands().keys()
+    commands = get_commands()
+    exports = {name for name, app in commands.items() if name.startswith("export_") and app != "ninja"}
+    assert exports <= run.READING <= commands.keys()
 
 
 def test_manage_leaves_a_database_that_has_an_address_alone(installed, monkeypatch):
@@ -344,13 +321,10 @@ def test_manage_leaves_a_database_that_has_an_address_alone(installed, monkeypat
     assert calls(installed) == ["evaluate"]
 
 
-def test_a_backup_and_a_restore_need_no_manage_and_a_restore_makes_its_own_database(installed):
-    started(installed, "restore", "one.zip", "--dry")
-    assert calls(installed) == ["restore"]
-    started(installed, "manage", "create_collection")
-    done = started(installed, "backup", "one.zip")
-    assert calls(installed) == ["restore", "migrate", "create_collection", "backup"]
-    assert json.loads(done.stdout)[0] == ["backup", "one.zip"]
+@pytest.mark.parametrize("command", ["restore", "doctor"])
+def test_a_restore_makes_its_own_database_and_the_doctor_needs_none(installed, command):
+    started(installed, "manage", command)
+    assert calls(installed) == [command]
 
 
 def test_a_database_that_cannot_be_made_is_one_line(installed):
@@ -406,7 +380,7 @@ def benches(installed, run) -> Path:
 def test_without_a_name_the_benches_are_listed_and_nothing_is_installed(benches):
     shutil.rmtree(benches / ".venv-bench")
     done = started(benches, "bench")
-    assert (done.returncode, done.stdout.split(maxsplit=1)) == (0, ["sorting", "Sorted side by side.\n"])
+    assert (done.returncode, done.stdout) == (0, "sorting\n")
     assert not (benches / ".venv-bench").exists()
 
 
@@ -430,9 +404,3 @@ def test_the_environment_of_the_benches_is_made_anew_when_either_file_changed(be
     assert run.is_installed(both, benches / ".venv-bench")
     (benches / "requirements.lock").write_text("Django==5.3\n")
     assert not run.is_installed(both, benches / ".venv-bench")
-
-
-def test_every_bench_says_in_one_line_what_it_shows():
-    shown = loaded(SOURCE).benches()
-    assert shown
-    assert all(30 < len(line) <= 100 and line.endswith(".") for line in shown.values())
