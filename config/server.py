@@ -25,10 +25,10 @@ from waitress.utilities import RequestEntityTooLarge
 
 ROOM = 50  # connections that are accepted in one round of the loop, and closed where there are too many
 TIMEOUT = 30  # seconds without a sign of life, for a header, and for open requests when the server stops
-LIMITS = {"threads": 8, "connection_limit": 2_000, "channel_timeout": TIMEOUT, "max_request_header_size": 2**15}
+LIMITS = {"threads": 8, "channel_timeout": TIMEOUT, "cleanup_interval": 5, "max_request_header_size": 2**15}
 # In bytes. What is above the overflow goes into a temporary file. An answer above the watermark holds a thread
 # until its client has read.
-BUFFERS = {"recv_bytes": 2**16, "inbuf_overflow": 2**20, "outbuf_overflow": 2**20, "outbuf_high_watermark": 2**30}
+BUFFERS = {"recv_bytes": 2**16, "inbuf_overflow": 2**17, "outbuf_overflow": 2**20, "outbuf_high_watermark": 2**30}
 # `Request` limits bodies, and config/proxies.py decides which headers of proxies count.
 OFF = {"max_request_body_size": 2**62, "clear_untrusted_proxy_headers": False, "log_socket_errors": False}
 
@@ -113,19 +113,19 @@ class Server(TcpWSGIServer):
                 self.maintenance(time.time())
 
     def stop(self, *_) -> None:
+        self.stops_at = time.time() + (TIMEOUT if self.accepting else 0)  # at a second signal, at once
         wasyncore.dispatcher.close(self)  # accepts no more
-        self.stops_at = time.time() + TIMEOUT
 
 
 def server_on(listener: socket.socket, application: Callable) -> Server:
-    adjustments = Adjustments(**LIMITS, **BUFFERS, **OFF, cleanup_interval=5, ident="Idealist")
-    adjustments.server = Server(application, {}, _sock=listener, adj=adjustments, bind_socket=False)
-    return adjustments.server
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]  # a connection, a large body and an answer take one each
+    adj = Adjustments(**LIMITS, **BUFFERS, **OFF, connection_limit=min(2_000, files // 4), ident="Idealist")
+    adj.server = Server(application, {}, _sock=listener, adj=adj, bind_socket=False)
+    return adj.server
 
 
 def main(place: str) -> None:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # -1 for no limit
-    # Each connection takes a file, one for a large body and one for a large answer.
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(2**14, most % 2**63), most))
     host, _, port = place.rpartition(":")
     try:

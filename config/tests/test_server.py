@@ -80,6 +80,14 @@ def serving(application: Callable, **limits) -> Iterator[Server]:
         assert not thread.is_alive()
 
 
+@pytest.fixture(autouse=True)
+def many_files() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(2**13, hard % 2**63), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 @pytest.fixture
 def app() -> App:
     return App()
@@ -226,21 +234,16 @@ def test_a_connection_that_was_silent_is_kept_for_its_next_request(app):
 
 @pytest.mark.slow
 def test_two_thousand_connections_that_drip_stop_nobody(app):
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(8_192, hard), hard))
-    try:
-        with serving(app) as server, ExitStack() as stack:
-            drips = [stack.enter_context(connected(server, SILENT["a header"])) for _ in range(2_000)]
-            for _ in range(3):
-                for each in drips:
-                    with suppress(OSError):
-                        each.send(b"x")
-                started = time.monotonic()
-                assert asked(server, PLAIN) == (200, b"GET /plain 0")
-                assert time.monotonic() - started < 2
-            assert len(server.active_channels) > 1_800
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with serving(app) as server, ExitStack() as stack:
+        drips = [stack.enter_context(connected(server, SILENT["a header"])) for _ in range(2_000)]
+        for _ in range(3):
+            for each in drips:
+                with suppress(OSError):
+                    each.send(b"x")
+            started = time.monotonic()
+            assert asked(server, PLAIN) == (200, b"GET /plain 0")
+            assert time.monotonic() - started < 2
+        assert len(server.active_channels) > 1_800
 
 
 def test_where_there_are_too_many_who_is_silent_for_the_longest_time_makes_room(app, monkeypatch):
@@ -355,6 +358,23 @@ def test_open_requests_are_answered_before_the_server_ends(app):
         app.may_end.set()
         assert answer(client) == (200, b"GET /wait 0")
         assert len(answer(reader)[1]) == BIG * len(BLOCK)
+
+
+def test_a_second_signal_ends_the_server_at_once(app):
+    with serving(app) as server, connected(server, b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n") as client:
+        assert app.entered.wait(PATIENCE)
+        server.stop()
+        assert server.stops_at > time.time() + 20
+        server.stop()
+        assert server.stops_at <= time.time()
+        app.may_end.set()
+        assert is_cut(client)
+
+
+def test_with_few_open_files_there_are_few_connections(app):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (400, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    with serving(app) as server:
+        assert server.adj.connection_limit == 100
 
 
 # As it runs, with an application that takes no time to begin.
