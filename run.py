@@ -114,9 +114,10 @@ def set_up(*requirements: str, venv: Path = VENV) -> None:
     (venv / STAMP).unlink(missing_ok=True)
     wanted = requirements[-1]  # it contains the others, in the same versions
     say(f"Installing {wanted} into {venv.name}: about a minute, and only when it changed ...")
-    # An environment without packages for this Python is new or of another Python, and is made anew.
+    # An environment of another Python is made anew: half of each does not start.
     packages = venv / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-packages"
-    make = [sys.executable, "-m", "venv", str(venv)] + ([] if packages.is_dir() else ["--clear"])
+    ours = packages.is_dir() and (venv / "bin" / "python").resolve() == Path(sys.executable).resolve()
+    make = [sys.executable, "-m", "venv", str(venv)] + ([] if ours else ["--clear"])
     install(make, venv, wanted)
     (venv / STAMP).write_text("\n".join(map(fingerprint, requirements)) + "\n")
 

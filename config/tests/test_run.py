@@ -178,6 +178,19 @@ def test_a_failed_install_takes_the_old_stamp_away(installed, run, monkeypatch):
     assert not run.is_installed(["requirements.lock"])
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_the_environment_of_another_python_is_made_anew(project, run, monkeypatch, same):
+    """As one that Debian's Python made, where another of the same version is the first in the path."""
+    made = []
+    monkeypatch.setattr(run, "install", lambda make, venv, requirements: made.append("--clear" in make))
+    (run.VENV / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-packages").mkdir(parents=True)
+    run.PYTHON.parent.mkdir(exist_ok=True)
+    run.PYTHON.unlink(missing_ok=True)
+    run.PYTHON.symlink_to(sys.executable if same else "/opt/other/python")
+    run.set_up("requirements.lock")
+    assert made == [not same]
+
+
 def test_where_uv_fails_pip_is_asked(project, run, monkeypatch):
     asked = []
 
