@@ -1,6 +1,5 @@
 """Runs and qrels straight to arrays: both ways of reading agree with each other and with trec_eval."""
 
-import bz2
 import gzip
 import io
 import json
@@ -538,10 +537,10 @@ def zipped(**files: bytes) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("pack", [bz2.compress, lambda content: zipped(file=gzip.compress(content))])
+@pytest.mark.parametrize("pack", [gzip.compress, lambda content: zipped(file=content)])
 def test_packed_files_and_archives_are_read_as_what_they_hold(folder, pack):
     qrels, runs = b"1 0 a 1\n", [b"1 Q0 a 1 2 one\n", b"1 Q0 b 1 2 two\n"]
-    found = load(pack(qrels), zipped(one=runs[0], two=pack(runs[1])))
+    found = load(pack(qrels), zipped(one=runs[0], two=gzip.compress(runs[1])))
     assert list(found.rankings) == ["one", "two"]
     assert numbers(found) == numbers(load(qrels, *runs))
 
@@ -551,5 +550,5 @@ def test_what_cannot_be_unpacked_is_refused(folder):
     assert "the archive has several files" in said
     (said,) = refused(b"1 0 a 1\n", zipped())
     assert "there is no file in the archive" in said
-    (said,) = refused(b"1 0 a 1\n", bz2.compress(b"1 Q0 a 1 2 one\n")[:-5])
-    assert "the bzip2 data are cut off or damaged" in said
+    (said,) = refused(b"1 0 a 1\n", gzip.compress(b"1 Q0 a 1 2 one\n")[:-5])
+    assert "the gzip data are cut off or damaged" in said

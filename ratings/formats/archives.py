@@ -16,12 +16,11 @@ from .packing import DAMAGED, Damaged
 from .source import BLOCK, Source, Start, Unopened
 
 MOST_FILES = 500
-DEEPEST = 2  # an archive may hold archives, which hold only files
 LARGEST_LIST = 1 << 24  # bytes of the names in an archive
 LONGEST_NAME = 200
 ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
 _TAR, _TAR_AT, _TAR_BLOCK = b"ustar", 257, 512
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OFFICE = ("xl/", "word/", "ppt/", "mimetype")  # in office documents, which are ZIPs but no archives
 _LITTER = (".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini")
 _LONG_NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE)
@@ -41,13 +40,11 @@ def is_tar(start: Start) -> bool:
 def files_of(source: Source, stack: ExitStack, *, in_turn: bool = False) -> Iterator[Source]:
     """The source, or each file in it where it is an archive. `stack` closes what this opens.
 
-    They can be read in any order. With `in_turn` each must be read before the next is taken.
+    An archive in an archive stays a file, which no format reads. They can be read in any order. With `in_turn`
+    each must be read before the next is taken.
     """
     if not is_zip(source.start) and not is_tar(source.start):
         yield source
-        return
-    if source.depth == DEEPEST:
-        yield source.unopened("it is an archive in an archive in an archive", UNPACK)
         return
     files = _in_zip(source, stack) if is_zip(source.start) else _in_tar(source, copy=not in_turn)
     names, damaged = set(), False
@@ -62,7 +59,7 @@ def files_of(source: Source, stack: ExitStack, *, in_turn: bool = False) -> Iter
                 yield source.unopened(f"it holds more than {MOST_FILES} files", "Pack fewer together.")
                 return
             else:
-                yield from files_of(file, stack, in_turn=in_turn)
+                yield file
             names.add(file.name)
     except TooMuch as error:
         yield source.unopened(str(error), budget.CURE)

@@ -1,6 +1,5 @@
-"""Compression of a single file: gzip, bzip2 or Zstandard, recognised by the first bytes."""
+"""Compression of a single file: gzip or Zstandard, recognised by the first bytes."""
 
-import bz2
 import gzip
 import io
 import zipfile
@@ -9,7 +8,6 @@ from typing import BinaryIO
 
 HEAD = 10  # bytes that show the compression
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_BZ2, _BZ2_BLOCKS = b"BZh", (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90")
 
 
 class Damaged(Exception):
@@ -23,8 +21,6 @@ def unpacked(stream: io.BufferedReader, head: bytes) -> tuple[BinaryIO, str]:
     """A stream of the unpacked bytes, and the name of the compression, "" for none. `head`: the first bytes."""
     if head.startswith(_GZIP):
         return gzip.GzipFile(fileobj=stream), "gzip"
-    if head.startswith(_BZ2) and head[4:10] in _BZ2_BLOCKS:
-        return io.BufferedReader(_Checked(bz2.BZ2File(stream))), "bzip2"
     if head.startswith(_ZSTD):
         return io.BufferedReader(_Checked(_zstd(stream))), "Zstandard"
     return stream, ""

@@ -17,7 +17,6 @@ from . import (
     opensearch,
     parquet,
     quepid,
-    rankquest,
     rre,
     tables,
     topics,
@@ -25,7 +24,7 @@ from . import (
     trec_documents,
     xlsx,
 )
-from .archives import is_zip
+from .archives import UNPACK, is_tar, is_zip
 from .refusal import Cure, Option, Refusal, Refused
 from .source import Source, Start
 
@@ -124,16 +123,6 @@ FORMATS = (
         {"queries": rre.read_queries, "ratings": rre.read_ratings},
         {"judgments": rre.write_judgments},
         TEXT,
-        ending="json",
-    ),
-    Format(
-        "rankquest",
-        "Rankquest Studio (JSON)",
-        _always(rankquest.is_rated_searches),
-        {"queries": rankquest.read_queries, "ratings": rankquest.read_ratings},
-        {"judgments": rankquest.write_judgments},
-        TEXT,
-        whole=True,
         ending="json",
     ),
     _table(
@@ -252,7 +241,7 @@ LIKE_TABLES = {"topics", *TREC}  # lines of cells, as a table may have them
 # The groups are atomic: otherwise many comments would make the match backtrack exponentially.
 _HTML = re.compile(r"\s*(<\?xml[^>]*>\s*)?(?><!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
 _SHEET = "Save its sheet as CSV or .xlsx, and import that."
-_UNPACK = "Unpack it, and import what lies in it."
+_REPACK = "Unpack it, or pack it with gzip."
 # First bytes -> problem and cure.
 _UNSUPPORTED = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": (
@@ -260,9 +249,10 @@ _UNSUPPORTED = {
         _SHEET,
     ),
     b"%PDF-": ("it is a PDF", "Give the data behind it."),
-    b"7z\xbc\xaf\x27\x1c": ("it is a 7z archive", _UNPACK),
-    b"Rar!\x1a\x07": ("it is a RAR archive", _UNPACK),
-    b"\xfd7zXZ\x00": ("it is packed with xz", "Unpack it."),
+    b"7z\xbc\xaf\x27\x1c": ("it is a 7z archive", UNPACK),
+    b"Rar!\x1a\x07": ("it is a RAR archive", UNPACK),
+    b"\xfd7zXZ\x00": ("it is packed with xz", _REPACK),
+    b"BZh91AY&SY": ("it is packed with bzip2", _REPACK),
     b"SQLite format 3\0": ("it is an SQLite database", "Save its table as CSV, and import that."),
 }
 # A name in a ZIP that is no archive of files -> problem and cure.
@@ -345,7 +335,9 @@ def unsupported(start: Start) -> tuple[str, str] | None:
         return _UNSUPPORTED[first]
     if is_zip(start) and not xlsx.is_xlsx(start):
         inside = next((name for name in _ZIPPED if name in start.data), None)
-        return _ZIPPED[inside] if inside else ("it is a ZIP archive", _UNPACK)
+        return _ZIPPED[inside] if inside else ("it is a ZIP archive", UNPACK)
+    if is_tar(start):
+        return "it is a tar archive", UNPACK
     return None
 
 

@@ -24,14 +24,9 @@ MOST_COLUMNS = 1_000  # of a table
 LONGEST_NAME = 1_000  # of a column
 BOM = b"\xef\xbb\xbf"
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-# The encodings that people can choose. Only a byte order mark shows one, so any other than UTF-8 must be named.
-ENCODINGS = (
-    "utf-8", "utf-16", "utf-16-le", "utf-16-be", "windows-1252", "windows-1250", "windows-1251", "iso-8859-1",
-    "iso-8859-15", "shift_jis", "euc-kr", "gb18030", "big5",
-)  # fmt: skip
+ENDINGS = ".gz", ".zst"  # of names of packed files
 HEADERS = {None: None, "yes": True, "no": False}  # the option of commands and pages -> Reading.header
 ENCODED = "Unpack the file, or save it as UTF-8 text.", Option("encoding", when="it is text in another encoding")
-LATIN = 1_000  # bytes that show UTF-16 without a mark: in most scripts every other one is 0
 
 
 class Line(NamedTuple):
@@ -71,6 +66,16 @@ class Reading:
     raters: Collection[str] = frozenset()  # those of the collection, whose names columns may have
 
 
+def checked_encoding(name: str) -> str:
+    """The name of an encoding of text that Python knows. Raises ValueError."""
+    try:
+        codecs.getincrementaldecoder(name)
+        "".encode(name)  # some codecs are not of text
+    except (LookupError, ValueError) as error:
+        raise ValueError(f"no encoding has the name {name!r}, as windows-1252 and shift_jis have") from error
+    return name
+
+
 class Source:
     """A file that is read once.
 
@@ -90,7 +95,7 @@ class Source:
         self._unpack()
 
     def _prepare(self, name: str, stream: BinaryIO, reading: Reading, whole: Budget) -> None:
-        self.name, self.file, self.depth = name, name, 0
+        self.name, self.file = name, name
         self.reading = reading
         self.budget = whole.part()
         self.comments = 0  # comment lines that a reader skipped
@@ -116,7 +121,7 @@ class Source:
         """A file in this archive, to be read in the same way. `packed_size`: its bytes in the archive."""
         member = Source.__new__(Source)
         member._prepare(f"{self.name}/{name}", stream, self.reading, self.budget)
-        member.file, member.depth = self.file, self.depth + 1
+        member.file = self.file
         member._size, member.packing = size, packing
         member.budget.receive(packed_size, again=True)
         member._unpack()
@@ -147,10 +152,7 @@ class Source:
         except DAMAGED as error:
             self._damage = self._damage or error
         data, name = self._ahead, self.name.lower()
-        if self.reading.encoding in (None, "utf-16") and (encoding := _unmarked_utf_16(data)):
-            cure = "Save it as UTF-8.", Option("encoding", encoding, "it is UTF-16")
-            self._damage = self._damage or Unopened("it seems to be UTF-16 without its mark", *cure)
-        for ending in (".gz", ".bz2", ".zst"):
+        for ending in ENDINGS:
             name = name.removesuffix(ending)
         text = data.decode(self._encoding_of(data), "replace").removeprefix("\ufeff")
         self._cr = "\r" in text.rstrip("\r") and "\n" not in text
@@ -298,17 +300,6 @@ def _decoded(source: Source, line: bytes, number: int) -> Line | Refusal:
         problem = f"character {text.index(chr(0)) + 1} of the line is a NUL"
         return source.refusal(number, problem, *ENCODED)
     return Line(number, text)
-
-
-def _unmarked_utf_16(data: bytes) -> str:
-    """The UTF-16 encoding that the zero bytes suggest, for data without a byte order mark; "" for other data."""
-    if data.startswith(UTF_16):
-        return ""
-    even, odd = data[:LATIN:2], data[1:LATIN:2]
-    for encoding, letters, zeros in (("utf-16-le", even, odd), ("utf-16-be", odd, even)):
-        if zeros and 2 * zeros.count(0) > len(zeros) and not letters.count(0):
-            return encoding
-    return ""
 
 
 class _Counted(io.RawIOBase):

@@ -37,14 +37,8 @@ JUDGMENTS = ["query", "document", "grade"]
 RESULTS = ["query", "document", "rank", "score", "system"]
 CANNOT = "unrateable"  # in place of a grade
 NO_REASON = "other"  # the reason where a file only says that a pair cannot be judged
-# In English, German, French, Spanish, Italian, Dutch and Portuguese, also as spreadsheets show true and false.
-YES = {
-    "1", "1.0", "true", "t", "yes", "y", "x", "ja", "j", "wahr", "oui", "vrai", "sí", "sì", "si", "verdadero",
-    "vero", "waar", "sim", "verdadeiro",
-}  # fmt: skip
-NO = {
-    "0", "0.0", "false", "f", "no", "n", "nein", "falsch", "non", "faux", "falso", "nee", "onwaar", "não", "nao",
-}  # fmt: skip
+YES = {"1", "1.0", "true", "t", "yes", "y", "x"}
+NO = {"", "0", "0.0", "false", "f", "no", "n"}
 CURE = "Correct the cell."
 HEADER = Option("header", "yes", "it names the columns"), Option("header", "no", "it is a row")
 TOTALS = {
@@ -514,7 +508,7 @@ def grade_of(text: str, source: Source, decimals: Decimals | None = None) -> tup
 def _says_yes(text: str) -> bool:
     """Whether the cell that says whether a pair is unrateable says yes. Raises WrongCell."""
     word = text.strip().lower()
-    if word in YES or not word or word in NO:
+    if word in YES or word in NO:
         return word in YES
     problem = f"{values.quoted(text)} in the column for unrateable pairs is neither yes nor no"
     nothing = Option("columns", {"unrateable": ""}, "the column says something else")

@@ -11,7 +11,7 @@ from ..copies.restoring import wrong_slug
 from ..formats import values
 from ..formats.columns import FIELDS, NAMES, RATERS, SEVERAL, Chosen, layout_of
 from ..formats.registry import KEY, TEXT, readable
-from ..formats.source import ENCODINGS
+from ..formats.source import checked_encoding
 from ..models import Job
 from ..words import as_sentence
 
@@ -140,9 +140,12 @@ class HowForm(forms.Form):
         self.fields["format"] = forms.ChoiceField(
             label="Format", choices=formats, required=False, initial=initial.get("format")
         )
-        encodings = [("", "UTF-8, or UTF-16 with a byte order mark"), *((name, name) for name in ENCODINGS)]
-        self.fields["encoding"] = forms.ChoiceField(
-            label="Encoding", choices=encodings, required=False, initial=initial.get("encoding")
+        self.fields["encoding"] = forms.CharField(
+            label="Encoding",
+            required=False,
+            max_length=50,
+            help_text="Empty: UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
+            initial=initial.get("encoding"),
         )
         headers = [("", DETECTED), ("yes", "it names the columns"), ("no", "it is a row like all others")]
         self.fields["header"] = forms.ChoiceField(
@@ -219,6 +222,10 @@ class HowForm(forms.Form):
         self.fields["queries_by"] = forms.ChoiceField(
             label="It names queries by", choices=ways, required=False, initial=initial.get("queries_by")
         )
+
+    def clean_encoding(self) -> str:
+        name = self.cleaned_data["encoding"].strip()
+        return checked(checked_encoding, name) if name else ""
 
     def clean_system(self) -> str:
         name = self.cleaned_data["system"]

@@ -10,7 +10,7 @@ from django.conf import settings
 from ..formats import values
 from ..formats.archives import files_of
 from ..formats.budget import Budget
-from ..formats.source import HEADERS, Reading, Source
+from ..formats.source import HEADERS, Reading, Source, checked_encoding
 from ..models import Collection
 
 File = tuple[str, BinaryIO]  # its name in messages, and its bytes
@@ -18,8 +18,10 @@ READING = {field.name for field in fields(Reading)}
 
 
 def reading(options: Mapping[str, Any]) -> Reading:
-    """The options of reading, from those of a command or a job. Raises ValueError for an invalid grade."""
+    """The options of reading, from those of a command or a job. Raises ValueError."""
     chosen = {name: options[name] for name in READING & options.keys()}
+    if chosen.get("encoding"):
+        checked_encoding(chosen["encoding"])
     grades = {word: values.grade(value) for word, value in options.get("grades", {}).items()}
     return Reading(**chosen | {"grades": grades, "header": HEADERS[options.get("header")]})
 

@@ -62,8 +62,7 @@ judgment-lists/opensearch_data_esci_ImportJudgment.json: ratings, 10
 judgment-lists/opensearch_esci_us_judgments.json.gz: queries, 150
 judgment-lists/opensearch_esci_us_judgments.json.gz: ratings, 6678
 judgment-lists/opensearch_esci_us_queryset.json: queries, 150
-judgment-lists/rankquest_movie-quotes-test-cases.json: queries, 9
-judgment-lists/rankquest_movie-quotes-test-cases.json: ratings, 41
+judgment-lists/rankquest_movie-quotes-test-cases.json: results, as was said, refused 0
 judgment-lists/rankquest_moviequotes.json: results, as was said, refused 0
 judgment-lists/rre_ratings_example.json: queries, 6
 judgment-lists/rre_ratings_example.json: ratings, 9

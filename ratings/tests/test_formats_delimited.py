@@ -200,14 +200,14 @@ def test_a_column_may_say_that_a_pair_is_unrateable_and_a_blank_grade_is_no_rati
     assert [(row.document, row.grade, row.reason) for row in rows_of(text)] == [("a", None, "other"), ("c", 3, "")]
 
 
-@pytest.mark.parametrize("word", ["WAHR", "x", "ja", "oui", "Sí", "vero", "waar", "sim", "1.0", " TRUE "])
-def test_a_pair_is_unrateable_in_several_languages(word):
+@pytest.mark.parametrize("word", ["x", "yes", "1.0", " TRUE "])
+def test_a_cell_says_that_a_pair_is_unrateable(word):
     (row,) = rows_of(f"query,docid,rater,rating,unrateable\nq,a,ann,,{word}\n")
     assert (row.grade, row.reason) == (None, "other")
 
 
-@pytest.mark.parametrize("word", ["FALSCH", "non", "Nee", "falso", "não", "0.0", ""])
-def test_a_pair_is_not_unrateable_in_several_languages(word):
+@pytest.mark.parametrize("word", ["FALSE", "no", "0.0", ""])
+def test_a_cell_says_that_a_pair_is_not_unrateable(word):
     (row,) = rows_of(f"query,docid,rater,rating,unrateable\nq,a,ann,2,{word}\n")
     assert (row.grade, row.reason) == (2, "")
 

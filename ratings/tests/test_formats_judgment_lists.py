@@ -1,4 +1,4 @@
-"""Judgment lists of OpenSearch, RRE, Rankquest and learning to rank: read, refused and written."""
+"""Judgment lists of OpenSearch, RRE and learning to rank: read, refused and written."""
 
 import io
 import re
@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from ratings.formats import letor, opensearch, rankquest, rre
+from ratings.formats import letor, opensearch, rre
 from ratings.formats.rows import RatingLine, Topic
 from ratings.formats.source import Source
 
@@ -62,19 +62,6 @@ def test_rre_may_list_documents_by_gain_and_queries_without_groups():
         RatingLine(1, "x", "a", "", Decimal(2)),
         RatingLine(1, "x", "b", "", Decimal(2)),
     ]
-
-
-RANKQUEST = """[{"id": "u7", "searchContext": {"q": "ho", "size": "5"}, "comment": "Laughing", "ratings": [
-    {"documentId": "488", "rating": 5, "label": "Hodor", "comment": "clearly"},
-    {"documentId": "9", "rating": 0}]}]"""
-
-
-def test_rated_searches_of_rankquest_keep_their_comments():
-    assert read(rankquest.read_ratings, RANKQUEST) == [
-        RatingLine(1, "ho", "488", "", Decimal(5), "", "clearly"),
-        RatingLine(1, "ho", "9", "", Decimal(0)),
-    ]
-    assert read(rankquest.read_queries, RANKQUEST) == [Topic(1, None, "ho", "Laughing")]
 
 
 LETOR = """# qid:1: rambo*1
@@ -133,8 +120,6 @@ def test_lines_for_learning_to_rank_have_grade_query_and_document():
             "the relevant document is 3, not an object",
         ),
         (rre.read_ratings, '{"topics": [\n{"query_groups": {}}]}', 2, "the query_groups are {}, not a list"),
-        (rankquest.read_ratings, '[{"ratings": []}]', 1, "the searchContext is None, not an object"),
-        (rankquest.read_ratings, '[\n{"searchContext": {"size": 5}}]', 2, "has no text of a query"),
         (letor.read_ratings, "1 qid:1 # a\n1 1:0.5 # b\n", 2, "has no grade and no qid"),
         (letor.read_ratings, "1 qid:1 1:0.5\n", 1, "no document follows after a #"),
         (letor.read_ratings, "good qid:1 # a\n", 1, "the grade 'good' is not a decimal number"),
@@ -153,7 +138,7 @@ def test_what_cannot_be_read_is_refused_with_line_and_cure(reader, text, line, p
 JUDGED = [RatingLine(0, q, d, "", Decimal(g)) for q, d, g in [("a b", "1", 2), ('x"', "1", 0), ('x"', "ü", 3)]]
 
 
-@pytest.mark.parametrize("format", [opensearch, rre, rankquest])
+@pytest.mark.parametrize("format", [opensearch, rre])
 def test_what_is_written_reads_the_same_and_is_written_the_same_again(format):
     text = "".join(format.write_judgments(JUDGED))
     again = read(format.read_ratings, text)

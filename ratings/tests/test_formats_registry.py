@@ -1,6 +1,5 @@
 """The list of formats: each is recognised, tells what it is, gives back what it wrote, and survives any bytes."""
 
-import bz2
 import gzip
 import io
 import json
@@ -39,7 +38,6 @@ SAMPLES = {
     "opensearch": b'{"judgmentRatings": [{"query": "q", "ratings": [{"docId": "d", "rating": "0.5"}]}]}',
     "opensearch-queries": b'{"querySetQueries": [{"queryText": "q"}]}',
     "rre": b'{"queries": [{"placeholders": {"$query": "q"}, "relevant_documents": {"d": {"gain": 3}}}]}',
-    "rankquest": b'[{"searchContext": {"q": "q"}, "ratings": [{"documentId": "d", "rating": 2}]}]',
     "letor": b"# qid:1: rambo*1\n4 qid:1 1:0.5 # d rambo\n",
     "jsonl": b'{"query": "q", "document": "d", "rater": "ann", "grade": 0.5}\n',
     "csv": CSV,
@@ -72,7 +70,7 @@ def test_every_format_has_its_own_name_and_a_title():
     assert set().union(*(format.reads for format in FORMATS)) == set(KINDS)
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zst])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_file_shows_its_format(name, pack):
     for kind in BY_NAME[name].reads:
@@ -167,7 +165,8 @@ def zipped(*names: str, content: bytes | str = "") -> bytes:
         (zipped("[Content_Types].xml", "word/document.xml"), "a Word document", "as a table"),
         (b"%PDF-1.7", "a PDF", "data behind it"),
         (b"7z\xbc\xaf\x27\x1c\0\4", "a 7z archive", "Unpack it"),
-        (b"\xfd7zXZ\x00", "packed with xz", "Unpack it"),
+        (b"\xfd7zXZ\x00", "packed with xz", "gzip"),
+        (b"BZh91AY&SY", "packed with bzip2", "gzip"),
         (
             zipped("mimetype", content="application/vnd.oasis.opendocument.spreadsheet"),
             "an OpenDocument spreadsheet",
@@ -184,10 +183,6 @@ def test_what_people_send_by_mistake_is_called_by_its_name(kind, content, proble
     with pytest.raises(Refused) as refused:
         kind_of(source(content, "x.run"), has_queries=True)
     assert refused.value.refusals == [refusal]
-
-
-def test_a_file_whose_encoding_can_be_said_is_not_sent_back():
-    assert kind_of(source("q1\ttext\n".encode("utf-16-le")), has_queries=True) == (None, False)
 
 
 @pytest.mark.parametrize(
@@ -383,13 +378,13 @@ def mutated(content: bytes, chance: random.Random) -> bytes:
     if how == 2:
         return content.decode("latin-1").encode(chance.choice(["utf-16", "utf-16-le", "utf-8", "utf-32"]))
     if how == 3:
-        packed = bytearray(chance.choice([gzip.compress, bz2.compress, zst, zipped_once, tarred_once])(content))
+        packed = bytearray(chance.choice([gzip.compress, zst, zipped_once, tarred_once])(content))
         packed[chance.randrange(2, len(packed))] ^= 1 << chance.randrange(8)
         return bytes(packed)
     if how == 4:
         return content + content[:place]
     if how == 5:
-        return chance.choice([bz2.compress, zst, zipped_once, tarred_once])(content)
+        return chance.choice([gzip.compress, zst, zipped_once, tarred_once])(content)
     length = chance.choice([0, 1, 2, 20])
     return content[:place] + chance.choice(odd) + content[place + length :]
 

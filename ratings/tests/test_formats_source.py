@@ -7,7 +7,7 @@ import os
 import pytest
 
 from ratings.formats.refusal import Refusal
-from ratings.formats.source import Line, Reading, Source, opened
+from ratings.formats.source import Line, Reading, Source, checked_encoding, opened
 
 from .refusals import offered
 
@@ -116,12 +116,23 @@ def test_what_comes_through_a_pipe_may_be_packed(tmp_path):
         assert source.budget.sent > 20
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("said", [None, "utf-16"])
-def test_utf_16_without_its_mark_is_called_so_once_and_read_where_it_is_said(encoding, said):
-    content = "one\ntwo\ncafé\n".encode(encoding)
-    (refusal,) = Source("a.txt", io.BytesIO(content), Reading(encoding=said)).lines()
-    assert "UTF-16 without its mark" in refusal.problem and offered(refusal) == [("encoding", encoding)]
+def test_utf_16_without_its_mark_is_no_text_until_it_is_said():
+    content = "one\ncafé\n".encode("utf-16-be")
+    refusal, *_ = Source("a.txt", io.BytesIO(content)).lines()
+    assert "NUL" in refusal.problem and offered(refusal) == [("encoding", None)]
     for mark in ("", "\ufeff"):
-        file = Source("a.txt", io.BytesIO(mark.encode(encoding) + content), Reading(encoding=encoding))
-        assert [line.text for line in file.lines()] == ["one", "two", "café"]
+        file = Source("a.txt", io.BytesIO(mark.encode("utf-16-be") + content), Reading(encoding="utf-16-be"))
+        assert [line.text for line in file.lines()] == ["one", "café"]
+
+
+@pytest.mark.parametrize("name", ["windows-1252", "Shift_JIS", "utf-32", "cp037", "mac_roman"])
+def test_any_encoding_of_python_can_be_said(name):
+    text = "one\ncaf\n"
+    file = Source("a.txt", io.BytesIO(text.encode(name)), Reading(encoding=checked_encoding(name)))
+    assert [line.text for line in file.lines()] == ["one", "caf"]
+
+
+@pytest.mark.parametrize("name", ["windows-125", "hex", "rot13", "", "a\0b", "undefined"])
+def test_what_is_no_encoding_of_text_is_refused(name):
+    with pytest.raises(ValueError, match="no encoding has the name"):
+        checked_encoding(name)

@@ -86,7 +86,7 @@ READ = {
     "ratings": ("ratings", lambda row: row[1:]),
     "results": ("results", lambda row: row[1:6]),
 }
-WRITTEN = [(f.name, kind) for f in FORMATS for kind in f.writes if f.name != "rankquest"] + [("xlsx", "judgments")]
+WRITTEN = [(f.name, kind) for f in FORMATS for kind in f.writes] + [("xlsx", "judgments")]
 
 
 def is_comment(row: RunLine | RatingLine) -> bool:

@@ -600,14 +600,11 @@ def test_refusals_speak_of_what_is_on_the_page(admin, collection, kind, text, sa
     assert said in html and " --" not in html and "import_" not in html.split("refused")[-1]
 
 
-def test_utf_16_without_its_mark_is_offered_as_such_and_read(admin, collection):
-    send(admin, "", ("a.qrels", "q1 0 a 3\n".encode("utf-16-le")))
-    job = Job.objects.get()
-    assert job.needs_kind  # nothing is seen of it, but it is not sent back
-    act(admin, "check_import", job, {"kind": "ratings"})
-    work()
-    assert "choose “utf-16-le” under “Encoding”." in page(admin, Job.objects.get())
-    act(admin, "check_import", job, {"kind": "ratings", "encoding": "utf-16-le", "rater": "qrels"})
+def test_an_encoding_is_written_and_read(admin, collection):
+    job = sent(admin, "ratings", "q1 0 é 3\n".encode("windows-1252"))
+    assert "fill in “Encoding”." in page(admin, job)
+    act(admin, "check_import", job, {"kind": "ratings", "encoding": "windows-125"}, 400)
+    act(admin, "check_import", job, {"kind": "ratings", "encoding": "windows-1252", "rater": "qrels"})
     work()
     assert Job.objects.get().report["grades"] == {"3": 1}
 

@@ -49,7 +49,7 @@ WORDED = [
     ),
     ("queries", Option("header", "no"), "give --header no", "choose “it is a row like all"),
     ("queries", Option("sheet"), "give --sheet NAME", "choose it under “Sheet”"),
-    ("queries", Option("encoding", "utf-16-le"), "give --encoding utf-16-le", "choose “utf-16-le” under “En"),
+    ("queries", Option("encoding"), "give --encoding NAME", "fill in “Encoding”"),
     ("queries", Option("format"), "give --format NAME", "choose it under “Format”"),
     ("queries", Option("kind", "results"), "use import_run", "choose “runs: what systems returned” under"),
     ("results", Option("kind", "qrels"), "use import_qrels", "choose “ratings: grades, or qrels” under"),

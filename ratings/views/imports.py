@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from ..downloads import made_in_turn
 from ..formats.refusal import Refused
 from ..formats.registry import KINDS
+from ..formats.source import ENDINGS
 from ..imports import jobs, uploads
 from ..imports.forms import USUAL, HowForm, SendForm
 from ..imports.preview import Preview, guessed_kind, preview, refused_files, refused_lines
@@ -135,7 +136,7 @@ def refused(request: HttpRequest, collection: Collection, pk: int) -> HttpRespon
         raise Http404("No refused line can be downloaded, or the file is no longer kept.")
     text = b"".join(refused_lines(job, number))
     name = PurePosixPath(files[number]).name
-    for ending in (".gz", ".bz2", ".zst"):
+    for ending in ENDINGS:
         name = name.removesuffix(ending)
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="refused-{header_safe(name)}"'

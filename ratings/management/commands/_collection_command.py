@@ -16,7 +16,7 @@ from ratings.formats.columns import NAMES as COLUMNS
 from ratings.formats.columns import SEVERAL
 from ratings.formats.refusal import Refusal
 from ratings.formats.registry import BY_NAME, KEY, TEXT, readable, writable
-from ratings.formats.source import ENCODINGS, Reading, stream_at
+from ratings.formats.source import Reading, stream_at
 from ratings.imports import jobs
 from ratings.intake import Report, opening
 from ratings.management.progress import ProgressLine
@@ -83,7 +83,7 @@ class ReportingCommand(BaseCommand):
 class ImportCommand(ReportingCommand, CollectionCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        text = "uncompressed, compressed (gzip, bzip2, Zstandard), or a ZIP or tar of such; - is standard input"
+        text = "uncompressed, compressed (gzip, Zstandard), or a ZIP or tar of such; - is standard input"
         parser.add_argument("files", nargs="+", metavar="FILE", help=text)
 
     def run_import(
@@ -129,8 +129,8 @@ class ImportRowsCommand(ImportCommand):
         roles = ", ".join([*COLUMNS[self.kind], *filter(None, [SEVERAL.get(self.kind)])])
         text = f"which column of a table holds what: {roles}; WHAT= alone says that there is none"
         parser.add_argument("--columns", metavar="WHAT=COLUMN,…", action="append", default=[], help=text)
-        text = f"{', '.join(ENCODINGS)} (utf-8, or utf-16 where the file begins with its mark)"
-        parser.add_argument("--encoding", choices=ENCODINGS, metavar="NAME", help=text)
+        text = "an encoding of Python, such as windows-1252; by default utf-8, or utf-16 with its mark"
+        parser.add_argument("--encoding", metavar="NAME", help=text)
         text = "of a table: whether its first line names the columns; if it does not, they are called 1, 2, 3"
         parser.add_argument("--header", choices=["yes", "no"], help=text)
         parser.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook that has several")
