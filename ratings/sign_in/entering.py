@@ -5,9 +5,7 @@ allauth keeps their name in an anonymous session. When they have given it, allau
 """
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.account.internal.flows.login import perform_login, record_authentication
-from allauth.account.internal.stagekit import clear_login
-from allauth.account.models import Login
+from allauth.account.utils import perform_login
 from django.conf import settings
 from django.contrib.auth import login, logout
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -18,6 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from ..people import throttle
 from . import tries
+from .allauth_internals import clear_login, record_authentication
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 PASSWORD, LINK, PROVIDER = "password", "link", "provider"  # how a person showed who they are
@@ -32,7 +31,7 @@ def enter(
     clear_login(request)  # of a sign-in that was not finished
     # A person who has just signed in can set up a second factor without signing in again.
     record_authentication(request, user, how, reauthenticated=True, second_factor=second_factor)
-    return perform_login(request, Login(user=user, redirect_url=safe(request, next_page)))
+    return perform_login(request, user, redirect_url=safe(request, next_page))
 
 
 def safe(request: HttpRequest, address: str) -> str:

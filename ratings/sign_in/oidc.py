@@ -13,12 +13,12 @@ from urllib.parse import urlencode, urlsplit
 import jwt
 import requests
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
-from allauth.socialaccount.internal import statekit
 from allauth.socialaccount.models import SocialApp
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
@@ -108,9 +108,10 @@ def address_to_sign_in(request: HttpRequest, next_page: str) -> str:
 
 def person_of(request: HttpRequest) -> Person:
     """The person whom the provider sent back with a code. Each state works once. Raises Away and Refused."""
-    state = statekit.unstash_state(request, provider_id=ID, state_id=request.GET.get("state", ""))
-    if state is None:
-        raise Refused("the state is unknown, used or old")
+    try:
+        state = provider(request).unstash_redirect_state(request, request.GET.get("state", ""))
+    except PermissionDenied as error:
+        raise Refused("the state is unknown, used or old") from error
     if "code" not in request.GET:
         raise Refused("the provider said " + repr(request.GET.get("error", "nothing"))[:80])
     endpoints = Endpoints(request, ID)

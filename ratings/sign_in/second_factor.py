@@ -1,9 +1,10 @@
 """Second factors: an app that shows codes (TOTP), passkeys (WebAuthn) and recovery codes. allauth checks them."""
 
+import re
+
 from allauth.account.adapter import get_adapter as account_adapter
 from allauth.account.app_settings import REAUTHENTICATION_TIMEOUT
-from allauth.account.internal.flows.login import get_authentication_records
-from allauth.core.internal.cryptokit import normalize_user_code
+from allauth.account.authentication import get_authentication_records
 from allauth.mfa import signals
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
@@ -119,7 +120,7 @@ class OneTimeCode:
         except secrets_at_rest.Unreadable as error:  # the log says the cause and the cure
             raise Adapter().validation_error("incorrect_code") from error
         if self.authenticator.type == Authenticator.Type.TOTP and not throttle.first_use(
-            str(self.user.pk), normalize_user_code(code)
+            str(self.user.pk), re.sub(r"\D", "", code)
         ):
             raise Adapter().validation_error("incorrect_code")
         if secrets_at_rest.renew(self.authenticator.data):

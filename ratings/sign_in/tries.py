@@ -5,7 +5,7 @@ A name that was typed is recorded only if it is the name of an account, because 
 
 import logging
 
-from allauth.account.internal.flows.login import get_authentication_records
+from allauth.account.authentication import get_authentication_records
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import DatabaseError

@@ -6,7 +6,6 @@ The addresses have allauth's names, by which its views find one another. `thrott
 from allauth.account.views import ReauthenticateView
 from allauth.mfa.base import views as base
 from allauth.mfa.recovery_codes import views as allauths
-from allauth.mfa.recovery_codes.internal import flows
 from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as webauthn
 from django.conf import settings
@@ -167,9 +166,11 @@ class RemovePasskey(Reauthenticated, webauthn.RemoveWebAuthnView):
 
 
 class MakeCodes(Reauthenticated, allauths.GenerateRecoveryCodesView):
+    success_url = reverse_lazy("mfa_index")
+
     @transaction.atomic
     def form_valid(self, form) -> HttpResponse:
-        flows.generate_recovery_codes(self.request)
+        super().form_valid(form)
         return codes_page(self.request)
 
     def form_invalid(self, form) -> HttpResponse:
