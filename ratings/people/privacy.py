@@ -9,7 +9,6 @@ from decimal import Decimal
 from uuid import UUID
 
 from allauth.mfa.models import Authenticator
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
@@ -69,7 +68,6 @@ def export(user: AbstractBaseUser, *, now: datetime | None = None) -> Iterator[s
         "imports": (imported(row) for row in Job.objects.filter(by=user).select_related("collection")),
         "deletions": (deletion(row) for row in Deletion.objects.filter(by=user).select_related("collection")),
         "audit": (audited(row) for row in in_pieces(AuditEvent.objects.filter(account=user.pk).order_by("pk"))),
-        "admin_log": (logged(row) for row in in_pieces(LogEntry.objects.filter(user=user).order_by("pk"))),
     }
     yield f'{{"exported_at": {as_json(now or timezone.now())}'
     for name, part in parts.items():
@@ -219,10 +217,6 @@ def audited(row: AuditEvent) -> dict:
     return fields(row, "at", "act", "way", "token", "address", "slug")
 
 
-def logged(row: LogEntry) -> dict:
-    return {"at": row.action_time, "what": row.object_repr, "change": row.get_change_message()}
-
-
 def task_facts(pair, token) -> dict:
     return {
         "collection": pair.query.collection.name,
@@ -256,7 +250,6 @@ def erase(rater: Rater, *, comments: bool = False) -> str:
     clear_invitations(collection, rater)
     # Noted before the audit is cleared, for people may erase themselves.
     note(Act.ERASED, collection, about=pseudonym, comments=comments)
-    clear_admin_log(rater, pseudonym)
     clear_audit(rater, pseudonym)
     Rater.objects.filter(pk=rater.pk).update(name=pseudonym, user=None, active=False)
     RatingEvent.objects.filter(rater=rater).forget_person(comments=comments)
@@ -337,21 +330,6 @@ def clear_invitations(collection: Collection, rater: Rater) -> None:
     for invitation in collection.invitations.filter(theirs).exclude(name=""):
         if invitation.accepted_by_id or called.search(invitation.name):
             Invitation.objects.filter(pk=invitation.pk).update(name="")
-
-
-def clear_admin_log(rater: Rater, pseudonym: str) -> None:
-    """Remove the person's names from the log of Django's admin."""
-    entries = LogEntry.objects.filter(content_type__app_label="ratings")
-    of_rater = entries.filter(content_type__model="rater", object_id=rater.pk)
-    of_rater.update(object_repr=pseudonym, change_message="")
-    if rater.user:
-        accounts = LogEntry.objects.filter(content_type__app_label="auth", content_type__model="user")
-        accounts.filter(object_id=rater.user.pk).update(object_repr=pseudonym, change_message="")
-    called = names_of(rater)
-    of_collection = entries.filter(content_type__model="collection", object_id=rater.collection.pk)
-    for entry in of_collection.exclude(change_message=""):
-        if called.search(entry.change_message):
-            LogEntry.objects.filter(pk=entry.pk).update(change_message="")
 
 
 def clear_audit(rater: Rater, pseudonym: str) -> None:

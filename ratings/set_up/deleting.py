@@ -7,10 +7,8 @@ address for another one.
 import logging
 from datetime import datetime, timedelta
 
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from ..audit import Act, note
@@ -104,16 +102,7 @@ def remove_due(*, now: datetime | None = None) -> None:
 def _remove(collection: Collection) -> None:
     for job in collection.jobs.all():
         uploads.forget_now(job.files)
-    _forget_admin_log(collection)
     try:
         remove_collection(collection)
     except IntegrityError as error:  # an act that had begun before the deletion ended just now
         log.warning("Collection %s is removed at the next try: %s", collection.pk, error)
-
-
-def _forget_admin_log(collection: Collection) -> None:
-    """Delete the entries about the collection and its raters, with their names, from the log of Django's admin."""
-    entries = LogEntry.objects.filter(content_type__app_label="ratings")
-    raters = list(map(str, collection.raters.values_list("pk", flat=True)))
-    of_it = Q(content_type__model="collection", object_id=str(collection.pk))
-    entries.filter(of_it | Q(content_type__model="rater", object_id__in=raters)).delete()
