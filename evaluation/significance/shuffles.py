@@ -36,17 +36,16 @@ def shuffles(rows: int, columns: int, draws: int, seed: int) -> Iterator[np.ndar
     at_once = max(1, AT_ONCE // rows)
     for start in range(0, draws, at_once):
         size = min(at_once, draws - start) * rows
-        cells, at = np.arange(size), np.empty(size, np.intp)
-        left, order = np.repeat(np.arange(columns, dtype=kind), size), np.empty((columns, size), kind)
-        # Fisher-Yates for all rows and draws at once: the last place gets a random one of the remaining columns.
-        # `left` is flat, column after column, since one index is looked up in half the time of two.
+        # `order` is flat, place after place, since one index is looked up in half the time of two.
+        order, cells = np.repeat(np.arange(columns, dtype=kind), size), np.arange(size)
+        places = order.reshape(columns, size)  # the same memory, by place
+        # Fisher-Yates for all rows and draws at once: the last place swaps with a random one up to itself.
         for last in range(columns - 1, 0, -1):
-            which = generator.integers(0, last + 1, size, np.min_scalar_type(last))
-            np.add(np.multiply(which, size, out=at, dtype=np.intp), cells, out=at)
-            left.take(at, out=order[last], mode="clip")  # with "raise" it would make a copy first
-            left[at] = left[last * size : (last + 1) * size]
-        order[0] = left[:size]
-        yield order.reshape(columns, -1, rows)
+            swapped = generator.integers(0, last + 1, size, np.min_scalar_type(last)) * np.intp(size) + cells
+            chosen = order[swapped]
+            order[swapped] = places[last]
+            places[last] = chosen
+        yield places.reshape(columns, -1, rows)
 
 
 class Shuffles:
