@@ -87,7 +87,7 @@ def test_a_profile_can_be_revised():
 @pytest.mark.parametrize(
     ("strings", "message"),
     [
-        ({"gain": "lineal"}, "gain must be one of .*'lineal'; did you mean linear"),
+        ({"gain": "lineal"}, "gain must be one of .*'lineal'"),
         ({"gain": "map"}, "gain=map needs a gain for each grade"),
         ({"gain": "map:"}, "gain=map: must list grade=gain"),
         ({"gain": "map:0=0,1"}, "gain=map:0=0,1 must list grade=gain"),
@@ -104,21 +104,20 @@ def test_a_profile_can_be_revised():
         ({"log_base": "+5"}, r"not '\+5'"),
         ({"gain": "map:0=0,1=+3"}, r"a gain of gain=map must be a finite number, not '\+3'"),
         ({"log_base": "\u0663"}, "not '\u0663'"),  # and three here
-        ({"unjudged": "condense"}, "or a grade, not 'condense'; did you mean condensed"),
+        ({"unjudged": "condense"}, "or a grade, not 'condense'"),
         ({"unjudged": "nan"}, "unjudged must be one of zero, condensed, require or a grade, not 'nan'"),
         ({"unjudged": "1e308"}, r"unjudged must have at most six digits before the point, not 1e\+308\.$"),
         ({"unjudged": "-1000000"}, r"at most six digits before the point, not -1000000\.$"),
         (
             {"ties": "scor"},
-            "ties must be one of rank, score, trec_eval_9, average, not 'scor'; did you mean score",
+            "ties must be one of rank, score, trec_eval_9, average, not 'scor'",
         ),
         ({"negatives": "minmax_closed", "ideal": "retrieved"}, "cannot stand with ideal=retrieved"),
         ({"relevant_from": "nan"}, "relevant_from must be a finite number"),
         ({"relevant_from": "e"}, "relevant_from must be a finite number, not 'e'"),
         ({"log_bse": "2"}, "unknown option 'log_bse'; did you mean log_base"),
         ({"gain_map": "0=0"}, "unknown option 'gain_map'"),
-        ({"xyzzy": "0"}, r"unknown option 'xyzzy'\.$"),
-        ({"gain": "exponentia"}, r"did you mean exponential or exponential_signed\?$"),
+        ({"xyzzy": "0"}, "unknown option 'xyzzy'; known are"),
     ],
 )
 def test_options_without_a_meaning_are_refused_with_the_reason(strings, message):

@@ -216,7 +216,7 @@ register(
     "pair rater state extra depth lot",
     backup="leased_until collection query round turn",
     key="pair rater",
-    collection="collection",
+    collection=OF_PAIR,
 )
 register(
     Rating,

@@ -15,7 +15,7 @@ def test_the_first_preparation_does_everything_and_the_second_finds_nothing_to_d
     settings.DATA_DIR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
     settings.STORAGES = {
         **settings.STORAGES,
-        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+        "staticfiles": {"BACKEND": "config.storage.Storage"},
     }
     settings.DEMO = True
     call_command("prepare")
