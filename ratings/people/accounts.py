@@ -4,7 +4,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, Permission
 from django.db import transaction
 
-from .. import merged
+from .. import settings_forms
 from ..audit import Act, note
 from ..models import SuperuserByGroup
 from . import members, sessions
@@ -26,7 +26,7 @@ def lock(user: AbstractBaseUser) -> None:
     """Lock the account, and before it all superusers: if two take the right from each other, one waits."""
     superusers = get_user_model().objects.filter(is_superuser=True).order_by("pk")
     list(superusers.select_for_update().values_list("pk"))
-    merged.lock(user)
+    settings_forms.lock(user)
 
 
 @transaction.atomic

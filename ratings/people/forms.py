@@ -9,8 +9,8 @@ from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
-from ..merged import Merged
 from ..models import Collection, Query, Role, Scope
+from ..settings_forms import Versioned
 from .invitees import invitees
 from .names import is_taken
 from .tokens import MOST_DAYS, scopes_of
@@ -99,11 +99,11 @@ class TokenForm(forms.Form):
         return cleaned
 
 
-class RoleForm(Merged, forms.Form):
+class RoleForm(Versioned, forms.Form):
     role = forms.ChoiceField(label="Role", choices=Role.choices)
 
 
-class TermsForm(Merged, forms.Form):
+class TermsForm(Versioned, forms.Form):
     """The arguments of `members.set_terms`, or a tag in place of the queries."""
 
     limit = forms.IntegerField(
@@ -156,7 +156,7 @@ class TermsForm(Merged, forms.Form):
         return cleaned
 
 
-class AccountForm(Merged, forms.Form):
+class AccountForm(Versioned, forms.Form):
     """The arguments of `accounts.change`."""
 
     email = forms.EmailField(

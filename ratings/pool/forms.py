@@ -5,8 +5,8 @@ from decimal import Decimal
 
 from django import forms
 
-from ..merged import Merged
 from ..models import Anchor, Collection, Grade, Pair, System
+from ..settings_forms import Versioned
 from .pooling import MOST_RATINGS
 
 
@@ -188,7 +188,7 @@ class PairsForm(forms.Form):
         return list(dict.fromkeys(pair_ids))
 
 
-class JudgingForm(Merged, forms.ModelForm):
+class JudgingForm(Versioned, forms.ModelForm):
     """The order of rating, the shares of gold and repeats, and the break."""
 
     class Meta:

@@ -9,8 +9,8 @@ from django.core.validators import RegexValidator
 from django.utils.text import capfirst
 
 from ..copies.restoring import wrong_slug
-from ..merged import Merged
 from ..models import Collection, Grade, plain_value
+from ..settings_forms import Versioned, refuse_others
 from ..words import as_sentence
 from .changing import Change, Use
 from .making import free_slug, just_made
@@ -84,7 +84,7 @@ class CopyForm(forms.Form):
         return cleaned
 
 
-class DescriptionForm(Merged, forms.Form):
+class DescriptionForm(Versioned, forms.Form):
     """The name and the description of a collection."""
 
     name = name_field()
@@ -210,11 +210,8 @@ class NewCollectionForm(CopyForm):
         return just_made(by, slug=self.data.get("slug", "").strip(), **facts)
 
 
-class GradeForm(Merged, forms.Form):
+class GradeForm(forms.Form):
     """The label and the meaning of a grade, and whether it is removed."""
-
-    apart = ("remove",)
-    copies = False  # its ScaleForm has done so
 
     label = forms.CharField(label="Label", max_length=LONGEST_LABEL, required=False)
     meaning = forms.CharField(
@@ -271,15 +268,12 @@ class NewGradeForm(forms.Form):
         return cleaned
 
 
-class ScaleForm(Merged, forms.Form):
+class ScaleForm(Versioned, forms.Form):
     """The whole scale: its grades, new ones, and the threshold of relevance. `wanted` is the change.
 
     A form of an earlier scale becomes one of the scale as it is now, and is `outdated`.
     """
 
-    apart = ("base",)
-
-    base = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
     relevant_from = relevant_field(
         "P, R, AP, RR and others only ask whether a document is relevant.", required=True
     )
@@ -287,15 +281,10 @@ class ScaleForm(Merged, forms.Form):
     def __init__(
         self, data=None, *, collection: Collection, scale: Sequence[Grade], used: Mapping[int, Use]
     ) -> None:
-        first = {"base": collection.scale_version, "relevant_from": plain_value(collection.relevant_from)}
-        super().__init__(data, initial=first)
-        self.scale = list(scale)
-        # As text: Python makes no number of thousands of digits.
-        self.outdated = (
-            data is not None and data.get("base", "").isdecimal() and data["base"] != str(first["base"])
-        )
-        if self.outdated:
-            self.data["base"] = str(first["base"])
+        self.base, self.scale = collection.scale_version, list(scale)
+        # The version of the grades counts among what the form was made from.
+        initial = {"base": self.base, "relevant_from": plain_value(collection.relevant_from)}
+        super().__init__(data, initial=initial)
         data = self.data if self.is_bound else None
         self.grades = [GradeForm(data, grade=grade, use=used.get(grade.pk, Use())) for grade in self.scale]
         self.new = [NewGradeForm(data, prefix=f"new-{place}") for place in range(NEW)]
@@ -304,6 +293,8 @@ class ScaleForm(Merged, forms.Form):
         cleaned = super().clean()
         for form in (*self.grades, *self.new):
             form.full_clean()
+        for form in self.grades if self.outdated else ():
+            refuse_others(form, {"label", "meaning"})
         self._refuse_twins()
         if any(form.errors for form in (*self.grades, *self.new)):
             raise forms.ValidationError("Correct the marked fields below.")

@@ -7,11 +7,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from ..imports import jobs
-from ..merged import lock
 from ..models import Collection
 from ..people.access import admin_act, admin_page, may_make, of_source
 from ..set_up import deleting, making, putting_away
 from ..set_up.forms import CopyForm, DeletionForm, DescriptionForm
+from ..settings_forms import lock
 from .pages import frame
 
 IDS = "id_copy_%s"  # of the form's fields: the other form of the page has a name, too

@@ -7,11 +7,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from ..merged import lock
 from ..models import ApiToken, Collection, Invitation, Membership, Rater, Role, plain_value
 from ..people import mail, members, privacy, sessions, tokens
 from ..people.access import admin_act, admin_page
 from ..people.forms import ErasureForm, InviteForm, RoleForm, TermsForm
+from ..settings_forms import lock
 from .pages import frame, paged
 
 AT_ONCE = 100
@@ -80,11 +80,9 @@ def member(request: HttpRequest, collection: Collection, pk: int) -> HttpRespons
 def set_role(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     membership = member_of(collection, pk)
     form = RoleForm(request.POST, initial={"role": membership.role})
-    if form.conflicts:
-        messages.error(request, f"Somebody else made {membership.user} {membership.role} meanwhile. Choose again.")
-        return redirect("member", collection.slug, pk)
     if not form.is_valid():
-        messages.error(request, "There is no such role. Choose one of the list.")
+        changed = f"Somebody else made {membership.user} {membership.role} meanwhile. Choose again."
+        messages.error(request, changed if form.outdated else "There is no such role. Choose one of the list.")
         return redirect("member", collection.slug, pk)
     role = form.cleaned_data["role"]
     try:

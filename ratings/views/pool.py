@@ -14,7 +14,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from .. import queue
 from ..imports import jobs
-from ..merged import lock
 from ..models import Anchor, Collection, Pair, System
 from ..people.access import admin_page, record_act
 from ..pool import judging, pooling
@@ -22,6 +21,7 @@ from ..pool.forms import FewerForm, HolesForm, JudgingForm, MoreForm, PairsForm,
 from ..progress import cost
 from ..progress.counts import pace, ratings_left
 from ..progress.figures import Pace
+from ..settings_forms import lock
 from ..words import counted
 from .pages import frame, paged
 

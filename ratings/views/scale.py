@@ -31,7 +31,7 @@ def save_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
         return scale_page(request, collection, sent=True)
     before = collection.scale_version
     try:
-        changing.change(collection, form.wanted, base=form.cleaned_data["base"])
+        changing.change(collection, form.wanted, base=form.base)
     except changing.Outdated:
         collection.refresh_from_db()
         return scale_page(request, collection, sent=True)
