@@ -193,19 +193,20 @@ class Source:
         if rest:
             yield Block(number + 1, rest)
 
-    def text(self) -> Iterator[str | Refusal]:
-        """The text in pieces, for formats without lines. Ends with a Refusal where it cannot be read."""
-        decoder, number = codecs.getincrementaldecoder("utf-8")(), 1
+    def text(self, most: int) -> str | Refusal:
+        """The whole text, for formats without lines; a Refusal for more than `most` bytes and for no text."""
+        content = bytearray()
         try:
             for block in self._blocks():
-                piece = decoder.decode(block)
-                number += piece.count("\n")
-                yield piece
-            yield decoder.decode(b"", final=True)
+                content += block
+                if len(content) > most:
+                    return self.stop(
+                        0, f"it is longer than {most // 1_000_000} MB", "Split it into several files."
+                    )
+            return content.decode()
         except (*DAMAGED, Unopened, ValueError) as error:
-            if isinstance(error, UnicodeDecodeError):
-                number += error.object.count(b"\n", 0, error.start)
-            yield self._broken(number, error)
+            at = error.start if isinstance(error, UnicodeDecodeError) else len(content)
+            return self._broken(content.count(b"\n", 0, at) + 1, error)
 
     def pieces(self) -> Iterator[bytes | Refusal]:
         """The unpacked bytes in pieces. Ends with a Refusal where they cannot be read."""

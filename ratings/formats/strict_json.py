@@ -1,4 +1,4 @@
-"""Strict and streaming JSON: no repeated names, no NaN, and no text that databases cannot store."""
+"""Strict JSON: no repeated names, no NaN, and no text that databases cannot store."""
 
 import json
 import math
@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 
 from . import values
 from .refusal import Refusal
-from .source import LONGEST_LINE, Source, Start
+from .source import Source, Start
 
 CURE = "Check that the file is whole and that it is JSON."
 DEEPEST = 100
+LONGEST = 100_000_000  # bytes of one file, which are in memory as a whole
 TOO_DEEP = "the JSON is nested too deeply"
-# The characters that may follow a value. Before one of them a number may still continue, as 0. and 1e do.
-_ENDS = set(",:]} \t\r\n")
 _blanks = re.compile(r"[ \t\r\n]*")
 _token = re.compile(r'"((?:[^"\\]|\\.)*+)"?(\s*:)?|([{\[])|[}\]]', re.DOTALL)
 
@@ -61,11 +60,12 @@ def _without_exponent(text: str) -> float | int:
 
 
 def parts(source: Source) -> Iterator[Part | Refusal]:
-    """The values two levels inside an object, or one level inside a list, in the order of the file.
-
-    One of them is in memory at a time, and none may be longer than 10 MB.
-    """
-    text = _Text(source)
+    """The values two levels inside an object, or one level inside a list, in the order of the file."""
+    whole = source.text(LONGEST)
+    if isinstance(whole, Refusal):
+        yield whole
+        return
+    text = _Text(whole)
     try:
         if text.next() not in ("{", "["):
             raise _Broken(text.line, "there is neither an object nor a list")
@@ -73,7 +73,7 @@ def parts(source: Source) -> Iterator[Part | Refusal]:
         if text.next():
             raise _Broken(text.line, "more text follows after the end of the JSON")
     except _Broken as broken:
-        yield broken.refusal or source.stop(broken.line, broken.problem, CURE)
+        yield source.stop(broken.line, broken.problem, CURE)
 
 
 def rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, *members: str) -> Iterator:
@@ -132,9 +132,9 @@ def text_of(value: Any) -> str:
 
 
 class _Broken(Exception):
-    def __init__(self, line: int, problem: str, refusal: Refusal | None = None) -> None:
+    def __init__(self, line: int, problem: str) -> None:
         super().__init__(problem)
-        self.line, self.problem, self.refusal = line, problem, refusal
+        self.line, self.problem = line, problem
 
 
 def _inside(text: "_Text", path: tuple, deepest: int) -> Iterator[Part]:
@@ -165,24 +165,19 @@ def _inside(text: "_Text", path: tuple, deepest: int) -> Iterator[Part]:
 
 
 class _Text:
-    """A text that is read in pieces: a buffer, and the place in it."""
+    """A text, the place to which it was read, and the line there."""
 
-    def __init__(self, source: Source) -> None:
-        self.pieces = source.text()
-        self.buffer, self.at, self.line = "", 0, 1
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.line = text, 0, 1
 
     def next(self) -> str:
         """The next character that is no blank; "" at the end."""
-        while True:
-            self.move(_blanks.match(self.buffer, self.at).end())
-            if self.at < len(self.buffer):
-                return self.buffer[self.at]
-            if not self.more():
-                return ""
+        self.move(_blanks.match(self.text, self.at).end())
+        return self.text[self.at : self.at + 1]
 
     def take(self, mark: str) -> None:
-        if self.next() != mark:
-            found = values.quoted(self.buffer[self.at : self.at + 1]) if self.next() else "the end"
+        if (found := self.next()) != mark:
+            found = values.quoted(found) if found else "the end"
             raise _Broken(self.line, f"the JSON has {found} where {mark} is expected")
         self.move(self.at + 1)
 
@@ -192,52 +187,24 @@ class _Text:
         return self.value()
 
     def value(self) -> Any:
-        """The next value. While it is incomplete, the buffer is doubled."""
         self.next()
-        while True:
-            problem, value, end = self.decoded()
-            length = len(self.buffer) - self.at
-            if (length if problem else end - self.at) > LONGEST_LINE:
-                raise _Broken(self.line, f"one record is longer than {LONGEST_LINE // 1_000_000} MB")
-            if problem is None and self.buffer[end : end + 1] in _ENDS:
-                break
-            if not self.more(length):
-                if problem is not None:
-                    raise problem
-                break
-        self.move(end)
-        return value
-
-    def decoded(self) -> tuple[_Broken | None, Any, int]:
-        """The problem or None, the value, and where it ends."""
         try:
-            value, end = DECODER.raw_decode(self.buffer, self.at)
-            if self.buffer.find("\\u", self.at, end) >= 0:
+            value, end = DECODER.raw_decode(self.text, self.at)
+            if self.text.find("\\u", self.at, end) >= 0:
                 _check_storable(value)
             _check_depth(value, DEEPEST)
-            return None, value, end
         except json.JSONDecodeError as error:
-            line = self.line + self.buffer.count("\n", self.at, error.pos)
-            return _Broken(line, f"this is not JSON: {error.msg}"), None, self.at
+            line = self.line + self.text.count("\n", self.at, error.pos)
+            raise _Broken(line, f"this is not JSON: {error.msg}") from error
         except RecursionError:
             raise _Broken(self.line, TOO_DEEP) from None
         except ValueError as error:
             raise _Broken(self.line, str(error)) from error
-
-    def more(self, length: int = 1) -> bool:
-        """Read at least `length` more characters into the buffer; False at the end."""
-        pieces, size = [self.buffer[self.at :]], 0
-        while size < length and (piece := next(self.pieces, None)) is not None:
-            if isinstance(piece, Refusal):
-                raise _Broken(self.line, piece.problem, piece)
-            pieces.append(piece)
-            size += len(piece)
-        if size:
-            self.buffer, self.at = "".join(pieces), 0
-        return size > 0
+        self.move(end)
+        return value
 
     def move(self, to: int) -> None:
-        self.line += self.buffer.count("\n", self.at, to)
+        self.line += self.text.count("\n", self.at, to)
         self.at = to
 
 
