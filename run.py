@@ -171,20 +171,19 @@ def offer_demo(host: str) -> None:
 
 def serve(host: str, port: int) -> None:
     """Prepare the database and become the server. Does not return."""
-    listening(host, port).close()  # refuses a busy port before the slow steps
+    listener = listening(host, port)  # refuses a busy port before the slow steps; early visitors wait
     offer_demo(host)
     with project_lock():
         set_up(runtime())
         cure = "(See all of it: python3 run.py manage prepare)"
         run_quietly([*MANAGE, "prepare"], "Preparing failed", cure, stdout=None)
-    listener = listening(host, port)
     listener.set_inheritable(True)
     shown_host = f"[{host}]" if ":" in host else host
     address = f"http://{shown_host}:{listener.getsockname()[1]}/"
     print(f"Idealist is at {address} (Ctrl-C stops it)", flush=True)
-    key = data_folder() / "look-around.key"  # exists while visitors may look around
-    if key.exists():
-        print(f"Look around in the sample: {address}?look={key.read_text().strip()}", flush=True)
+    if os.environ.get("IDEALIST_DEMO") == "1":
+        print("Look around in the sample; each link signs in once, within 10 minutes:", flush=True)
+        run_quietly([*MANAGE, "sign_in_link", "--sample", "--site", address], "No links", stdout=None)
     os.environ.setdefault("IDEALIST_WORKER", "1")
     become(VENV, "config.server", f"fd://{listener.fileno()}")
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 
-SECRETS = re.compile(r"(/join/|/accounts/(?:link|forgotten/\w+)/|idl_|look=|[?&]code=)[\w~.%-]+")
+SECRETS = re.compile(r"(/join/|/accounts/(?:link|forgotten/\w+)/|idl_|[?&]code=)[\w~.%-]+")
 HEADER = "X-Request-Id"
 VALID_ID = re.compile(r"[\w.:+/=-]{1,64}")  # without characters that could start another line or field
 _request: ContextVar[str] = ContextVar("the id of the request", default="")

@@ -11,7 +11,7 @@ IDEALIST_JUDGE_KEYS  keys of hosts that judges ask: host=key, host:port=key, wit
 IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (0: it makes none)
 IDEALIST_BACKUP_KEEP  how many of them are kept (7)
 IDEALIST_BACKUPS  folder for them, best on another disk, or s3:// as STORAGE_URL (backups in IDEALIST_DATA)
-IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
+IDEALIST_DEMO     1 loads the sample and lets links sign in to look around; run.py sets it on a loopback address
 IDEALIST_LOG      text, or json for programs, with ids of requests and events of the audit (text)
 IDEALIST_METRICS_TOKEN  the bearer token for /metrics, and for problems in /readyz (default: none)
 IDEALIST_WORKER   1 keeps a worker running beside the server; run.py sets it
@@ -247,7 +247,6 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.logs.RequestIds",
-    "ratings.people.visits.OverWhenForwarded",  # before the user is known and headers of proxies are removed
     "config.proxies.Proxies",
     "csp.middleware.CSPMiddleware",  # before all that can answer, so that each response has a policy
     "config.health.endpoints.Health",  # before hosts, TLS, sessions and the database are used
@@ -345,7 +344,6 @@ CACHES = {
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend", "ratings.people.visits.Visitors"]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 OTHERS = 0o077
-SECRETS = ("secret.key", "db.sqlite3", "look-around.key")
+SECRETS = ("secret.key", "db.sqlite3")
 
 
 class Problem(NamedTuple):

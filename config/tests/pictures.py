@@ -54,7 +54,7 @@ ENCODED = """async ([png, quality]) => {
 
 @contextlib.contextmanager
 def served() -> Iterator[tuple[str, dict[str, str]]]:
-    """The address of a server with the sample, with the key to look around; and its environment."""
+    """The address of a server with the sample, and its environment."""
     with tempfile.TemporaryDirectory(prefix="idealist-pictures-", ignore_cleanup_errors=True) as folder:
         own = {"IDEALIST_DATA": folder, "PYTHONUNBUFFERED": "1"}
         taken = {"DATABASE_URL", "IDEALIST_HOSTS", "IDEALIST_HTTPS", "IDEALIST_DEMO", "SECRET_KEY"}
@@ -62,8 +62,8 @@ def served() -> Iterator[tuple[str, dict[str, str]]]:
         command = [sys.executable, str(ROOT / "run.py"), "--port", "0"]
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
             try:
-                lines = (re.search(r"http\S+\?look=\S+", line) for line in process.stdout)
-                yield next(found[0] for found in lines if found), environment
+                lines = (re.search(r"Idealist is at (http\S+)", line) for line in process.stdout)
+                yield next(found[1] for found in lines if found), environment
             finally:
                 process.terminate()
                 process.communicate()  # the worker writes there, too, and needs the folder until it ends
@@ -84,7 +84,7 @@ def make_shop(environment: dict[str, str]) -> str:
 
 def product(browser: Browser, address: str, invitation: str) -> Page:
     """The desk of an invited rater, with a product and its picture."""
-    page = browser.new_page(viewport={"width": 1120, "height": 700}, base_url=address.partition("?")[0])
+    page = browser.new_page(viewport={"width": 1120, "height": 700}, base_url=address)
     page.goto(invitation)
     page.get_by_label("Name").first.fill("mira")
     page.get_by_label("Password").first.fill("a pass phrase of mira")
@@ -103,12 +103,12 @@ def product(browser: Browser, address: str, invitation: str) -> Page:
     return page
 
 
-def visitor(browser: Browser, address: str, role: str, size: tuple[int, int]) -> Page:
+def visitor(browser: Browser, address: str, environment: dict[str, str], role: str, size: tuple[int, int]) -> Page:
     """Looks around in the sample in that role."""
     screen = dict(zip(("width", "height"), size, strict=True))
-    page = browser.new_page(viewport=screen, base_url=address.partition("?")[0], color_scheme="light")
-    page.goto(address)
-    page.get_by_role("button", name=f"Look around as a{'' if role == 'rater' else 'n'} {role}").click()
+    page = browser.new_page(viewport=screen, base_url=address, color_scheme="light")
+    page.goto(manage(environment, "sign_in_link", f"sample-{role}", "--site", address).strip())
+    page.get_by_role("button", name="Sign in").click()
     page.wait_for_load_state("networkidle")
     return page
 
@@ -165,7 +165,7 @@ def main() -> None:
     with served() as (address, environment), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
         for name, (role, show, size) in SHOWN.items():
-            page = visitor(browser, address, role, size)
+            page = visitor(browser, address, environment, role, size)
             show(page)
             keep(name, taken(page))
         keep("product", taken(product(browser, address, make_shop(environment))))

@@ -92,7 +92,6 @@ TABLE = {
     "sessions": ("get", [SIGN_IN, 200, 200, 200, 200]),
     "end_session": ("post", [SIGN_IN, 302, 302, 302, 302]),  # to the question who it is
     "end_other_sessions": ("post", [SIGN_IN, 302, 302, 302, 302]),
-    "look_around": ("post", [404, 404, 404, 404, 404]),  # the demo is off in tests
     "rate": RATE,
     "rate_pair": RATE,
     "my_ratings": RATE,

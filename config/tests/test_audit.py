@@ -131,7 +131,6 @@ NOT_NOTED = {
     "sign_in": TRIED,
     "sign_out": OWN,
     "end_session": OWN,
-    "look_around": OWN,
     "desk_settings": OWN,
     "read_guidelines": OWN,
     "claim": LEASE,

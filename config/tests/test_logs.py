@@ -33,7 +33,7 @@ def test_a_record_is_one_line():
 def test_keys_are_removed_wherever_they_stand():
     event = {"about": "see /join/Secret-3 and idl_Secret-4"}
     try:
-        raise ValueError("at /?look=Secret-5")
+        raise ValueError("at /accounts/link/Secret-5")
     except ValueError:
         told = line("GET /join/Secret-1 with idl_Secret-2", exc_info=sys.exc_info(), event=event)
     assert "Secret" not in json.dumps(told)

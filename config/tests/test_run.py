@@ -271,7 +271,7 @@ def test_a_relative_path_in_a_setting_means_the_same_to_every_command(installed,
         (installed / name).parent.mkdir(parents=True, exist_ok=True)
         (installed / name).write_text(shows)
     done = started(installed, *command, cwd=elsewhere, env=os.environ | {"IDEALIST_DATA": "data"})
-    shown = [line for line in done.stdout.splitlines() if not line.startswith("Idealist is at")]
+    shown = [line for line in done.stdout.splitlines() if line.startswith(str(elsewhere))]
     assert set(shown) == {f"{elsewhere} {elsewhere / 'data'}"}, done.stderr
 
 

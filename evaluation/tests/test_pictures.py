@@ -11,8 +11,6 @@ import vl_convert
 from evaluation import charts
 from evaluation.charts import pictures
 from evaluation.tests.hills import analyst, make_hills
-from ratings import sample
-from ratings.people import visits
 
 ROWS = [
     {"system": "<b> & co", "mean": 0.5, "low": 0.4, "high": 0.6, "queries": 3, "leader": True},
@@ -178,14 +176,3 @@ def test_a_refusal_stays_a_refusal(client):
     assert response.status_code == 400 and "text/html" in response["Content-Type"]
     response = client.get("/collections/hills/scores.csv", {"chart": "means"})
     assert response["Content-Type"].startswith("text/csv")
-
-
-@pytest.mark.django_db
-def test_the_first_page_has_its_chart_as_a_picture(client, settings, tmp_path):
-    settings.DEMO, settings.DATA_DIR = True, tmp_path
-    sample.prepare()
-    client.cookies[visits.COOKIE] = visits.key_file().read_text().strip()
-    page = client.get("/", SERVER_NAME="localhost").content.decode()
-    name = re.search(r'<img src="\?chart=([\w-]+)', page)[1]
-    response = client.get("/", {"chart": name}, SERVER_NAME="localhost")
-    assert response["Content-Type"] == "image/svg+xml"

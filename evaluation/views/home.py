@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
@@ -10,24 +11,22 @@ from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from ratings import queue, sample
+from ratings import queue
 from ratings.models import Collection, Deletion, Rater, Rating, Role
+from ratings.people import visits
 from ratings.people.access import may_make
 from ratings.progress.counts import pace_of
 from ratings.progress.figures import Pace
-from ratings.views import look_around
 
 from .. import cache, record
 from ..analyses.standings import Standing
 from ..measures import parse_measure
-from ..pages.answer import Answer, Brought, brought, holdings
+from ..pages.answer import Answer, Brought, brought
 from ..pages.asked import MEASURE, PROFILE, Asked, CannotAnswer
-from ..pages.charts import charted
 from ..pages.step_by_step import rankings_of
 from ..record import Version
 from ..scores import options_for
 from ..words import sentences
-from . import compare, overview
 
 AT_ONCE = 50_000  # rankings that a request reads for best systems: about a second. Others have a link meanwhile
 
@@ -35,8 +34,6 @@ AT_ONCE = 50_000  # rankings that a request reads for best systems: about a seco
 @require_safe
 @login_not_required
 def home(request: HttpRequest) -> HttpResponse:
-    if "look" in request.GET:
-        return look_around.redirect_with_cookie(request)
     if not request.user.is_authenticated:
         return welcome(request)
     roles = roles_of(request.user)
@@ -53,31 +50,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def welcome(request: HttpRequest) -> HttpResponse:
-    """The introduction. Numbers of the sample are shown only to visitors who may see it."""
-    context = {"offered": look_around.has_key(request)}
-    if context["offered"]:
-        context |= sampled()
-    else:
-        context["possible"] = look_around.can_use_key(request)
-    return charted(request, "evaluation/welcome.html", context)
-
-
-def sampled() -> dict:
-    """The context of the sample's chart of means; empty where the sample is absent or has no scores."""
-    collection = Collection.objects.filter(slug=sample.SLUG).first()
-    answer = collection and answered(collection)
-    if not answer or answer.standings[0].mean is None:
-        return {"offered": bool(collection)}
-    measure, neutral = answer.asked.measure, overview.neutral_mean(answer)
-    return {
-        "sample": collection,
-        "n": holdings(collection),
-        "lead": sentences.leading(answer.standings, measure, *compare.of_best(collection, answer.asked)),
-        "standings": answer.standings,
-        "neutral": neutral,
-        "label": answer.asked.label,
-        "charts": {"means": overview.means_chart(answer, neutral)},
-    }
+    """The introduction, with the ways into the sample on the machine that has it."""
+    return render(request, "evaluation/welcome.html", {"sample": settings.DEMO and visits.is_local(request)})
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
@@ -19,10 +20,10 @@ SLUG = "trail-advice"
 
 
 def prepare() -> None:
-    """Load the sample into an empty database, and make a new key to it. Called at each start of the server."""
-    if visits.allowed():
+    """Load the sample into an empty database, and open or close its accounts: called at each start."""
+    if settings.DEMO:
         load_on_first_start()
-    visits.new_key()
+    visits.open_or_close()
 
 
 def load_on_first_start() -> bool:
@@ -56,7 +57,7 @@ def load() -> Collection:
 
 
 def make_accounts() -> None:
-    """One account for each role, without a password: `people.visits` signs visitors in."""
+    """One account for each role, without a password: links of the terminal sign in to it."""
     collection = Collection.objects.get(slug=SLUG)
     for role in Role.values:
         user, _ = get_user_model().objects.get_or_create(username=visits.username(role))

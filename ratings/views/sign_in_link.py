@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from ..people import throttle
+from ..people import throttle, visits
 from ..sign_in import entering, links
 from .join import without_referrer
 from .sign_in import refused_for_now
@@ -23,7 +23,7 @@ def sign_in_link(request: HttpRequest, key: str) -> HttpResponse:
         return refused_for_now(request)
     with transaction.atomic():
         user = links.person_of(key)
-        if user is None:
+        if user is None or not visits.may_enter(request, user):
             raise Http404("This link is used, or older than 10 minutes.")
         tried.succeeded()
         if request.method == "POST":

@@ -1,23 +1,33 @@
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import BaseCommand, CommandError
 from django.urls import reverse
 
 from ratings.audit import Act, note
+from ratings.people import visits
 from ratings.people.mail import usual_site
 from ratings.sign_in import links
 
 
 class Command(BaseCommand):
-    help = "Create a link that signs a person in once, within 10 minutes, for when the provider does not answer."
+    help = "Create links that sign people in once, within 10 minutes: to the sample, or when no provider answers."
 
     def add_arguments(self, parser) -> None:
-        parser.add_argument("username")
+        parser.add_argument("usernames", nargs="*", metavar="username")
+        parser.add_argument("--sample", action="store_true", help="links into the sample, one for each role")
         parser.add_argument("--site", metavar="URL", help=f"where people reach Idealist ({usual_site()})")
 
-    def handle(self, *, username: str, site: str | None, **options) -> None:
-        user = get_user_model().objects.filter(username=username, is_active=True).first()
-        if user is None:
-            raise CommandError(f"There is no open account {username}.")
-        note(Act.SIGN_IN, about=user, made="link")
-        address = reverse("sign_in_link", args=[links.key_for(user)])
-        self.stdout.write((site or usual_site()).rstrip("/") + address)
+    def handle(self, *, usernames: list[str], sample: bool, site: str | None, **options) -> None:
+        users = get_user_model().objects.filter(is_active=True)
+        for username in usernames:
+            if (user := users.filter(username=username).first()) is None:
+                raise CommandError(f"There is no open account {username}.")
+            note(Act.SIGN_IN, about=user, made="link")
+            self.stdout.write(_link(user, site))
+        if sample and settings.DEMO:
+            for user in users.filter(username__in=visits.NAMES).order_by("-username"):
+                self.stdout.write(f"as {user.get_username().removeprefix('sample-'):8} {_link(user, site)}")
+
+
+def _link(user, site: str | None) -> str:
+    return (site or usual_site()).rstrip("/") + reverse("sign_in_link", args=[links.key_for(user)])
