@@ -83,14 +83,10 @@ def test_collections_are_visible_to_their_members_by_role():
     assert list(Collection.objects.visible_to(make_user("root", is_superuser=True), Role.ADMIN)) == [hills, sea]
 
 
-def test_the_admin_shows_a_ranking_as_a_list_of_linked_documents_with_scores(admin_client):
-    collection = make_collection()
-    ranking = make_ranking(collection, "bm25", "q1", "ba", scores=[7.5, 1.25])
+def test_the_admin_shows_a_ranking_as_a_list_of_documents(admin_client):
+    ranking = make_ranking(make_collection(), "bm25", "q1", "ba")
     html = admin_client.get(reverse("admin:ratings_ranking_change", args=[ranking.pk])).content.decode()
-    second = collection.documents.get(key="a")
-    assert f'<a href="{reverse("admin:ratings_document_change", args=[second.pk])}">Title a</a>' in html
-    assert html.index("Title b") < html.index("Title a")
-    assert "7.5" in html and "1.25" in html
+    assert html.index("Title b <code>b</code>") < html.index("Title a <code>a</code>")
 
 
 def test_an_edited_copy_of_a_collection_does_not_turn_its_version_back():

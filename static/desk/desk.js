@@ -302,6 +302,9 @@ const decision = new Decision(outbox, {
 outbox.addEventListener("refused", ({ detail: { act: done } }) => { if (done.refused?.closed && done.base === data.base) rest(); });
 watch(outbox, () => (outbox.state().needs ? decision.ask() : signIn.ask()));
 
+outbox.addEventListener("revision", ({ detail: { token, revision } }) => {
+  for (const one of [tasks.known(token), tasks.current]) if (one?.token === token) one.base_revision = revision;
+});
 outbox.addEventListener("confirmed", ({ detail: { act: done, answer } }) => {
   if (done.kind === "undo") undone(done, answer);
   else if (done.kind === "save") answered(done, answer);

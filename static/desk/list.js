@@ -241,9 +241,12 @@ const decision = new Decision(outbox, {
 });
 watch(outbox, () => (outbox.state().needs ? decision.ask() : signIn.ask()));
 
+outbox.addEventListener("revision", ({ detail: { token, revision } }) => {
+  const row = rowOf(token);
+  if (row) row.revision = revision;
+});
 outbox.addEventListener("confirmed", ({ detail: { act: done, answer } }) => {
   const row = rowOf(answer.task?.token ?? done.token);
-  if (row && answer.revision !== undefined) row.revision = answer.revision;
   if (row && answer.task && outbox.acts.every((kept) => kept.token !== answer.task.token)) {
     const { own } = answer.task;
     // The undo restored a rating of another window.

@@ -5,13 +5,14 @@ import { tabsOf } from "./store.js";
 const LONGEST = 60_000; // ms between two tries
 const SETTLED = new Set([400, 404, 409]); // answers that another try would not change
 
-/** Stores and sends acts. Its events: "change", when `state()` changed; "confirmed" {act, answer}; "refused" {act},
- *  when the person must decide about `act.refused`, the answer of the server; "signed-out". */
+/** Stores and sends acts. Its events: "change", when `state()` changed; "revision" {token, revision},
+ *  from which further acts are made; "confirmed" {act, answer}; "refused" {act}, when the person must decide about
+ *  `act.refused`, the answer of the server; "signed-out". */
 export class Outbox extends EventTarget {
   #store;
   #wire;
   #acts = [];
-  #adding = 0; // acts that are being stored
+  #storing = new Set(); // promises of the acts that are being stored
   #tries = 0;
   #nextTry = null; // ms, by the clock of Date
   // "", or what does not answer: "offline", "server" or "browser"
@@ -41,7 +42,7 @@ export class Outbox extends EventTarget {
   state() {
     const needs = this.#acts.filter((act) => act.refused).length;
     return {
-      waiting: this.#acts.length + this.#adding - needs,
+      waiting: this.#acts.length + this.#storing.size - needs,
       needs,
       problem: this.#problem,
       told: this.#told,
@@ -71,10 +72,12 @@ export class Outbox extends EventTarget {
   /** Store a new act and send it. Resolves when it is stored. */
   async add(act) {
     act.at = Date.now();
-    this.#adding += 1;
+    const stored = this.#store.add(act).then((seq) => {
+      if (!this.#acts.some((kept) => kept.seq === seq)) this.#acts.push({ ...act, seq });
+    });
+    this.#storing.add(stored);
     this.#emit("change"); // from now on not all is saved
-    const seq = await this.#store.add(act).finally(() => { this.#adding -= 1; });
-    if (!this.#acts.some((kept) => kept.seq === seq)) this.#acts.push({ ...act, seq });
+    await stored.finally(() => this.#storing.delete(stored));
     this.#changed();
     if (!this.#nextTry) this.drain();
   }
@@ -202,6 +205,9 @@ export class Outbox extends EventTarget {
   async #confirmed(act, answer) {
     this.#tries = 0;
     this.#problem = "";
+    // From now on pages make acts from this revision. Those that were made and stored meanwhile get it below.
+    if (answer.revision !== undefined) this.#emit("revision", { token: answer.task?.token ?? act.token, revision: answer.revision });
+    await Promise.allSettled(this.#storing);
     // Before the deletion: if the browser crashes in between, the act is sent and confirmed again.
     for (const later of this.#acts.filter((kept) => kept.token === act.token && kept.seq > act.seq)) {
       if (answer.revision === undefined || !("base_revision" in later.fields)) continue;
