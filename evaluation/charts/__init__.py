@@ -7,17 +7,9 @@ that draws charts in the browser.
 from .expected import expected_means, over_rounds, wrong_over_rounds
 from .queries import by_query, deltas, ends, heat_map, uncounted
 from .raters import biases, confusion, grade_shares
-from .spec import ACCENT, EDGE, INK, PAPER, SHADES, SOFT, WARN, score_domain, shortened
-from .systems import curves, differences, means, running, spread_labels
+from .systems import curves, differences, means, running
 
 __all__ = [
-    "ACCENT",
-    "EDGE",
-    "INK",
-    "PAPER",
-    "SHADES",
-    "SOFT",
-    "WARN",
     "biases",
     "by_query",
     "confusion",
@@ -31,9 +23,6 @@ __all__ = [
     "means",
     "over_rounds",
     "running",
-    "score_domain",
-    "shortened",
-    "spread_labels",
     "uncounted",
     "wrong_over_rounds",
 ]

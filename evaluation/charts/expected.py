@@ -13,10 +13,11 @@ from .spec import (
     Rows,
     end_labels,
     for_leader,
+    line_and_dots,
     score_domain,
     vega_lite,
 )
-from .systems import ROW, neutral_tick, spread_labels, whisker
+from .systems import ROW, with_bounds
 
 BELOW = 10  # pixels from a dot down to its interval over queries
 BESIDE = 2  # pixels: half the distance between two intervals
@@ -70,11 +71,7 @@ def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = 
             x=at("expected"), text=alt.Text("expected:Q", format=".4f"), tooltip=alt.TooltipValue(None)
         ),
     ]
-    if any(row.get("lowest") is not None for row in rows):
-        layers = whisker(base.transform_filter("isValid(datum.lowest)"), scale) + layers
-    if neutral is not None:
-        layers.insert(0, neutral_tick(base, scale, neutral))
-        rows = [{**row, "neutral": neutral} for row in rows]
+    layers, rows = with_bounds(layers, base, scale, rows, neutral)
     return vega_lite(layers, height=ROW * max(len(rows), 1), means=rows)
 
 
@@ -84,16 +81,16 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
     A row: system, judged (pairs), expected, low and high (None without an interval), when (text), leader (bool),
     barred (bool: the interval is drawn).
     """
-    last = {row["system"]: row for row in rows}
+    last = {row["system"]: row["expected"] for row in rows}
     height = max(HEIGHT, LABEL * (len(last) + 2))
     bars = [row for row in rows if row["low"] is not None and row["barred"]]
     barred = list(dict.fromkeys(row["system"] for row in bars))
     reached = [row[name] for row in bars for name in ("low", "high")]
     domain = score_domain([row["expected"] for row in rows] + reached, bounded, whole=False)
     scale = alt.Scale(domain=domain, nice=False)
-    stroke = for_leader(alt.StrokeValue, ACCENT, INK)
     base = alt.Chart(alt.NamedData("rounds")).encode(
         x=_judged(rows),
+        y=alt.Y("expected:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT)),
         detail=alt.Detail("system:N"),
         tooltip=[
             alt.Tooltip("system:N", title="System"),
@@ -104,18 +101,13 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
             alt.Tooltip("high:Q", title="to", format=".4f"),
         ],
     )
-    at_mean = alt.Y("expected:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
+    labels, names = end_labels(last, domain, height)
     layers = [
         *(_bar(rows, name, scale, BESIDE * (2 * place + 1 - len(barred))) for place, name in enumerate(barred)),
-        base.mark_line().encode(y=at_mean, stroke=stroke, strokeWidth=for_leader(alt.StrokeWidthValue, 2.5, 1.25)),
-        base.mark_point(size=40, opacity=1, strokeWidth=1.5).encode(
-            y=at_mean, stroke=stroke, fill=for_leader(alt.FillValue, ACCENT, PAPER)
-        ),
-        end_labels(scale),
+        *line_and_dots(base, size=40),
+        labels,
     ]
-    places = spread_labels([row["expected"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
-    named = [{"system": name, "place": place} for name, place in zip(last, places, strict=True)]
-    return vega_lite(layers, height=height, rounds=rows, bars=bars, names=named)
+    return vega_lite(layers, height=height, rounds=rows, bars=bars, names=names)
 
 
 def _bar(rows: Rows, system: str, scale: alt.Scale, beside: float) -> alt.Chart:

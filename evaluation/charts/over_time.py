@@ -6,18 +6,17 @@ from .spec import (
     ACCENT,
     INK,
     LABEL,
-    PAPER,
     SHORT,
     SOFT,
     WARN,
     Rows,
     end_labels,
     for_leader,
+    line_and_dots,
     of_mean,
     score_domain,
     vega_lite,
 )
-from .systems import spread_labels
 
 HEIGHT = 320
 
@@ -28,7 +27,7 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     A row: system, place (from 1), name, mean, low and high (None without an interval), queries, leader (bool). A
     mark: place (half-way between two evaluations), what (text).
     """
-    last = {row["system"]: row for row in rows}
+    last = {row["system"]: row["mean"] for row in rows}
     ends = [row.get(name) for row in rows for name in ("mean", "low", "high")]
     domain = score_domain(ends, bounded, whole=False)
     most = max([row["place"] for row in rows], default=1)
@@ -42,8 +41,8 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
         detail=alt.Detail("system:N"),
         tooltip=of_mean(alt.Tooltip("name:N", title="Frozen as")),
     )
-    stroke = for_leader(alt.StrokeValue, ACCENT, INK)
     at_mean = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
+    labels, names = end_labels(last, domain, height)
     changes = alt.Chart(alt.NamedData("marks")).encode(x=x)
     layers = [
         changes.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=WARN).encode(tooltip=alt.Tooltip("what:N")),
@@ -52,13 +51,12 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
         ),
         base.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=5, opacity=0.28)
-        .encode(y=alt.Y("low:Q", title=None, scale=scale), y2=alt.Y2("high:Q"), stroke=stroke),
-        base.mark_line().encode(y=at_mean, stroke=stroke, strokeWidth=for_leader(alt.StrokeWidthValue, 2.5, 1.25)),
-        base.mark_point(size=60, opacity=1, strokeWidth=1.5).encode(
-            y=at_mean, stroke=stroke, fill=for_leader(alt.FillValue, ACCENT, PAPER)
+        .encode(
+            y=alt.Y("low:Q", title=None, scale=scale),
+            y2=alt.Y2("high:Q"),
+            stroke=for_leader(alt.StrokeValue, ACCENT, INK),
         ),
-        end_labels(scale),
+        *line_and_dots(base.encode(y=at_mean), size=60),
+        labels,
     ]
-    places = spread_labels([row["mean"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
-    named = [{"system": name, "place": place} for name, place in zip(last, places, strict=True)]
-    return vega_lite(layers, height=height, means=rows, marks=marks, names=named)
+    return vega_lite(layers, height=height, means=rows, marks=marks, names=names)

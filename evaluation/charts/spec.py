@@ -58,16 +58,50 @@ def of_mean(*about: alt.Tooltip) -> list[alt.Tooltip]:
     return [alt.Tooltip("system:N", title="System"), *about, mean, *interval(".4f"), counted]
 
 
-def end_labels(scale: alt.Scale) -> alt.Chart:
-    """The name of each system at the end of its line. The data set `names` has the places on the scale."""
+def end_labels(values: Mapping[str, float], domain: list[float], height: int) -> tuple[alt.Chart, list[dict]]:
+    """The name of each system at the end of its line, and the data set `names` with their places on the scale.
+
+    values: where the line of each system ends.
+    """
     names = alt.Chart(alt.NamedData("names")).encode(
         x=alt.XValue("width"),
-        y=alt.Y("place:Q", title=None, scale=scale),
+        y=alt.Y("place:Q", title=None, scale=alt.Scale(domain=domain, nice=False)),
         text=alt.Text("name:N"),
         tooltip=alt.Tooltip("system:N"),
     )
     names = names.transform_calculate(name=shortened("datum.system", LONGEST))
-    return names.mark_text(align="left", baseline="middle", dx=10)
+    places = spread_labels([*values.values()], LABEL * (domain[1] - domain[0]) / height)
+    rows = [{"system": name, "place": place} for name, place in zip(values, places, strict=True)]
+    return names.mark_text(align="left", baseline="middle", dx=10), rows
+
+
+def spread_labels(values: Sequence[float], room: float) -> list[float]:
+    """Places for labels near `values`, at least `room` apart, in the order of the arguments.
+
+    Labels that would overlap form a block around the mean of their values.
+    """
+
+    def start(block: list[int]) -> float:
+        return sum(values[index] for index in block) / len(block) - room * (len(block) - 1) / 2
+
+    blocks: list[list[int]] = []  # places in `values`
+    for index in sorted(range(len(values)), key=values.__getitem__):
+        blocks.append([index])
+        while len(blocks) > 1 and start(blocks[-1]) < start(blocks[-2]) + len(blocks[-2]) * room:
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    placed = {index: start(block) + room * step for block in blocks for step, index in enumerate(block)}
+    return [placed[index] for index in range(len(values))]
+
+
+def line_and_dots(base: alt.Chart, *, size: int, width: float = 1.5, **line) -> list[alt.Chart]:
+    """A line for each system and a dot at each of its values; those of the leader are accented."""
+    stroke = for_leader(alt.StrokeValue, ACCENT, INK)
+    return [
+        base.mark_line(**line).encode(stroke=stroke, strokeWidth=for_leader(alt.StrokeWidthValue, 2.5, 1.25)),
+        base.mark_point(size=size, opacity=1, strokeWidth=width).encode(
+            stroke=stroke, fill=for_leader(alt.FillValue, ACCENT, PAPER)
+        ),
+    ]
 
 
 def for_leader(channel: type, yes: object, no: object):

@@ -1,6 +1,6 @@
 """Charts of systems: means, curves over cutoffs and ranks, and differences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import altair as alt
 
@@ -18,6 +18,7 @@ from .spec import (
     for_leader,
     for_significant,
     interval,
+    line_and_dots,
     of_mean,
     score_domain,
     vega_lite,
@@ -42,52 +43,56 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
         tooltip=of_mean(),
     )
     at_mean = alt.X("mean:Q", scale=scale, title=None, axis=alt.Axis(format=SHORT))
-    layers = [
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=5)
-        .encode(x=alt.X("low:Q", scale=scale, title=None), x2=alt.X2("high:Q"), stroke=tone),
-        base.mark_point(size=120, strokeWidth=2, opacity=1).encode(x=at_mean, stroke=tone, fill=fill),
-        base.mark_text(dy=-15).encode(
-            x=at_mean, text=alt.Text("mean:Q", format=".4f"), tooltip=alt.TooltipValue(None)
-        ),
-    ]
+    layers = dots_on_intervals(base, at_mean, alt.Text("mean:Q", format=".4f"), tone, fill)
     best = [{"mean": row["mean"]} for row in rows if row["leader"] and len(rows) > 1]
     if best:
         line = alt.Chart(alt.NamedData("best")).mark_rule(color=ACCENT, strokeWidth=1, strokeDash=[1, 3])
-        # Numbers get an outline in the colour of the paper, so that the line does not cross them.
-        on_paper = layers[-1].mark_text(dy=-15, stroke=PAPER, strokeWidth=4)
-        layers = [line.encode(x=at_mean), *layers[:-1], on_paper, layers[-1]]
-    if any(row.get("lowest") is not None for row in rows):
-        layers = whisker(base.transform_filter("isValid(datum.lowest)"), scale) + layers
-    if neutral is not None:
-        layers.insert(0, neutral_tick(base, scale, neutral))
-        rows = [{**row, "neutral": neutral} for row in rows]
+        layers = [line.encode(x=at_mean), *layers[:-1], outlined(layers[-1]), layers[-1]]
+    layers, rows = with_bounds(layers, base, scale, rows, neutral)
     return vega_lite(layers, height=ROW * max(len(rows), 1), means=rows, **({"best": best} if best else {}))
 
 
-def neutral_tick(base: alt.Chart, scale: alt.Scale, neutral: float) -> alt.Chart:
-    """A tick in each row at the score of an empty list."""
-    tooltip = alt.TooltipValue(f"An empty list scores {neutral:.4f}")
-    tick = base.mark_tick(size=14, thickness=2, color=WARN)
-    return tick.encode(x=alt.X("neutral:Q", scale=scale, title=None), tooltip=tooltip)
-
-
-def whisker(base: alt.Chart, scale: alt.Scale) -> list[alt.Chart]:
-    """The bounds from `lowest` to `highest`: a thin line with caps, visible even within the interval."""
-    tooltip = [
-        alt.Tooltip("system:N", title="System"),
-        alt.Tooltip("lowest:Q", title="Bounds, from", format=".4f"),
-        alt.Tooltip("highest:Q", title="to", format=".4f"),
+def dots_on_intervals(base: alt.Chart, x: alt.X, number: alt.Text, tone, fill, **bar) -> list[alt.Chart]:
+    """Layers with a bar from `low` to `high`, a dot at x, and its number above."""
+    low = alt.X("low:Q", scale=x["scale"], title=None)
+    intervals = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=5, **bar)
+    return [
+        intervals.encode(x=low, x2=alt.X2("high:Q"), stroke=tone),
+        base.mark_point(size=120, strokeWidth=2, opacity=1).encode(x=x, stroke=tone, fill=fill),
+        base.mark_text(dy=-15).encode(x=x, text=number, tooltip=alt.TooltipValue(None)),
     ]
-    low = alt.X("lowest:Q", scale=scale, title=None)
-    line = base.mark_rule(strokeWidth=1, color=INK).encode(x=low, x2=alt.X2("highest:Q"), tooltip=tooltip)
-    caps = [
-        base.mark_tick(size=15, thickness=1, opacity=1, color=INK).encode(
-            x=alt.X(f"{end}:Q", scale=scale, title=None), tooltip=tooltip
+
+
+def outlined(numbers: alt.Chart) -> alt.Chart:
+    """An outline of the numbers in the colour of the paper, so that a line does not cross them."""
+    return numbers.mark_text(dy=-15, stroke=PAPER, strokeWidth=4)
+
+
+def with_bounds(
+    layers: list[alt.Chart], base: alt.Chart, scale: alt.Scale, rows: Rows, neutral: float | None
+) -> tuple[list[alt.Chart], Rows]:
+    """The layers and rows of means, with their bounds and the score of an empty list where these are known.
+
+    Bounds are a thin line from `lowest` to `highest` with caps, visible even within the interval.
+    """
+    if any(row.get("lowest") is not None for row in rows):
+        bounded = base.transform_filter("isValid(datum.lowest)").encode(
+            tooltip=[
+                alt.Tooltip("system:N", title="System"),
+                alt.Tooltip("lowest:Q", title="Bounds, from", format=".4f"),
+                alt.Tooltip("highest:Q", title="to", format=".4f"),
+            ]
         )
-        for end in ("lowest", "highest")
-    ]
-    return [line, *caps]
+        low, high = (alt.X(f"{end}:Q", scale=scale, title=None) for end in ("lowest", "highest"))
+        caps = bounded.mark_tick(size=15, thickness=1, opacity=1, color=INK)
+        line = bounded.mark_rule(strokeWidth=1, color=INK).encode(x=low, x2=alt.X2("highest:Q"))
+        layers = [line, caps.encode(x=low), caps.encode(x=high), *layers]
+    if neutral is not None:
+        rows = [{**row, "neutral": neutral} for row in rows]
+        tick = base.mark_tick(size=14, thickness=2, color=WARN)
+        tooltip = alt.TooltipValue(f"An empty list scores {neutral:.4f}")
+        layers = [tick.encode(x=alt.X("neutral:Q", scale=scale, title=None), tooltip=tooltip), *layers]
+    return layers, rows
 
 
 def curves(rows: Rows, *, bounded: bool = True) -> dict:
@@ -98,7 +103,8 @@ def curves(rows: Rows, *, bounded: bool = True) -> dict:
     ranks count most.
     """
     cutoffs = sorted({row["cutoff"] for row in rows})
-    ends = {row["system"]: row for row in rows if row["cutoff"] == cutoffs[-1] and row["value"] is not None}
+    last = [row for row in rows if row["cutoff"] == cutoffs[-1] and row["value"] is not None]
+    ends = {row["system"]: row["value"] for row in last}
     height = max(300, LABEL * (len(ends) + 2))
     bands = [row for row in rows if row.get("low") is not None and (row["leader"] or len(ends) <= BANDS)]
     reached = [row[name] for row in bands for name in ("low", "high")]
@@ -106,7 +112,7 @@ def curves(rows: Rows, *, bounded: bool = True) -> dict:
     x = alt.X("cutoff:Q", title="k, the cutoff").scale(type="log", domain=[cutoffs[0], cutoffs[-1]], nice=False)
     # With a smaller tick count Vega would leave out some of the values.
     x = x.axis(values=cutoffs, tickCount=len(cutoffs), grid=False, labelOverlap=False, labelExpr="datum.value")
-    return _lines(rows, list(ends.values()), x=x, domain=domain, height=height, step=False, bands=bands)
+    return _lines(rows, ends, x=x, domain=domain, height=height, interpolate="linear", bands=bands)
 
 
 def running(rows: Rows) -> dict:
@@ -114,14 +120,14 @@ def running(rows: Rows) -> dict:
 
     A row: system, cutoff (rank), value, leader (bool), ideal (bool: the row is of the ideal list).
     """
-    last = {row["system"]: row for row in rows}
+    last = {row["system"]: row["value"] for row in rows}
     height = max(280, LABEL * (len(last) + 2))
     values = [row["value"] for row in rows] + [0.0]
     domain = [min(values), max(values) or 1.0]
     deepest = max(row["cutoff"] for row in rows)
     x = alt.X("cutoff:Q", title="rank").scale(domain=[1, max(deepest, 2)], nice=False)
     x = x.axis(grid=False, format="d", tickMinStep=1, tickCount=10)
-    return _lines(rows, list(last.values()), x=x, domain=domain, height=height, step=True)
+    return _lines(rows, last, x=x, domain=domain, height=height, interpolate="step-after")
 
 
 def differences(rows: Rows, *, scale_with: Rows = (), overall: float | None = None) -> dict:
@@ -156,60 +162,32 @@ def differences(rows: Rows, *, scale_with: Rows = (), overall: float | None = No
         base = base.encode(href=alt.Href("url:N"))
     at_value = alt.X("value:Q", scale=scale, title=None, axis=alt.Axis(format=SIGNED))
     none = alt.Chart(alt.NamedData("none")).mark_rule(color=EDGE, strokeWidth=1.5)
+    number = alt.Text("value:Q", format="+.4f")
     layers = [
         none.encode(x=alt.X("value:Q", scale=scale, title=None)),
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=5, clip=True)
-        .encode(x=alt.X("low:Q", scale=scale, title=None), x2=alt.X2("high:Q"), stroke=tone),
-        base.mark_point(size=120, strokeWidth=2, opacity=1).encode(x=at_value, stroke=tone, fill=fill),
-        base.mark_text(dy=-15).encode(
-            x=at_value, text=alt.Text("value:Q", format="+.4f"), tooltip=alt.TooltipValue(None)
-        ),
+        *dots_on_intervals(base, at_value, number, tone, fill, clip=True),
     ]
     datasets = {"differences": rows, "none": [{"value": 0}]}
     if overall is not None:
         line = alt.Chart(alt.NamedData("whole")).mark_rule(color=INK, strokeWidth=1, strokeDash=[2, 3])
         layers.insert(1, line.encode(x=alt.X("value:Q", scale=scale, title=None)))
-        # Numbers get an outline in the colour of the paper, so that the line does not cross them.
-        layers.insert(-1, layers[-1].mark_text(dy=-15, stroke=PAPER, strokeWidth=4))
+        layers.insert(-1, outlined(layers[-1]))
         datasets["whole"] = [{"value": overall}]
     return vega_lite(layers, height=ROW * max(len(rows), 1), **datasets)
 
 
-def spread_labels(values: Sequence[float], room: float) -> list[float]:
-    """Places for labels near `values`, at least `room` apart, in the order of the arguments.
-
-    Labels that would overlap form a block around the mean of their values.
-    """
-    blocks: list[list] = []  # [sum of values, count]
-    order = sorted(range(len(values)), key=values.__getitem__)
-    for index in order:
-        blocks.append([values[index], 1])
-        while len(blocks) > 1 and _start(blocks[-1], room) < _start(blocks[-2], room) + blocks[-2][1] * room:
-            total, count = blocks.pop()
-            blocks[-1][0] += total
-            blocks[-1][1] += count
-    placed = [_start(block, room) + room * step for block in blocks for step in range(block[1])]
-    places = [0.0] * len(values)
-    for index, place in zip(order, placed, strict=True):
-        places[index] = place
-    return places
-
-
-def _start(block: list, room: float) -> float:
-    """The place of the first label of a block."""
-    total, count = block
-    return total / count - room * (count - 1) / 2
-
-
 def _lines(
-    rows: Rows, ends: Rows, *, x: alt.X, domain: list[float], height: int, step: bool, bands: Rows = ()
+    rows: Rows,
+    ends: Mapping[str, float],
+    *,
+    x: alt.X,
+    domain: list[float],
+    height: int,
+    interpolate: str,
+    bands: Rows = (),
 ) -> dict:
     """Lines over `cutoff`, each with the name of its list at the end; the leader's is accented."""
     scale = alt.Scale(domain=domain, nice=False)
-    stroke = for_leader(alt.StrokeValue, ACCENT, INK)
-    width = for_leader(alt.StrokeWidthValue, 2.5, 1.25)
-    dash = alt.StrokeDashValue([1, 0], condition={"test": "datum.ideal", "value": [2, 3]})
     base = alt.Chart(alt.NamedData("lines")).encode(
         x=x,
         y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT)),
@@ -220,21 +198,15 @@ def _lines(
             alt.Tooltip("value:Q", title="Value", format=".4f"),
         ],
     )
-    layers = [
-        base.mark_line(interpolate="step-after" if step else "linear").encode(
-            stroke=stroke, strokeWidth=width, strokeDash=dash
-        ),
-        base.mark_point(size=28, opacity=1, strokeWidth=1.25).encode(
-            stroke=stroke, fill=for_leader(alt.FillValue, ACCENT, PAPER)
-        ),
-        end_labels(scale),
-    ]
+    line, dots = line_and_dots(base, size=28, width=1.25, interpolate=interpolate)
+    dash = alt.StrokeDashValue([1, 0], condition={"test": "datum.ideal", "value": [2, 3]})
+    labels, names = end_labels(ends, domain, height)
+    layers, datasets = [line.encode(strokeDash=dash), dots, labels], {"lines": rows, "names": names}
     if bands:
         # Opaque: with transparent layers the bytes of a PDF would differ each time.
         band = alt.Chart(alt.NamedData("bands")).mark_area(opacity=1)
         low = alt.Y("low:Q", title=None, scale=scale)
         shade = for_leader(alt.FillValue, "var(--wash)", "var(--sunk)")
         layers.insert(0, band.encode(x=x, y=low, y2=alt.Y2("high:Q"), detail=alt.Detail("system:N"), fill=shade))
-    places = spread_labels([row["value"] for row in ends], LABEL * (domain[1] - domain[0]) / height)
-    named = [{"system": row["system"], "place": place} for row, place in zip(ends, places, strict=True)]
-    return vega_lite(layers, height=height, lines=rows, names=named, **({"bands": bands} if bands else {}))
+        datasets["bands"] = bands
+    return vega_lite(layers, height=height, **datasets)

@@ -6,6 +6,7 @@ import pytest
 from evaluation import charts
 from evaluation.charts import pictures
 from evaluation.charts.over_time import over_time
+from evaluation.charts.spec import ACCENT, EDGE, INK, PAPER, score_domain, spread_labels
 
 
 def checked(spec: dict) -> dict:
@@ -144,15 +145,15 @@ def test_bars_keep_the_order_given():
     ],
 )
 def test_a_score_axis_always_has_its_zero(values, bounded, whole, domain):
-    assert charts.score_domain(values, bounded, whole) == pytest.approx(domain)
+    assert score_domain(values, bounded, whole) == pytest.approx(domain)
 
 
 def test_labels_that_would_touch_are_spread_around_their_middle():
-    assert charts.spread_labels([0.50, 0.90, 0.51], 0.1) == pytest.approx([0.455, 0.90, 0.555])
+    assert spread_labels([0.50, 0.90, 0.51], 0.1) == pytest.approx([0.455, 0.90, 0.555])
 
 
 def test_labels_stay_apart_where_blocks_meet():
-    places = sorted(charts.spread_labels([0.1, 0.12, 0.2, 0.24, 0.9], 0.1))
+    places = sorted(spread_labels([0.1, 0.12, 0.2, 0.24, 0.9], 0.1))
     assert min(b - a for a, b in zip(places, places[1:], strict=False)) >= 0.1 - 1e-12
 
 
@@ -174,7 +175,7 @@ def test_pictures_beside_each_other_share_a_scale_that_few_queries_do_not_stretc
     spec = checked(charts.differences([sure], scale_with=[sure, few], overall=0.15))
     assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == pytest.approx([-0.024, 0.324])
     assert spec["datasets"]["whole"] == [{"value": 0.15}]
-    grey = {"test": "datum.few", "value": charts.EDGE}
+    grey = {"test": "datum.few", "value": EDGE}
     assert checked(charts.differences([few]))["layer"][1]["encoding"]["stroke"]["condition"][0] == grey
 
 
@@ -197,8 +198,8 @@ def test_bars_up_down_and_equal_are_told_apart_by_more_than_colour():
 def test_what_is_told_from_nought_is_filled_and_not_only_coloured():
     dots = charts.differences([difference()])["layer"][2]
     assert dots["mark"]["type"] == "point"
-    assert dots["encoding"]["fill"]["condition"] == {"test": "datum.significant", "value": charts.ACCENT}
-    assert dots["encoding"]["fill"]["value"] == charts.PAPER
+    assert dots["encoding"]["fill"]["condition"] == {"test": "datum.significant", "value": ACCENT}
+    assert dots["encoding"]["fill"]["value"] == PAPER
 
 
 @pytest.mark.parametrize("value", [0.0, 0.3])
@@ -252,9 +253,9 @@ def expected_row(system="good", **changes) -> dict:
 def test_an_expected_mean_is_hollow_until_it_is_final():
     spec = checked(charts.expected_means([expected_row(), expected_row("b", final=True)]))
     dot = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
-    assert dot["encoding"]["fill"]["value"] == charts.PAPER
+    assert dot["encoding"]["fill"]["value"] == PAPER
     tests = [(each["test"], each["value"]) for each in dot["encoding"]["fill"]["condition"]]
-    assert tests == [("datum.final && datum.leader", charts.ACCENT), ("datum.final", charts.INK)]
+    assert tests == [("datum.final && datum.leader", ACCENT), ("datum.final", INK)]
     assert [row["system"] for row in spec["datasets"]["means"]] == ["good", "b"]
 
 
@@ -267,7 +268,7 @@ def test_missing_judgments_are_a_thick_bar_bounds_a_thin_line_and_queries_a_ligh
     }
     assert bars["lowest"]["strokeWidth"] < bars["low"]["strokeWidth"] < bars["expected_low"]["strokeWidth"]
     assert bars["low"]["yOffset"] > 0 and "yOffset" not in bars["expected_low"]
-    assert bars["low"]["color"] == charts.EDGE
+    assert bars["low"]["color"] == EDGE
     plain = [layer for layer in spec["layer"] if layer["encoding"]["x"]["field"] == "mean"]
     assert plain[0]["mark"]["type"] == "tick"
     unknown = checked(charts.expected_means([expected_row(lowest=None, highest=None, low=None, high=None)]))

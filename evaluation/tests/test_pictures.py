@@ -10,6 +10,7 @@ import vl_convert
 
 from evaluation import charts
 from evaluation.charts import pictures
+from evaluation.charts.spec import ACCENT, EDGE, INK, PAPER, SHADES, SOFT, WARN, shortened
 from evaluation.tests.hills import analyst, make_hills
 
 ROWS = [
@@ -43,7 +44,7 @@ def test_long_names_of_variants_can_be_told_apart():
 def test_every_colour_of_the_charts_is_in_the_style_sheet():
     for theme in pictures.THEMES:
         known = pictures.palette()[theme]
-        named = {charts.INK, charts.SOFT, charts.ACCENT, charts.WARN, charts.PAPER, charts.EDGE, *charts.SHADES}
+        named = {INK, SOFT, ACCENT, WARN, PAPER, EDGE, *SHADES}
         assert {name[len("var(--") : -1] for name in named} <= known.keys()
         assert {"line", "n-a", "n-c"} <= known.keys()
 
@@ -62,7 +63,7 @@ def test_a_name_that_looks_like_a_colour_stays_a_name(name):
         charts.heat_map(cells, [{"query": name, "text": name, "url": name}], systems=[name]),
         charts.confusion(couples, grades=[name]),
         charts.differences([told]),
-        charts.grade_shares([mixed], raters=[name], grades={name: charts.ACCENT}),
+        charts.grade_shares([mixed], raters=[name], grades={name: ACCENT}),
     ):
         texts = [element.text for element in ET.fromstring(pictures.svg(chart)).iter() if element.text]
         assert name in texts or pictures.svg(chart).count("var(--") == 1
@@ -133,7 +134,7 @@ def test_the_look_is_that_of_the_script():
             wanted = {False: "false"}.get(value, f'"{value}"' if isinstance(value, str) else value)
             assert re.search(rf"{part}: \{{[^}}]*\b{name}: {re.escape(str(wanted))}", script), (part, name)
     assert f"Math.floor(limit / {pictures.LETTER})" in script and "Math.floor(most / 3)" in script
-    assert "slice(n, 0, 4) + '…' + slice(n, -7)" in charts.shortened("n", 12)
+    assert "slice(n, 0, 4) + '…' + slice(n, -7)" in shortened("n", 12)
 
 
 # Over the address of a page
