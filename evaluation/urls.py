@@ -39,9 +39,10 @@ urlpatterns = [
     path("collections/<slug:slug>/pool/decisive/", decisive.decisive, name="decisive"),
     path("collections/<slug:slug>/pool/decisive/choose/", decisive.choose_decisive, name="choose_decisive"),
     path("collections/<slug:slug>/export/", exports.exports, name="exports"),
-    path("collections/<slug:slug>/export/judgments/", exports.export_judgments, name="export_judgments"),
-    path("collections/<slug:slug>/export/run/", exports.export_run, name="export_run"),
-    path("collections/<slug:slug>/export/ratings/", exports.export_ratings, name="export_ratings"),
+    *(
+        path(f"collections/<slug:slug>/export/{what}/", exports.export, {"what": what}, f"export_{what}")
+        for what in exports.FORMS
+    ),
     path("collections/<slug:slug>/export/rounds/", exports.export_rounds, name="export_rounds"),
     path("collections/<slug:slug>/export/archive/", exports.export_archive, name="export_archive"),
     *files("collections/<slug:slug>/scores", overview.overview_files, "overview"),

@@ -1,11 +1,10 @@
 """The scores of a collection joined with names, texts and counts, for pages."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from django.db.models import Count, Exists, OuterRef, Q, Value
 
 from ratings.models import Assignment, Collection, Pair, Rating, System
@@ -66,10 +65,6 @@ class Answer:
         systems = {name: listed[name] for name in evaluation.systems if name in listed}
         return cls(collection, asked, evaluation, systems, record, judgments)
 
-    def values(self, measure: Measure | None = None) -> pd.DataFrame:
-        """The values, float64[queries, systems], by key and name; nan where there is no value."""
-        return self._of(self.evaluation.per_query, measure)
-
     def array(self, names: Sequence[str], measure: Measure | None = None) -> np.ndarray:
         """The values of these systems, float64[queries, names]; nan where there is no value."""
         return self.evaluation.values(measure or self.asked.measure, names)
@@ -82,10 +77,6 @@ class Answer:
         """Why values of the asked measure count in no mean, object[queries, names]; "" where they count."""
         return self.evaluation.why(self.asked.measure, names)
 
-    def reasons(self, measure: Measure | None = None) -> pd.DataFrame:
-        """The reasons why there is no value, by key and name; "counted" where there is one that counts."""
-        return self._of(self.evaluation.reasons, measure)
-
     def bounds(self, query: str) -> tuple[dict[str, float | None], dict[str, float | None]]:
         """The lower and the upper bounds of the asked measure on one query, by system; None: not computed."""
         column = str(self.asked.measure)
@@ -95,21 +86,8 @@ class Answer:
             for frame in frames
         )
 
-    def _of(self, frame: pd.DataFrame, measure: Measure | None) -> pd.DataFrame:
-        """The columns of one measure; the whole frame, which is empty, where there are no systems."""
-        return frame[str(measure or self.asked.measure)] if self.systems else frame
-
     def standing(self, name: str, measure: Measure | None = None) -> Standing:
-        text = str(measure or self.asked.measure)
-        row = self.evaluation.summarised[name, text]
-        return Standing(
-            system=self.systems[name],
-            measure=text,
-            queries=int(row["queries"]),
-            undefined=int(row["undefined"]),
-            why=scores.why(row["why"]),
-            **{column: known(row[column]) for column in NUMBERS},
-        )
+        return standing_of(self.evaluation, self.systems[name], str(measure or self.asked.measure))
 
     @cached_property
     def standings(self) -> list[Standing]:
@@ -174,6 +152,23 @@ class Answer:
         return np.argsort(-median, kind="stable").tolist()
 
 
+def standing_of(evaluation: scores.Evaluation, system: System, measure: str) -> Standing:
+    row = evaluation.summarised[system.name, measure]
+    return Standing(
+        system=system,
+        measure=measure,
+        queries=int(row["queries"]),
+        undefined=int(row["undefined"]),
+        why=scores.why(row["why"]),
+        **{column: known(row[column]) for column in NUMBERS},
+    )
+
+
+def as_row(standing: Standing, *names: str, **more) -> dict:
+    """The row of a chart with the name of the system, these numbers, and more."""
+    return {"system": standing.system.name, **{name: getattr(standing, name) for name in names}, **more}
+
+
 def evaluated(
     collection: Collection,
     asked: Asked,
@@ -199,30 +194,7 @@ def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:
     return [asked.measure] if size <= MOST_BOUNDED else []
 
 
-@dataclass(frozen=True)
-class Brought:
-    """What was imported into a collection."""
-
-    queries: int
-    documents: int
-    systems: int
-
-
-@dataclass(frozen=True)
-class Holdings(Brought):
-    """Counts of a collection."""
-
-    textless: int  # documents without a text
-    pairs: int
-    judged: int  # pairs with a grade or an adjudication
-    ratings: int  # grades
-    cannot: int  # "cannot judge" answers
-    raters: int  # with a grade
-    wanted: int  # assignments
-    done: int  # done assignments
-
-
-def holdings(collection: Collection) -> Holdings:
+def holdings(collection: Collection) -> dict[str, int]:
     """The counts of the collection. At most fourteen database queries; only changed queries are counted again."""
     version = record.version(collection)
     # Each count uses an index. The one of done assignments is by rater, and PostgreSQL uses it only with a list.
@@ -231,26 +203,25 @@ def holdings(collection: Collection) -> Holdings:
     waiting = Assignment.objects.filter(collection=collection).waiting().count()
     judged = cache.by_query(collection, version, "judged", lambda queries: _judged(collection, queries))
     _, ratings, cannot, pairs = judged.sum(axis=1).tolist()
-    documents = collection.documents
-    return Holdings(
-        **asdict(brought(collection, version)),
-        textless=cache.count(collection, version.unrated, "textless", documents.filter(body="").count),
-        judged=pairs,
-        ratings=ratings,
-        cannot=cannot,
-        raters=cache.count(collection, version, "raters", lambda: _raters(collection)),
-        pairs=Pair.objects.filter(query__collection=collection).count(),
-        wanted=waiting + done,
-        done=done,
-    )
+    graded = collection.raters.filter(Exists(Rating.objects.filter(rater=OuterRef("pk"), grade__isnull=False)))
+    textless = collection.documents.filter(body="")
+    return brought(collection, version) | {
+        "textless": cache.count(collection, version.unrated, "textless", textless.count),
+        "judged": pairs,  # with a grade or an adjudication
+        "ratings": ratings,  # grades
+        "cannot": cannot,  # "cannot judge" answers
+        "raters": cache.count(collection, version, "raters", graded.count),
+        "pairs": Pair.objects.filter(query__collection=collection).count(),
+        "wanted": waiting + done,  # assignments
+        "done": done,
+    }
 
 
-def brought(collection: Collection, version: Version) -> Brought:
+def brought(collection: Collection, version: Version) -> dict[str, int]:
     """What was imported until this version. Three database queries, or none."""
 
-    def counted() -> Brought:
-        tables = (collection.queries, collection.documents, collection.systems)
-        return Brought(*(rows.count() for rows in tables))
+    def counted() -> dict[str, int]:
+        return {name: getattr(collection, name).count() for name in ("queries", "documents", "systems")}
 
     return cache.count(collection, version.unrated, "brought", counted)
 
@@ -278,51 +249,33 @@ def _judged(collection: Collection, queries: list[int] | None) -> np.ndarray:
     return np.hstack([columns_of(*rows.query.sql_with_params(), 4) for rows in counted])
 
 
-def _raters(collection: Collection) -> int:
-    return collection.raters.filter(
-        Exists(Rating.objects.filter(rater=OuterRef("pk"), grade__isnull=False))
-    ).count()
-
-
 @dataclass(frozen=True)
 class NextStep:
     """What is missing before there are scores, and what to do."""
 
     lack: str
     cure: str
-    commands: tuple[str, ...] = ()
+    commands: Sequence[str] = ()
 
 
-def next_step(collection: Collection, held: Holdings) -> NextStep | None:
+def next_step(collection: Collection, held: dict[str, int]) -> NextStep | None:
     """The first step that is missing before there are scores; None where there are."""
-    run = "python3 run.py manage"
-    slug = collection.slug
-    if not held.queries:
-        return NextStep(
-            "This collection has no queries yet.",
-            "Import a file with one query a line: its id, its text, and what the person wanted.",
-            (f"{run} import_queries {slug} queries.tsv",),
-        )
-    if not held.systems:
-        return NextStep(
-            "No system has rankings yet.",
-            "Import what your systems returned, one file a system.",
-            (f"{run} import_run {slug} system.run",),
-        )
-    if not held.judged and not held.wanted:
-        return NextStep(
-            "Nothing has been judged yet, so there is no score.",
-            "Ask raters for the documents at the top of the rankings, or import judgments that you have.",
-            (
-                f"{run} pool {slug}",
-                f"{run} add_member {slug} NAME rater",
-                f"{run} import_qrels {slug} judgments.qrels",
-            ),
-        )
-    if not held.judged:
-        return NextStep(
-            "Nothing has been judged yet, so there is no score.",
-            f"{held.wanted:,} ratings wait for raters. Tell them. Numbers appear here with the first rating.",
-            (f"{run} add_member {slug} NAME rater",),
-        )
-    return None
+    commands, nothing = [], "Nothing has been judged yet, so there is no score."
+    if not held["queries"]:
+        lack = "This collection has no queries yet."
+        cure = "Import a file with one query a line: its id, its text, and what the person wanted."
+        commands = ["import_queries {} queries.tsv"]
+    elif not held["systems"]:
+        lack, cure = "No system has rankings yet.", "Import what your systems returned, one file a system."
+        commands = ["import_run {} system.run"]
+    elif held["judged"]:
+        return None
+    elif held["wanted"]:
+        lack = nothing
+        cure = f"{held['wanted']:,} ratings wait for raters. Tell them. Numbers appear here with the first rating."
+        commands = ["add_member {} NAME rater"]
+    else:
+        lack = nothing
+        cure = "Ask raters for the documents at the top of the rankings, or import judgments that you have."
+        commands = ["pool {}", "add_member {} NAME rater", "import_qrels {} judgments.qrels"]
+    return NextStep(lack, cure, [f"python3 run.py manage {each.format(collection.slug)}" for each in commands])

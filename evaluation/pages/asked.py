@@ -282,7 +282,7 @@ def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) 
         "profiles": PROFILES,
         "controls": controls,
         "lowest": min((float(grade.value) for grade in grades), default=0.0),
-        "departing": [control for control in controls if control.departs],
+        "departing": [control for control in controls if control["departs"]],
         "kept": kept_in(request),
         "back": request.path + ending([("measure", measure), ("profile", profile), *kept_in(request)]),
     }

@@ -58,20 +58,15 @@ def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., File
 def table_response(
     request: HttpRequest, ending: str, name: str, header: Iterable[str], rows: Iterable[Iterable]
 ) -> HttpResponseBase:
-    """The response with the rows as the file of this ending: "csv" or "xlsx"."""
-    return workbook_response(name, header, rows) if ending == "xlsx" else csv_response(request, name, header, rows)
+    """The response with the rows as the file of this ending, "csv" or "xlsx". nan and None are empty cells.
 
-
-def csv_response(request: HttpRequest, name: str, header: Iterable[str], rows: Iterable[Iterable]) -> HttpResponse:
-    """The response with the rows as CSV for spreadsheets; as they are if ?raw=1. nan and None are empty cells."""
-    lines = spreadsheet.download(chain([header], rows), raw=request.GET.get("raw") == "1")
-    response = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = content_disposition_header(True, f"{name}.csv")
-    return response
-
-
-def workbook_response(name: str, header: Iterable[str], rows: Iterable[Iterable]) -> HttpResponseBase:
-    """The response with the rows as an Excel workbook, or a refusal where they are too many."""
+    CSV is for spreadsheets, or as it is if ?raw=1. Too many rows for a workbook are refused.
+    """
+    if ending == "csv":
+        lines = spreadsheet.download(chain([header], rows), raw=request.GET.get("raw") == "1")
+        response = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = content_disposition_header(True, f"{name}.csv")
+        return response
     try:
         book = workbooks.written(header, rows)
     except workbooks.TooManyRows as problem:
@@ -94,15 +89,16 @@ def every_query(answer: Answer) -> report.Table:
     header = ["query", "text", "system", "measure", "value", "why", str(asked.at("Judged"))]
     header += ["documents", "judgments", "profile", "options"]
     names, made_by = list(answer.systems), [asked.profile, asked.fingerprint]
-    values, reasons = answer.array(names), answer.reasons()[names].to_numpy()
-    judged = {name: answer.judged(name) for name in answer.systems}
+    values = answer.array(names)
+    reasons = {name: answer.evaluation.reasons[str(asked.measure), name].tolist() for name in names}
+    judged = {name: answer.judged(name) for name in names}
     rows = []
     for place, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
         for column, name in enumerate(names):
             rankings = record.rankings[name]
             length = rankings.length[place] if rankings.present[place] else None
             rows.append(
-                [key, text, name, str(asked.measure), values[place, column], reasons[place, column]]
+                [key, text, name, str(asked.measure), values[place, column], reasons[name][place]]
                 + [judged[name][place], length, answer.judgments.count[place], *made_by]
             )
     return header, rows

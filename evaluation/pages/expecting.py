@@ -32,11 +32,6 @@ class Expecting:
         return self.why == TOO_LARGE
 
     @property
-    def ordered(self) -> str:
-        """The label of the decisive order."""
-        return Collection.Order.DECISIVE.label
-
-    @property
     def interval(self) -> Expected | None:
         """The expected values if they have intervals."""
         return self.expected if self.expected and not self.expected.without else None
@@ -74,11 +69,6 @@ def wanted_in(request: HttpRequest) -> bool:
     if value not in ("0", "1"):
         raise CannotAnswer(f"expected must be 1, or be left out, not {value[:40]!r}.")
     return value == "1"
-
-
-def key_of(collection: Collection, rounds: int, used: tuple[InUse, ...], wanted: bool) -> tuple:
-    """The part of a cache key on which the expected values of a page depend besides the record."""
-    return rounds, used, wanted, collection.order, systems_of(collection)
 
 
 def expecting(

@@ -143,21 +143,22 @@ def chart(answer: Answer, shown: Sequence[Row]) -> dict:
     queries = [
         {"query": row.key, "text": row.text, "url": f"{before}{row.pk}{after}{answer.asked.keep}"} for row in shown
     ]
+
+    def drawn(cell: Cell) -> dict:
+        # Pictures have four decimals; tables and files have all digits.
+        value = None if cell.value is None else round(cell.value, 4)
+        if cell.why:
+            return charts.uncounted(value, cell.why)
+        return {"value": value} | ({"below": True} if cell.below else {})
+
     cells = [
-        drawn(cell) | {"query": row.key, "system": name}
+        {"query": row.key, "system": name, **drawn(cell)}
         for row in shown
         for name, cell in zip(answer.names, row.values, strict=True)
     ]
     return charts.heat_map(
         cells, queries, systems=answer.names, top=highest(answer), ends=charts.ends(answer.asked.measure)
     )
-
-
-def drawn(cell: Cell) -> dict:
-    """The cell for `charts.heat_map`."""
-    if cell.why:
-        return charts.uncounted(brief(cell.value), cell.why)
-    return {"value": brief(cell.value)} | ({"below": True} if cell.below else {})
 
 
 def lines(answer: Answer, shade: np.ndarray) -> list[dict]:
@@ -178,11 +179,6 @@ def lines(answer: Answer, shade: np.ndarray) -> list[dict]:
             start += width
         result.append({"standing": standing, "paths": paths.items()})
     return result
-
-
-def brief(value: float | None) -> float | None:
-    """The value rounded to four decimals, for a picture; tables and files have all digits."""
-    return None if value is None else round(value, 4)
 
 
 def wins(answer: Answer) -> tuple[dict[str, int], int]:

@@ -68,7 +68,11 @@ def linked(sides: Sequence[Side], places: Sequence[Places]) -> list[Side]:
             replace(
                 row,
                 came="" if left is None else came(row.rank, left.get(row.document.pk)),
-                goes="" if right is None or row.document.pk in shown[at + 1] else goes(right.get(row.document.pk)),
+                goes=""
+                if right is None or row.document.pk in shown[at + 1]
+                else f"↓ to {right[row.document.pk]:,}"
+                if row.document.pk in right
+                else "gone",
             )
             if row.document
             else row
@@ -85,11 +89,6 @@ def came(rank: int, before: int | None) -> str:
     if before == rank:
         return "same"
     return f"{'↑' if before > rank else '↓'} was {before:,}"
-
-
-def goes(after: int | None) -> str:
-    """The text on the rank `after`, in the list to the right; None: the document is not in that list."""
-    return "gone" if after is None else f"↓ to {after:,}"
 
 
 def ideal_list(explanation: Explanation, documents: dict[int, Document], cutoff: int | None) -> dict:
@@ -114,29 +113,20 @@ def links(*sides: Side) -> dict:
     """The SVG paths between the ranks of each document in two lists, or a stub if it is in one of them only."""
     left, right = ({row.document.pk: row for row in side.rows if row.document} for side in sides)
     lines = []
-    for pk, row in left.items():
-        y = middle(row.rank)
-        if pk in right:
-            end = middle(right[pk].rank)
-            lines.append({"path": f"M0 {y}C36 {y} 36 {end} 72 {end}", "end": end, "tone": tone(row)})
-        else:
-            lines.append({"path": f"M0 {y}H16M16 {y - 4}V{y + 4}", "end": None, "tone": tone(row)})
-    for pk, row in right.items():
+    for pk, row in [*left.items(), *((pk, row) for pk, row in right.items() if pk not in left)]:
+        y, end = ROW * row.rank - ROW // 2, None  # the middle of a row, in pixels from the top
         if pk not in left:
-            y = middle(row.rank)
-            lines.append({"path": f"M56 {y}H72M56 {y - 4}V{y + 4}", "end": None, "tone": tone(row)})
+            path = f"M56 {y}H72M56 {y - 4}V{y + 4}"
+        elif pk not in right:
+            path = f"M0 {y}H16M16 {y - 4}V{y + 4}"
+        else:
+            end = ROW * right[pk].rank - ROW // 2
+            path = f"M0 {y}C36 {y} 36 {end} 72 {end}"
+        # The CSS class is by the sign of what the document adds.
+        tone = " pos" if row.adds > 0 else " neg" if row.adds < 0 else ""
+        lines.append({"path": path, "end": end, "tone": tone})
     rows = max(len(side.rows) for side in sides)
     return {"lines": lines, "height": ROW * max(rows, 1), "shared": len(left.keys() & right.keys())}
-
-
-def middle(rank: int) -> int:
-    """The middle of the row of a rank, in pixels from the top."""
-    return ROW * rank - ROW // 2
-
-
-def tone(row: Line) -> str:
-    """The CSS class of a link, by the sign of what the document adds."""
-    return " pos" if row.adds > 0 else " neg" if row.adds < 0 else ""
 
 
 def missed(

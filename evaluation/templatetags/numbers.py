@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from django import template
 from django.utils.safestring import SafeString
 
-from ..words import numbers
+from ..words import numbers, sentences
 from ..words.numbers import LOW, decimals, scored
 
 register = template.Library()
@@ -17,8 +17,11 @@ for name in ("decimals", "exact", "signed", "chance", "likely", "share", "count"
     register.filter(name, getattr(numbers, name))
 for name in ("span", "bounds", "resampled", "score", "scored"):
     register.simple_tag(getattr(numbers, name))
+register.filter("named", sentences.named)
+register.simple_tag(sentences.counted)
 
 
+@register.filter
 def number(value: float, places: int = 4) -> str:
     """The number without trailing zeros, as 3, 0.5, 2.6667 or −1."""
     text = decimals(value, places)

@@ -8,6 +8,9 @@ q2: b = 2. "good" returns a b: nDCG = 2 / log2(3) / 2 = 0.630930; "bad" has no r
 Means of nDCG@10: good 0.815465, bad 0.204364. One of the seven places is a hole: a, for q2.
 """
 
+import csv
+import io
+import json
 import re
 from html import unescape
 
@@ -15,6 +18,8 @@ from ratings.models import Rater, Role
 from ratings.tests.cast import Imported, grade, make_collection, make_member, make_rankings, record_imported
 
 GRADES = {("q1", "a"): "3", ("q1", "b"): "0", ("q1", "c"): "-1", ("q1", "d"): "1", ("q2", "b"): "2"}
+QUERIES = tuple(f"q{n}" for n in range(1, 13))
+FIRST = {"best": 12, "near": 10, "fair": 5, "worst": 0}
 RANKINGS = {"good": {"q1": "adb", "q2": "ab"}, "bad": {"q1": "ca"}}
 
 
@@ -53,3 +58,23 @@ def make_unjudged(slug: str = "hills"):
     """
     rankings = {"good": {"q1": "ad", "q2": "ab", "q3": "ab"}, "bad": {"q1": "c", "q3": "abc"}}
     return make_hills(slug, queries=("q1", "q2", "q3"), rankings=rankings)
+
+
+def spec_of(response, name: str) -> dict:
+    """The document of a chart of the page."""
+    return json.loads(re.search(rf'<script id="{name}"[^>]*>(.*?)</script>', response.content.decode(), re.S)[1])
+
+
+def rows_in(response) -> list[dict[str, str]]:
+    """The rows of a CSV file, by column."""
+    return list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))))
+
+
+def make_field(slug: str = "hills", first=FIRST, queries=QUERIES):
+    """Of each query a is the better document. first: by system, on how many of the queries it has a first."""
+    rankings = {
+        name: {query: "ab" if place < n else "ba" for place, query in enumerate(queries)}
+        for name, n in first.items()
+    }
+    grades = {(query, document): grade for query in queries for document, grade in (("a", "3"), ("b", "1"))}
+    return make_hills(slug, queries=queries, rankings=rankings, grades=grades)

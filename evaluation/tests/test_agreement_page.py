@@ -9,8 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluation.tests.hills import GRADES, analyst, make_hills, rate, text_of
-from evaluation.tests.test_overview import spec_of
+from evaluation.tests.hills import GRADES, analyst, make_hills, rate, spec_of, text_of
 from evaluation.views import agreement
 from ratings.models import Rater, Role
 from ratings.people import privacy
@@ -160,17 +159,12 @@ def test_the_order_of_systems_is_said_in_words_first(client):
     assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page
 
 
-def test_who_changes_the_order_is_named():
-    order = {
-        "measure": "AP",
-        "systems": [{"system": "a"}],
-        "holds": 0.5,
-        "leader_holds": 0.75,
-        "draws": 20,
-        "without": [{"rater": "anna", "reversed": [["a", "b"]]}, {"rater": "boris", "reversed": []}],
-    }
-    said = agreement.order_says(order)
-    assert said.endswith("It changes when <b>anna</b> is left out.")
+def test_who_changes_the_order_is_named(client):
+    """By both, a (1.5) is better than b (1); without Anna b is, by Boris alone."""
+    collection = make_hills(grades={}, rankings={"x": {"q1": "ab"}, "y": {"q1": "ba"}})
+    for name, a, b in [("canary-anna", "3", "0"), ("canary-boris", "0", "2")]:
+        rate(collection, {("q1", "a"): a, ("q1", "b"): b}, rater=name)
+    assert "It changes when canary-anna is left out." in text_of(admin(client, collection).get(URL))
 
 
 def test_the_number_of_draws_goes_down_with_the_work_and_ends_in_the_command(client, monkeypatch):

@@ -14,26 +14,13 @@ from django.test.utils import CaptureQueriesContext
 from evaluation.analyses import comparison
 from evaluation.draws import TESTS_ON_PAGES
 from evaluation.measures import MEASURES
-from evaluation.tests.hills import analyst, make_hills, rate, text_of
-from evaluation.tests.test_overview import spec_of
+from evaluation.tests.hills import FIRST, analyst, make_field, make_hills, rate, spec_of, text_of
 from evaluation.views import compare
 from ratings.models import Role
 from ratings.tests.cast import make_member
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/compare/"
-QUERIES = tuple(f"q{n}" for n in range(1, 13))
-# a is the better document of every query. Which system has it first, on how many of twelve queries:
-FIRST = {"best": 12, "near": 10, "fair": 5, "worst": 0}
-
-
-def make_field(slug: str = "hills", first=FIRST, queries=QUERIES):
-    rankings = {
-        name: {query: "ab" if place < n else "ba" for place, query in enumerate(queries)}
-        for name, n in first.items()
-    }
-    grades = {(query, document): grade for query in queries for document, grade in (("a", "3"), ("b", "1"))}
-    return make_hills(slug, queries=queries, rankings=rankings, grades=grades)
 
 
 def of_command(*arguments: str, form: str = "json") -> str:

@@ -10,9 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evaluation.draws import TESTS_ON_PAGES
-from evaluation.tests.hills import analyst, make_hills, rate, text_of
-from evaluation.tests.test_compare_page import QUERIES, make_field
-from evaluation.tests.test_overview import spec_of
+from evaluation.tests.hills import QUERIES, analyst, make_field, make_hills, rate, rows_in, spec_of, text_of
 from evaluation.views import differences
 
 pytestmark = pytest.mark.django_db
@@ -192,14 +190,14 @@ def test_the_files_have_the_digits_of_the_command_and_the_segments_besides(clien
     assert document == json.loads(command("json"))
     rows = client.get(URL + "queries.csv", params).content.decode("utf-8-sig")
     assert list(csv.reader(io.StringIO(rows))) == list(csv.reader(io.StringIO(command("csv"))))
-    table = list(csv.DictReader(io.StringIO(client.get(URL + "segments.csv", params).content.decode("utf-8-sig"))))
+    table = rows_in(client.get(URL + "segments.csv", params))
     assert [(row["segment"], row["queries"]) for row in table] == [("new", "2"), ("", "10")]
     assert [float(row["difference"]) for row in table] == [row["difference"] for row in every]
 
 
 def test_page_and_file_have_the_same_digits(client):
     page = analyst(client, make_field()).get(URL, PAIR).content.decode()
-    rows = csv.DictReader(io.StringIO(client.get(URL + "queries.csv", PAIR).content.decode("utf-8-sig")))
+    rows = rows_in(client.get(URL + "queries.csv", PAIR))
     for row in rows:
         assert f'value="{float(row["system_value"])!r}"' in page
         assert float(row["difference"]) == 0 or f'value="{float(row["difference"])!r}"' in page

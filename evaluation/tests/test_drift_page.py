@@ -8,8 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluation.tests.hills import analyst, text_of
-from evaluation.tests.test_overview import spec_of
+from evaluation.tests.hills import analyst, spec_of, text_of
 from evaluation.views import drift
 from ratings.models import Check, Rater, RatingEvent, Role
 from ratings.pool.anchors import set_anchor

@@ -1,7 +1,5 @@
 """Expected values on the overview, on Compare and on their own page: beside the plain ones, never instead."""
 
-import csv
-import io
 import json
 
 import pytest
@@ -17,9 +15,8 @@ from evaluation.words.numbers import decimals, likely
 from ratings import queue
 from ratings.models import Collection, Document, Ranking, System
 
-from .hills import analyst, make_hills, text_of
+from .hills import analyst, make_hills, rows_in, spec_of, text_of
 from .judged_worlds import Judged, make_rater, unfinished
-from .test_overview import spec_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -201,11 +198,7 @@ def test_a_pool_that_is_too_large_for_a_page_is_left_to_the_command(client, judg
 def test_the_files_of_the_overview_name_both_numbers(client, judged):
     page = analyst(client, judged.collection).get(URL, ASKED).content.decode()
     assert "scores.csv?measure=nDCG@5&amp;expected=1" in page
-    rows = list(
-        csv.DictReader(
-            io.StringIO(client.get(f"{URL}scores.csv?measure=nDCG@5&expected=1").content.decode("utf-8-sig"))
-        )
-    )
+    rows = rows_in(client.get(f"{URL}scores.csv?measure=nDCG@5&expected=1"))
     told = told_of(judged)
     for row in rows:
         if row["measure"] == "nDCG@5":
@@ -268,7 +261,7 @@ def test_the_files_of_compare_have_them_too(client, judged):
     page = analyst(client, judged.collection).get(address, ASKED | {"baseline": "system0"}).content.decode()
     assert "differences.csv?measure=nDCG@5&amp;baseline=system0&amp;expected=1" in page
     asked = {"measure": "nDCG@5", "baseline": "system0", "expected": "1"}
-    rows = csv.DictReader(io.StringIO(client.get(f"{address}differences.csv", asked).content.decode("utf-8-sig")))
+    rows = rows_in(client.get(f"{address}differences.csv", asked))
     told = told_of(judged)
     for row in rows:
         assert float(row["expected"]) == told.difference("system0", row["system"]).difference
@@ -378,9 +371,7 @@ def test_rounds_of_which_nothing_is_judged_give_the_model_and_the_reason(client)
 def test_its_files_have_pairs_stages_and_everything(client, judged):
     told = told_of(judged)
     analyst(client, judged.collection)
-    rows = list(
-        csv.DictReader(io.StringIO(client.get(f"{EXPECTED}differences.csv", ASKED).content.decode("utf-8-sig")))
-    )
+    rows = rows_in(client.get(f"{EXPECTED}differences.csv", ASKED))
     assert len(rows) == 3
     for row in rows:
         apart = told.difference(row["first"], row["second"])
@@ -390,9 +381,7 @@ def test_its_files_have_pairs_stages_and_everything(client, judged):
             apart.high,
         ]
         assert apart.difference >= 0 and row["est"] == "design" and row["options"] == told.options
-    rounds = list(
-        csv.DictReader(io.StringIO(client.get(f"{EXPECTED}rounds.csv", ASKED).content.decode("utf-8-sig")))
-    )
+    rounds = rows_in(client.get(f"{EXPECTED}rounds.csv", ASKED))
     assert len(rounds) == 9 and rounds[-1]["when"] == "now" and rounds[0]["best"] == ""
     found = json.loads(client.get(f"{EXPECTED}expected.json", ASKED).content)
     assert found["facts"]["wrong"] == told.wrong and found["options"] == told.options

@@ -69,7 +69,7 @@ def test_figures_of_a_machine_that_gives_everything_a_two(hills):
     page = client.get(reverse("machine", args=["hills", version.judge_id]))
     said = text_of(page)
     assert "were not drawn at random" in said and "The name of qwen contains the name of this" in said
-    assert page.context["lead"].startswith("On twelve pairs")
+    assert "On twelve pairs the machine gave the same grade in 45.8 %" in said
     assert found["use"]["verdict"] == "unknown" and len(page.context["reasons"]) == 3
     assert [each["reason"] for each in found["use"]["reasons"]] == ["not drawn", "few", "circular"]
     table = client.get(reverse("machine_csv", args=["hills", version.judge_id])).content.decode()

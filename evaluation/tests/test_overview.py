@@ -1,8 +1,5 @@
 """The overview: its numbers are those worked out in `hills`."""
 
-import csv
-import io
-import json
 import re
 from datetime import timedelta
 
@@ -14,7 +11,7 @@ from django.utils import timezone
 from evaluation import frozen, scores
 from evaluation.measures import Options, parse_measure
 from evaluation.pages import heat
-from evaluation.tests.hills import GRADES, analyst, make_hills, make_unjudged, rate, text_of
+from evaluation.tests.hills import GRADES, analyst, make_hills, make_unjudged, rate, rows_in, spec_of, text_of
 from evaluation.words import sentences
 from ratings.models import Anchor, Pair, Ranking, Role
 from ratings.pool.adjudication import adjudicate
@@ -22,10 +19,6 @@ from ratings.tests.cast import grade, make_collection, make_member, make_pair, m
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/"
-
-
-def spec_of(response, name: str) -> dict:
-    return json.loads(re.search(rf'<script id="{name}"[^>]*>(.*?)</script>', response.content.decode(), re.S)[1])
 
 
 def test_it_shows_means_with_interval_n_and_judged_share(client):
@@ -421,7 +414,7 @@ def test_the_mean_by_query_weight_is_another_number_with_its_own_name(client):
     page = text_of(client.get(URL))
     # (3 * 1 + 0.630930) / 4; the mean stays what it is.
     assert "By query weight" in page and re.search(r"good 0.8155 .* 0.9077 2 0 75.0 %", page)
-    rows = csv.DictReader(io.StringIO(client.get(URL + "scores.csv").content.decode("utf-8-sig")))
+    rows = rows_in(client.get(URL + "scores.csv"))
     weighted = {(row["system"], row["measure"]): row["weighted"] for row in rows}
     assert float(weighted["good", "nDCG@10"]) == pytest.approx((3 + 0.6309297535714575) / 4, abs=1e-15)
 
@@ -478,7 +471,7 @@ def test_the_file_has_full_precision_and_the_options(client):
     assert response["Content-Disposition"] == 'attachment; filename="hills-systems-nDCG@10.csv"'
     assert response.content.startswith("\ufeffsystem,".encode())
     assert client.get(URL + "scores.csv", {"raw": "1"}).content.startswith(b"system,")
-    rows = list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))))
+    rows = rows_in(response)
     means = {(row["system"], row["measure"]): float(row["mean"]) for row in rows}
     assert means["good", "nDCG@10"] == pytest.approx(0.8154648767857287, abs=1e-15)
     assert means["bad", "CG@10"] == 1.0  # (2 + 0) / 2

@@ -46,9 +46,9 @@ def test_an_option_that_nobody_has_put_into_words_has_a_control_too(monkeypatch)
     monkeypatch.setitem(panel.CHOICES, "missing", (*CHOICES["missing"], "later"))
     monkeypatch.delitem(panel.ABOUT, "missing")
     usual = Options().as_dict() | {"rule": "mean", "adjudications": "use"}
-    control = next(each for each in panel.controls(usual, usual, []) if each.name == "missing")
-    assert control.label == "missing"
-    assert panel.Choice("later") in control.choices
+    control = next(each for each in panel.controls(usual, usual, []) if each["name"] == "missing")
+    assert control["label"] == "missing"
+    assert "later" in [choice["value"] for choice in control["choices"]]
 
 
 def test_what_the_profile_has_is_chosen_and_nothing_departs(client):

@@ -1,7 +1,5 @@
 """Every query with what each system scored: `hills` gives the numbers."""
 
-import csv
-import io
 import re
 
 import pytest
@@ -9,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evaluation.pages import tables
-from evaluation.tests.hills import analyst, make_hills, make_unjudged, text_of
+from evaluation.tests.hills import analyst, make_hills, make_unjudged, rows_in, text_of
 from evaluation.views import queries
 
 pytestmark = pytest.mark.django_db
@@ -136,10 +134,7 @@ def test_a_large_table_leaves_digits_to_its_files_and_says_so(client, monkeypatc
 
 def test_the_file_has_a_row_for_each_query_and_system(client):
     response = analyst(client, make_hills()).get(URL + "scores.csv")
-    rows = {
-        (row["query"], row["system"]): row
-        for row in csv.DictReader(io.StringIO(response.content.decode("utf-8-sig")))
-    }
+    rows = {(row["query"], row["system"]): row for row in rows_in(response)}
     assert float(rows["q1", "bad"]["value"]) == pytest.approx(1.8927892607143724 / 4.630929753571458, abs=1e-15)
     assert rows["q2", "bad"]["Judged@10"] == ""
     assert rows["q2", "good"]["Judged@10"] == "0.5"
@@ -149,10 +144,7 @@ def test_the_file_has_a_row_for_each_query_and_system(client):
 def test_an_undefined_value_is_an_empty_cell_with_its_reason(client):
     collection = make_hills(grades={("q1", "a"): "3"})
     response = analyst(client, collection).get(URL + "scores.csv")
-    rows = {
-        (row["query"], row["system"]): row
-        for row in csv.DictReader(io.StringIO(response.content.decode("utf-8-sig")))
-    }
+    rows = {(row["query"], row["system"]): row for row in rows_in(response)}
     assert (rows["q2", "good"]["value"], rows["q2", "good"]["why"]) == ("", "not judged")
 
 

@@ -1,7 +1,5 @@
 """One query laid open: the sums on the page are those worked out in `hills`."""
 
-import csv
-import io
 import re
 from html import unescape
 from itertools import zip_longest
@@ -13,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from evaluation.measures import Difference, Part
 from evaluation.pages import parts
 from evaluation.templatetags.numbers import number
-from evaluation.tests.hills import GRADES, RANKINGS, analyst, make_hills, make_unjudged, rate, text_of
+from evaluation.tests.hills import GRADES, RANKINGS, analyst, make_hills, make_unjudged, rate, rows_in, text_of
 from evaluation.views import opinions
 from evaluation.views.agreement import pseudonym
 from ratings import queue
@@ -402,7 +400,7 @@ def test_many_systems_are_chosen_from_a_list_and_all_are_in_the_table(client):
 def test_the_file_holds_each_rank_and_the_ideal(client):
     collection = make_hills()
     response = analyst(client, collection).get(address(collection) + "scores.csv")
-    rows = list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))))
+    rows = rows_in(response)
     bad = [row for row in rows if row["system"] == "bad"]
     assert [(row["document"], row["judgment"]) for row in bad] == [("c", "-1.0"), ("a", "3.0")]
     assert sum(float(row["adds"]) for row in bad) == pytest.approx(float(bad[-1]["dcg"]), abs=1e-15)
@@ -429,11 +427,7 @@ def test_the_files_hold_the_parts_of_the_lists_that_the_address_names(client):
     )
     assert told["difference"] == pytest.approx(-0.380455, abs=1e-6)
     assert told["second_value"] == next(e["nDCG@10"] for e in document["results"] if e["system"] == "mixed")
-    rows = list(
-        csv.DictReader(
-            io.StringIO(visitor.get(address(collection) + "scores.csv", asked).content.decode("utf-8-sig"))
-        )
-    )
+    rows = rows_in(visitor.get(address(collection) + "scores.csv", asked))
     rows = [row for row in rows if row["list"] == "difference"]
     assert [(row["of"], row["system"], row["against"], row["rank"]) for row in rows] == [
         ("nDCG@10", "mixed", "good", rank) for rank in "0123"

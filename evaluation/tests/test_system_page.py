@@ -1,14 +1,12 @@
 """One system: `hills` gives the numbers."""
 
-import csv
-import io
 import json
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluation.tests.hills import analyst, make_hills, make_unjudged, text_of
+from evaluation.tests.hills import analyst, make_hills, make_unjudged, rows_in, text_of
 from ratings.models import Role
 from ratings.tests.cast import make_member
 
@@ -94,7 +92,7 @@ def test_where_all_queries_are_equal_none_is_best_or_worst(client):
 def test_the_file_has_a_row_for_each_query(client):
     collection = make_hills()
     response = analyst(client, collection).get(address(collection) + "scores.csv")
-    rows = list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))))
+    rows = rows_in(response)
     assert [(row["query"], row["documents"]) for row in rows] == [("q1", "3"), ("q2", "2")]
     assert float(rows[1]["value"]) == pytest.approx(0.6309297535714575, abs=1e-15)
 

@@ -9,8 +9,6 @@ from itertools import zip_longest
 
 import numpy as np
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, Pair, Role
@@ -23,15 +21,13 @@ from ..analyses import consistency
 from ..analyses.consistency import FEWEST, Agreement, Order
 from ..draws import FEWEST_RATERS, RATERS
 from ..judgments.rules import RULES_OF_ALL
-from ..measures import parse_measure
 from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..pages.lists import titles
 from ..pages.step_by_step import step_by_step
 from ..templatetags.numbers import number
-from ..words.numbers import decimals, share
-from ..words.sentences import counted, degree, named
+from ..words.numbers import decimals
 
 # How much a page scores for the order of systems, in systems x queries x times: about a second. It scores at least
 # FEWEST_RATERS draws, and once without each rater. Where these take over three times as long, use the command.
@@ -69,12 +65,15 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
     found = found_in(collection, asked)
     whole, order = found.document, found.document.get("order")
     coefficients = {row["name"]: row for row in whole["coefficients"]}
+    alpha = coefficients["alpha_ordinal"]
     grades = {
         float(grade.value): f"{number(float(grade.value))} {grade.label}" for grade in collection.grades.all()
     }
     context = page(request, collection, "agreement", asked) | {
         "counts": whole["counts"],
-        "lead": lead(found.agreement, coefficients),
+        "same": coefficients["agree"],
+        "alpha": alpha,
+        "chance": None if alpha["value"] is None else 1 - alpha["value"],
         "lacking": found.agreement.lacking,
         "coefficients": [(COEFFICIENTS[name], row) for name, row in coefficients.items()],
         "fewest": FEWEST,
@@ -83,7 +82,7 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
         "twos": whole["pairs_of_raters"],
         "many": len(whole["raters"]) > MATRIX,
         "order": order,
-        "order_says": order_says(order) if order else None,
+        "moved": [row["rater"] for row in order.get("without", ()) if row["reversed"]] if order else [],
         "neighbours": neighbours(order) if order else [],
         "label": asked.label,
         **in_dispute(request, collection, found),
@@ -175,61 +174,6 @@ def renamed(agreed: Agreement, order: Order | None, names: Mapping[int, str]) ->
     )
     agreed = replace(agreed, opinions=replace(agreed.opinions, raters=raters), table=table)
     return agreed, order and replace(order, raters=raters)
-
-
-# In words
-
-
-def lead(agreed: Agreement, coefficients: Mapping[str, dict]) -> SafeString:
-    if agreed.lacking:
-        return format_html("Agreement cannot be computed yet: {}.", agreed.lacking)
-    same, alpha = coefficients["agree"], coefficients["alpha_ordinal"]
-    start = format_html(
-        "Two raters of one document gave <b>the same grade in {}</b> of {}.",
-        share(same["value"]),
-        counted(same["couples"], "pair of grades", "pairs of grades"),
-    )
-    if alpha["value"] is None:
-        return format_html("{} All grades are the same, so agreement beyond chance cannot be computed.", start)
-    chance = 1 - alpha["value"]
-    means = SafeString("raters agree no better than by chance")
-    if chance < 1:
-        means = format_html("raters disagree {} as much as they would by chance", share(chance))
-    value, rests = decimals(alpha["value"], 2), between(alpha)
-    return format_html("{} Krippendorff’s α, ordinal, is {}{}: {}.{}", start, value, rests, means, few(alpha))
-
-
-def between(row: Mapping) -> str:
-    """The interval of a coefficient and the numbers that it rests on, as text."""
-    interval = "" if row["low"] is None else f"95 % {decimals(row['low'], 2)} to {decimals(row['high'], 2)}, "
-    return f" ({interval}{counted(row['pairs'], 'pair', 'pairs')})"
-
-
-def few(row: Mapping) -> str:
-    return f" Fewer than {FEWEST} pairs are too few to go by." if row["few"] else ""
-
-
-def order_says(order: Mapping) -> SafeString:
-    """A sentence on whether the order of systems would hold with other raters."""
-    if not order["systems"]:
-        return format_html("The order of the systems cannot be tested: {}.", order["why"]["systems"])
-    if order["holds"] is None:
-        return format_html("There is no order of systems to test: {}.", order["why"]["holds"])
-    said = format_html(
-        "The order of the systems holds in <b>{}</b> of {} resamples of the ratings. "
-        "The {most} system stays the {most} in {}.",
-        share(order["holds"]),
-        f"{order['draws']:,}",
-        share(order["leader_holds"]),
-        most=degree(parse_measure(order["measure"])).most,
-    )
-    moved = [row["rater"] for row in order["without"] if row["reversed"]]
-    if not order["without"]:
-        return said
-    if not moved:
-        return format_html("{} It also holds without any single one of them.", said)
-    who = "{} It changes when {} is left out." if len(moved) == 1 else "{} It changes when one of {} is left out."
-    return format_html(who, said, named(moved))
 
 
 def neighbours(order: Mapping) -> list[dict]:

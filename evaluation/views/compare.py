@@ -9,8 +9,6 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
@@ -41,8 +39,8 @@ from ..significance import (
     TWO_SYSTEMS,
 )
 from ..words import expectations
-from ..words.numbers import decimals, signed
-from ..words.sentences import counted, named, uneven
+from ..words.numbers import decimals
+from ..words.sentences import counted, uneven
 from .alone import alone_in, differences_of
 
 MOST = 12  # systems that are compared at once
@@ -75,15 +73,21 @@ class Selection:
 @step_by_step("compare")
 def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     evaluation, ranked = ranking_of(collection, asked)
-    context = page(request, collection, "compare", asked) | {"ranked": ranked, "most": MOST}
     selection = selection_in(request, evaluation, ranked)
-    context |= form_of(request, selection)
+    # Ticked are the systems that are compared, or else were chosen.
+    context = page(request, collection, "compare", asked) | {
+        "ranked": ranked,
+        "most": MOST,
+        "hidden": hidden(request),
+        "baseline": request.GET.get("baseline", ""),
+        "chosen": selection.systems if selection else named_in(request),
+        "pairs": request.GET.get("pairs", ""),
+    }
     if selection is None:
-        context |= (
-            {"too_few": too_few(request)}
-            if len(ranked) > 1
-            else {"next_step": nothing_to_compare(collection, asked)}
-        )
+        if len(ranked) > 1:
+            context["too_few"] = too_few(request)
+        else:
+            context["next_step"] = nothing_to_compare(collection, asked)
         return charted(request, "evaluation/compare.html", context)
     result = compared(evaluation, asked.measure, selection)
     rows = shown(result, selection)
@@ -99,12 +103,13 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "selection": selection,
         "compared": result,
         "rows": rows,
-        "lead": lead(result, selection, rows),
         "queries": rows[0]["url"],
         "why_dropped": scores.why(result.why_dropped),
         "why_none": reasons(rows),
         "judged_by": judged_by(result),
         "tests": result.tests.queries >= FEWEST,
+        "fewest": FEWEST,
+        **said(result, rows),
         "signs": signs(result),
         "files": ending_with(request, **with_these),
         "label": asked.label,
@@ -126,7 +131,8 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         spec = charts.differences([dot(row) for row in drawn])
         context["charts"] = {"forest": Chart("forest", spec, alt_text(drawn, selection.baseline))}
     if len(selection.systems) >= MATRIX_FROM:
-        every = result if selection.all_pairs else compared(evaluation, asked.measure, every_pair(selection))
+        every_pair = replace(selection, all_pairs=True)
+        every = result if selection.all_pairs else compared(evaluation, asked.measure, every_pair)
         context |= {"matrix": matrix(every, ranked), "critical": every.tests.critical, "every": every}
     return charted(request, "evaluation/compare.html", context)
 
@@ -171,7 +177,7 @@ def selection_in(
 ) -> Selection | None:
     """The selection in the address; None where nothing can be compared. Raises CannotAnswer."""
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
-    asked_for = dict.fromkeys(filter(None, [baseline, *ticked_in(request)]))
+    asked_for = named_in(request)
     for name in asked_for:
         refuse_unknown("system", name, evaluation.systems)
     if pairs not in ("", ALL):
@@ -181,7 +187,7 @@ def selection_in(
     order = [name for name, _ in ranked]
     if baseline and baseline not in order:
         raise CannotAnswer(f"{baseline} has no mean in this measure, so nothing can be compared with it.")
-    if ticked_in(request):
+    if any(request.GET.getlist("system")):
         order = [name for name in order if name in asked_for]
     if len(asked_for) > MOST:
         raise CannotAnswer(
@@ -197,48 +203,24 @@ def selection_in(
     return Selection(baseline, tuple(kept), True, pairs == ALL and len(kept) > 1, len(others) - len(kept))
 
 
-def ticked_in(request: HttpRequest) -> list[str]:
-    """The systems that the address names beside the baseline; none: all systems."""
-    return list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
-
-
-def form_of(request: HttpRequest, selection: Selection | None) -> dict:
-    """The context of the form as it was sent. Ticked are the systems that are compared, or else were chosen."""
-    baseline = request.GET.get("baseline", "")
-    chosen = selection.systems if selection else [baseline, *ticked_in(request)]
-    return {
-        "hidden": hidden(request),
-        "baseline": baseline,
-        "chosen": [*dict.fromkeys(filter(None, chosen))],
-        "pairs": request.GET.get("pairs", ""),
-    }
+def named_in(request: HttpRequest) -> list[str]:
+    """The baseline and the other systems that the address names."""
+    return [*dict.fromkeys(filter(None, [request.GET.get("baseline"), *request.GET.getlist("system")]))]
 
 
 def too_few(request: HttpRequest) -> str:
     """The sentence on systems that were chosen, of which fewer than two can be compared."""
-    chosen = dict.fromkeys(filter(None, [request.GET.get("baseline", ""), *ticked_in(request)]))
+    chosen = named_in(request)
     if len(chosen) == 1:
-        return f"Only {next(iter(chosen))} is chosen, so there is nothing to compare. Tick another system."
+        return f"Only {chosen[0]} is chosen, so there is nothing to compare. Tick another system."
     return "Fewer than two of the chosen systems have a mean in this measure. Tick another system."
-
-
-def every_pair(selection: Selection) -> Selection:
-    return Selection(
-        selection.baseline, selection.others, selection.named, len(selection.others) > 1, selection.left_out
-    )
 
 
 def compared(evaluation: scores.Evaluation, measure: Measure, selection: Selection) -> Compared:
     return comparison.of_page(evaluation, measure, selection.baseline, selection.others, selection.all_pairs)
 
 
-def of_best(collection: Collection, asked: Asked) -> tuple[list[dict], int]:
-    """The tests of the best system as `of_best_in` has them, by the scores of this page."""
-    evaluation, _ = ranking_of(collection, asked)
-    return of_best_in(evaluation, asked.measure)
-
-
-def of_best_in(evaluation: scores.Evaluation, measure: Measure, most: int | None = None) -> tuple[list[dict], int]:
+def of_best(evaluation: scores.Evaluation, measure: Measure, most: int | None = None) -> tuple[list[dict], int]:
     """The rows of `comparison` for the best system and up to `most` - 1 others, and how many are left out.
 
     Every page that says which system is best says it by these rows. most: None for MOST.
@@ -256,85 +238,28 @@ def shown(result: Compared, selection: Selection) -> list[dict]:
     for row in rows:
         row["adjusted"] = row[adjusted]
         row["significant"] = row["verdict"] != CANNOT_TELL
-        row["lacking"] = lacking(row)
+        # About how many more queries would decide; "" where there is a verdict or no estimate.
+        row["lacking"] = ""
+        if row["more"]:
+            row["lacking"] = f"over {MANY:,}" if row["more"] > MANY else f"about {row['more']:,}"
         row["same"] = ALL_THE_SAME if row["wins"] or row["losses"] else NONE_DIFFERS
     return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
-
-
-def lacking(row: dict) -> str:
-    """About how many more queries would decide, as text; "" where there is a verdict or no estimate."""
-    if not row["more"]:
-        return ""
-    return f"over {MANY:,}" if row["more"] > MANY else f"about {row['more']:,}"
 
 
 # In words
 
 
-def lead(result: Compared, selection: Selection, rows: Sequence[dict]) -> SafeString:
-    """The verdict on every pair in a sentence or two."""
-    n = result.tests.queries
-    if n < FEWEST:
-        in_common = counted(n, "query", "queries") if n else "no query"
-        return format_html(
-            "Whether they differ <em>cannot be told</em>: {} in common, and a test takes at least {}.",
-            in_common,
-            FEWEST,
-        )
-    sentences = [
-        format_html(
-            "{} {} significantly {} than <b>{}</b> in {}.",
-            several(group),
-            "is" if len(group) == 1 else "are",
-            verdict,
-            selection.baseline,
-            str(result.measure),
-        )
-        for verdict in (HIGHER, LOWER)
-        if (group := [row for row in rows if row["verdict"] == verdict])
-    ]
-    equal = [row for row in rows if row["ties"] == n]
-    if equal:
-        names, verb = named([row["system"] for row in equal]), "equals" if len(equal) == 1 else "equal"
-        sentences.append(format_html("{} {} {} on every query.", names, verb, bold(selection.baseline)))
-    open_ = [row for row in rows if not row["significant"] and row not in equal]
-    if open_:
-        names, verb = named([row["system"] for row in open_]), "differs" if len(open_) == 1 else "differ"
-        cannot = "Whether {} {} from {} <em>cannot be told</em>"
-        sentences.append(format_html(cannot, names, verb, bold(selection.baseline)) + would_tell(open_))
-    return format_html_join(" ", "{}", ((sentence,) for sentence in sentences))
-
-
-def bold(name: str) -> SafeString:
-    return format_html("<b>{}</b>", name)
-
-
-def several(rows: Sequence[dict]) -> SafeString:
-    """The systems as text: a (+0.0412) and b (+0.0210); for more than three, the names alone."""
-    if len(rows) > 3:
-        return named([row["system"] for row in rows])
-    each = [format_html("<b>{}</b> ({})", row["system"], signed(row["difference"])) for row in rows]
-    *head, last = each
-    if not head:
-        return last
-    return format_html("{} and {}", format_html_join(", ", "{}", ((part,) for part in head)), last)
-
-
-def would_tell(rows: Sequence[dict]) -> SafeString:
-    """The end of the sentence: how many more queries would decide."""
-    known = [row for row in rows if row["more"]]
-    if not known:
-        return SafeString(".")
-    if len(rows) == 1:
-        return format_html(
-            ". If the difference is as large as it looks, {} more queries would show it.", rows[0]["lacking"]
-        )
-    nearest = min(known, key=lambda row: row["more"])
-    return format_html(
-        ". The nearest to an answer is {}. If it is as large as it looks, {} more queries would show it.",
-        bold(nearest["system"]),
-        nearest["lacking"],
-    )
+def said(result: Compared, rows: Sequence[dict]) -> dict:
+    """The context of the verdict on every pair: who differs, who is equal on every query, and who is open."""
+    verdicts = [(verdict, [row for row in rows if row["verdict"] == verdict]) for verdict in (HIGHER, LOWER)]
+    equal = [row["system"] for row in rows if row["ties"] == result.tests.queries]
+    open_ = [row for row in rows if not row["significant"] and row["system"] not in equal]
+    return {
+        "verdicts": [(verdict, group, [row["system"] for row in group]) for verdict, group in verdicts if group],
+        "equal": equal,
+        "open": [row["system"] for row in open_],
+        "nearest": min((row for row in open_ if row["more"]), key=lambda row: row["more"], default=None),
+    }
 
 
 def judged_by(result: Compared) -> str:

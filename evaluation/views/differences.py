@@ -7,8 +7,6 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.formats.values import natural
@@ -26,8 +24,7 @@ from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..significance import ALPHA, FEWEST
-from ..words.numbers import decimals, signed
-from ..words.sentences import Degree
+from ..words.numbers import decimals
 from . import compare
 
 MOST_BARS = 1_000  # about the width in pixels: with more queries, every n-th is drawn
@@ -74,7 +71,6 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
     (whole,), rows = result.rows(), every_row(result, asked)
     context |= {
         "whole": whole,
-        "lead": lead(whole, asked.degree),
         "why_dropped": scores.why(result.why_dropped),
         "files": ending_with(request, *pair),
         "swapped": ending_with(request, *reversed(pair)),
@@ -137,30 +133,6 @@ def every_row(result: Compared, asked: Asked) -> list[Row]:
     ]
 
 
-# All queries
-
-
-def lead(whole: dict, words: Degree) -> SafeString:
-    """A sentence: on how many queries each of the two is higher, and by how much on average."""
-    if not whole["queries"]:
-        return format_html("No query has a value of both {} and {}.", whole["baseline"], whole["system"])
-    sentence = format_html(
-        "<b>{}</b> is {} than <b>{}</b> on {}, equal on {} and {} on {} of {}. The mean difference is {}",
-        whole["system"],
-        words.more,
-        whole["baseline"],
-        f"{whole['wins']:,}",
-        f"{whole['ties']:,}",
-        words.less,
-        f"{whole['losses']:,}",
-        f"{whole['queries']:,} {'query' if whole['queries'] == 1 else 'queries'}",
-        signed(whole["difference"]),
-    )
-    if whole["low"] is None:
-        return format_html("{}; one query gives no interval.", sentence)
-    return format_html("{}, 95 % interval {} to {}.", sentence, signed(whole["low"]), signed(whole["high"]))
-
-
 def pictured(collection: Collection, asked: Asked, rows: Sequence[Row], pair: tuple[str, str]) -> dict:
     """The context of the chart: the bars, the two queries at its ends, and the link from a bar to its query."""
     baseline, system = pair
@@ -214,7 +186,7 @@ def by_segment(every: Sequence[OnSegment], result: Compared, whole: dict) -> dic
     return {
         "segments": every,
         "tested": sum(not each.few for each in every),
-        "where": where_significant(every),
+        "differing": [each for each in every if each.significant],
         "tags_left_out": table.remember("tags_left_out", lambda: segments.tags_left_out(table.record.queries)),
         "overlap": sum(each.segment.kind == segments.TAG for each in every) > 1,
         "alpha": ALPHA,
@@ -249,18 +221,6 @@ def dot(each: OnSegment) -> dict:
 
 def in_words(row: dict) -> str:
     return f"{row['label']} {decimals(row['value'])}"
-
-
-def where_significant(every: Sequence[OnSegment]) -> SafeString:
-    """A sentence naming the segments on which the systems differ significantly."""
-    differing = [(each.segment.title, signed(each.comparison.difference)) for each in every if each.significant]
-    tested = sum(not each.few for each in every)
-    if not tested:
-        return format_html("No segment has the {} queries that a test takes.", FEWEST)
-    names = ((", " if place else ": ", *each) for place, each in enumerate(differing))
-    listed = format_html_join("", "{}<b>{}</b> ({})", names)
-    sentence = "The systems differ significantly on {} of the {} tested{}."
-    return format_html(sentence, len(differing) or "none", tested, listed)
 
 
 # As a table

@@ -6,8 +6,6 @@ Admins see names, analysts pseudonyms, as on the page of agreement.
 from collections.abc import Mapping, Sequence
 
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, Role
@@ -24,7 +22,6 @@ from ..pages.asked import Asked, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..templatetags.numbers import number
-from ..words.sentences import WORDS, counted, named
 from .agreement import agreement_in, names_in, pseudonym
 
 AT_ONCE = 12  # raters on a page
@@ -49,9 +46,10 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
     context = page(request, collection, "agreement", asked) | paged(request, found["raters"], AT_ONCE)
     rows = list(context["page"].object_list)
     drawn = [row for row in rows if row["periods"]]
+    noted = [row["rater"] for row in found["raters"] if row["hints"]]
     pks = {name: pk for pk, name in names_in(collection).items()}
     context |= {
-        "lead": lead(found["raters"]),
+        "noted": noted,
         "raters": [row | {"pk": pks.get(row["rater"])} for row in rows],
         "total": len(found["raters"]),
         "grades": list(labels.items()),
@@ -70,8 +68,9 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
         context["charts"]["mix"] = Chart("mix-spec", spec, alt_text)
     if any(each["bias"] is not None for row in drawn for each in row["periods"]):
         dots, reach = distances(drawn)
-        noted = ", ".join(row["rater"] for row in found["raters"] if row["hints"])
-        alt_text = f"Mean distance from the others, period by period. Worth a look: {noted or 'nobody'}."
+        alt_text = (
+            f"Mean distance from the others, period by period. Worth a look: {', '.join(noted) or 'nobody'}."
+        )
         context["charts"]["course"] = Chart(
             "course-spec", charts.biases(dots, raters=names, reach=reach), alt_text
         )
@@ -91,19 +90,6 @@ def found_in(collection: Collection) -> tuple[dict, dict[float, str]]:
     scale = {float(grade.value): str(grade) for grade in collection.grades.all()}
     labels = {grade: scale.get(grade, number(grade)) for grade in agreed.table.grades.tolist()}
     return document(agreed, found, checked_in(collection, list(names)), names, labels), labels
-
-
-def lead(rows: Sequence[Mapping]) -> SafeString:
-    """A sentence: how many raters are worth a look, and who."""
-    if not rows:
-        return SafeString("Nobody has given a grade yet.")
-    noted = [row["rater"] for row in rows if row["hints"]]
-    of = counted(len(rows), "rater", "raters")
-    if not noted:
-        return format_html("The grades of {} give no reason for a closer look.", of)
-    many = WORDS[len(noted)] if len(noted) < len(WORDS) else f"{len(noted):,}"
-    verb = "is" if len(noted) == 1 else "are"
-    return format_html("{} of {} {} worth a look: {}.", many.capitalize(), of, verb, named(noted))
 
 
 # As pictures

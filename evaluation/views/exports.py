@@ -5,7 +5,7 @@ is shown on the page instead of truncating the file.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import BinaryIO
 
 from django import forms
@@ -49,7 +49,9 @@ class ExportForm(forms.Form):
         super().__init__(
             None if data is None else {"format": self.usual, **usual, **data.dict()}, auto_id=self.ids
         )
-        self.fields["format"].choices = [(each.name, _called(each)) for each in writable(self.kind)]
+        # The title lists all separators that are read; commas are written.
+        called = {each.name: f"{each.title[0].upper()}{each.title[1:]}" for each in writable(self.kind)}
+        self.fields["format"].choices = list({**called, "csv": "Comma-separated values (CSV)"}.items())
         self.fields["format"].initial = self.usual
         self.order_fields([name for name in self.fields if name not in ("format", "raw")])
 
@@ -61,6 +63,11 @@ class ExportForm(forms.Form):
     @property
     def chosen(self) -> Format:
         return BY_NAME[self.cleaned_data["format"]]
+
+    @property
+    def about(self) -> str:
+        """What the name of the file says of the chosen options."""
+        return ""
 
 
 class JudgmentsForm(ExportForm):
@@ -77,6 +84,15 @@ class JudgmentsForm(ExportForm):
         required=False,
         help_text="For formats that hold only whole grades from 0 on, such as qrels: -1=0,0.5=1",
     )
+
+    @property
+    def about(self) -> str:
+        return self.cleaned_data["rule"]
+
+    def rows(self, collection: Collection) -> Iterable:
+        fields = self.cleaned_data
+        replacing = judgment_rows.parse_map(fields["map"])
+        return judgment_rows.judgments(collection, fields["rule"], replacing, fields["adjudications"], self.chosen)
 
 
 class RunForm(ExportForm):
@@ -95,9 +111,20 @@ class RunForm(ExportForm):
         """The systems, cached because the page reads them more than once."""
         return [(system.pk, system.name) for system in self.fields["system"].queryset]
 
+    @property
+    def about(self) -> str:
+        return self.cleaned_data["system"].name
+
+    def rows(self, collection: Collection) -> Iterable:
+        return record_rows.run(self.cleaned_data["system"])
+
 
 class RatingsForm(ExportForm):
     kind = "ratings"
+
+    def rows(self, collection: Collection) -> Iterable:
+        """All ratings, with raters named as on the page of agreement."""
+        return record_rows.ratings(collection, self.chosen, names_in(collection))
 
 
 FORMS = {"judgments": JudgmentsForm, "run": RunForm, "ratings": RatingsForm}
@@ -112,38 +139,28 @@ def exports(request: HttpRequest, collection: Collection) -> HttpResponse:
 @require_safe
 @of_collection(*READERS)
 @downloads.made_in_turn
-def export_judgments(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The judgments: one grade for each pair, by the chosen rule."""
-
-    def rows(collection: Collection, fields: dict, format: Format) -> Iterable:
-        replacing = judgment_rows.parse_map(fields["map"])
-        return judgment_rows.judgments(collection, fields["rule"], replacing, fields["adjudications"], format)
-
-    return export(request, collection, "judgments", rows, lambda fields: fields["rule"])
-
-
-@require_safe
-@of_collection(*READERS)
-@downloads.made_in_turn
-def export_run(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The run of one system."""
-
-    def rows(collection: Collection, fields: dict, format: Format) -> Iterable:
-        return record_rows.run(fields["system"])
-
-    return export(request, collection, "run", rows, lambda fields: fields["system"].name)
-
-
-@require_safe
-@of_collection(*READERS)
-@downloads.made_in_turn
-def export_ratings(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """All ratings, with raters named as on the page of agreement."""
-
-    def rows(collection: Collection, fields: dict, format: Format) -> Iterable:
-        return record_rows.ratings(collection, format, names_in(collection))
-
-    return export(request, collection, "ratings", rows, lambda fields: "")
+def export(request: HttpRequest, collection: Collection, what: str) -> HttpResponse:
+    """The rows as a file whose name ends in the version of the record, or the page with the error."""
+    form = FORMS[what](request.GET, collection=collection)
+    if problem := misread(request, form.fields):
+        form.add_error(None, problem)
+    if not form.is_valid():
+        return exports_page(request, collection, **{what: form})
+    raw = form.cleaned_data["raw"]
+    try:
+        with snapshot():
+            version = record.version(collection).number
+            lines = form.chosen.written(form.kind, form.rows(collection), raw=raw)
+            if form.chosen.name == "csv":  # other programs than spreadsheets read the other formats
+                lines = spreadsheet.with_mark(lines, raw=raw)
+            file = downloads.whole(lines)
+    except ValueError as error:
+        # In the words of the form instead of those of the command.
+        message = error.on_page if isinstance(error, judgment_rows.Unfit) else str(error)
+        form.add_error(None, f"{message[0].upper()}{message[1:]}")
+        return exports_page(request, collection, **{what: form})
+    name = "-".join(filter(None, [collection.slug, what, form.about, f"v{version}"]))
+    return of_snapshot(collection, file, f"{name}.{form.chosen.ending}", f"{collection.slug} v{version}")
 
 
 @require_safe
@@ -172,36 +189,6 @@ def export_archive(request: HttpRequest, collection: Collection) -> HttpResponse
     return of_snapshot(collection, file, archive.file_name(collection.slug, held), held)
 
 
-def export(
-    request: HttpRequest,
-    collection: Collection,
-    what: str,
-    rows: Callable[[Collection, dict, Format], Iterable],
-    more: Callable[[dict], str],
-) -> HttpResponse:
-    """The rows as a file whose name ends in the version of the record, or the page with the error."""
-    form = FORMS[what](request.GET, collection=collection)
-    if problem := misread(request, form.fields):
-        form.add_error(None, problem)
-    if not form.is_valid():
-        return exports_page(request, collection, **{what: form})
-    try:
-        with snapshot():
-            version = record.version(collection).number
-            found = rows(collection, form.cleaned_data, form.chosen)
-            raw = form.cleaned_data["raw"]
-            lines = form.chosen.written(form.kind, found, raw=raw)
-            if form.chosen.name == "csv":  # other programs than spreadsheets read the other formats
-                lines = spreadsheet.with_mark(lines, raw=raw)
-            file = downloads.whole(lines)
-    except ValueError as error:
-        form.add_error(None, in_words(error))
-        return exports_page(request, collection, **{what: form})
-    parts = [collection.slug, what, more(form.cleaned_data), f"v{version}"]
-    name = f"{'-'.join(filter(None, parts))}.{form.chosen.ending}"
-    return of_snapshot(collection, file, name, f"{collection.slug} v{version}")
-
-
 def of_snapshot(collection: Collection, file: BinaryIO, name: str, held: str) -> FileResponse:
     audit.note(audit.Act.EXPORTED, collection, about=name)
     response = downloads.sent(file, name)
@@ -216,14 +203,3 @@ def exports_page(request: HttpRequest, collection: Collection, **asked: ExportFo
     context["rounds"] = collection.rounds.count()
     context["frozen"] = collection.frozen_evaluations.count()
     return render(request, "evaluation/exports.html", context, status=400 if asked else 200)
-
-
-def in_words(error: ValueError) -> str:
-    """The message of the error, in the words of the form instead of those of the command."""
-    message = error.on_page if isinstance(error, judgment_rows.Unfit) else str(error)
-    return f"{message[0].upper()}{message[1:]}"
-
-
-def _called(format: Format) -> str:
-    # The title lists all separators that are read; commas are written.
-    return "Comma-separated values (CSV)" if format.name == "csv" else format.title[0].upper() + format.title[1:]

@@ -18,16 +18,16 @@ from ratings import audit, downloads
 from ratings.models import Collection, System
 from ratings.people.access import READERS, of_collection
 
-from .. import bundle, frozen, scores
+from .. import bundle, frozen
 from ..analyses import report
 from ..analyses.report import known
-from ..analyses.standings import NUMBERS, Standing
+from ..analyses.standings import Standing
 from ..bundle import figures, latex, words
 from ..charts.over_time import over_time as line_chart
 from ..decisive import Mean
 from ..frozen import over_time
 from ..models import FrozenEvaluation
-from ..pages.answer import Answer
+from ..pages.answer import Answer, standing_of
 from ..pages.asked import Asked, page, takes, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import json_response, table_response
@@ -210,7 +210,8 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
     found = found_in(collection, sha)
     evaluation, asked, told = frozen.evaluation_of(found), frozen.settings_of(found), frozen.about(found)
     measure = evaluation.measures[0]
-    standings = standings_of(evaluation)
+    order = figures.best_first(evaluation, str(measure))
+    standings = [standing_of(evaluation, System(name=name), str(measure)) for name in order]
     drawn = [
         (figure, Chart(figure.name, figure.spec, figure.alt, figure.least))
         for figure in figures.figures(evaluation)
@@ -227,7 +228,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "lined": sum(standing.mean is not None for standing in standings) > 1,
         "counted": counts(standing.queries for standing in standings),
         # All systems are tested, as in the paragraph on methods: with fewer, a verdict could be another one.
-        "lead": sentences.leading(standings, measure, *compare.of_best_in(evaluation, measure, len(standings))),
+        "lead": sentences.leading(standings, measure, *compare.of_best(evaluation, measure, len(standings))),
         "queries": len(evaluation.table.record.queries),
         "label": f"{measure} {evaluation.plain_fingerprint_of(measure)}",
         "expected": expected_of(evaluation, standings),
@@ -242,25 +243,6 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "bundle_name": bundle.file_name(found),
     }
     return charted(request, "evaluation/frozen_one.html", context)
-
-
-def standings_of(evaluation: Evaluation) -> list[Standing]:
-    """The frozen standings by the first measure, best first."""
-    measure = str(evaluation.measures[0])
-    rows = []
-    for name in figures.best_first(evaluation, measure):
-        row = evaluation.summary.loc[(name, measure)]
-        rows.append(
-            Standing(
-                system=System(name=name),
-                measure=measure,
-                queries=int(row["queries"]),
-                undefined=int(row["undefined"]),
-                why=scores.why(row["why"]),
-                **{column: known(row[column]) for column in NUMBERS},
-            )
-        )
-    return rows
 
 
 def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | None:

@@ -6,8 +6,6 @@ import pandas as pd
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.downloads import made_in_turn
@@ -25,8 +23,6 @@ from ..pages.charts import Chart, charted
 from ..pages.downloads import table_response
 from ..pages.tables import AT_ONCE
 from ..scores import Evaluation
-from ..templatetags.numbers import number
-from ..words.sentences import counted, named
 from .frozen import all_of, found_in, frame
 
 # Bars that can be told apart, and pointed at.
@@ -49,9 +45,8 @@ def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse
         "changes": changes,
         "first": changes.first,
         "second": changes.second,
-        "lead": lead(changes),
-        "sentences": sentences_of(changes),
-        "rejudged": rejudged(changes),
+        "rejudged": changes.judgments.first if changes.judgments else [],
+        **differing(changes),
     }
     if changes.measures:
         measure = asked(request, "measure", changes.measures)
@@ -68,6 +63,31 @@ def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse
     return charted(request, "evaluation/frozen_compare.html", context)
 
 
+def differing(changes: Changes) -> dict:
+    """The context of what differs: parts that do and that do not, and what came, went and stayed."""
+    came, went, shared = changes.systems
+    parts = {
+        "judgments": changes.rejudged_queries,
+        "queries": changes.added_queries or changes.removed_queries or changes.edited_queries,
+        "systems": came or went,
+        "rankings": changes.rankings,
+        "options": changes.options,
+        **{name: True for name, _, _ in changes.terms},
+    }
+    before, after = (set(map(str, frozen.settings_of(each).measures)) for each in changes.both)
+    differ = [name for name, differs in parts.items() if differs]
+    return {
+        "differ": [name if place else name.capitalize() for place, name in enumerate(differ)],
+        "differs_alone": differ in (["presentation"], ["scale"]),
+        "same": [name for name, differs in parts.items() if not differs],
+        "came": came,
+        "went": went,
+        "alike": [name for name in shared if name not in changes.rankings and name not in changes.scores],
+        "measures_removed": sorted(before - after),
+        "measures_added": sorted(after - before),
+    }
+
+
 def chosen(request: HttpRequest, collection: Collection, every: Sequence[FrozenEvaluation]) -> Changes:
     keys = [request.GET.get("first"), request.GET.get("second")]
     return Changes(
@@ -81,92 +101,6 @@ def asked(request: HttpRequest, name: str, offered: Sequence[str]) -> str:
     if value not in offered:
         raise Http404(f"No such {name}.")
     return value
-
-
-def lead(changes: Changes) -> SafeString:
-    """A sentence: what differs and what does not."""
-    came, went, _ = changes.systems
-    parts = {
-        "judgments": bool(changes.rejudged_queries),
-        "queries": bool(changes.added_queries or changes.removed_queries or changes.edited_queries),
-        "systems": bool(came or went),
-        "rankings": bool(changes.rankings),
-        "options": bool(changes.options),
-    }
-    parts |= {name: True for name, _, _ in changes.terms}
-    other, same = ([name for name, differs in parts.items() if differs is which] for which in (True, False))
-    if not other:
-        return format_html("Nothing differs: {} are the same.", named(same, len(same)))
-    verb = "differs" if other in (["presentation"], ["scale"]) else "differ"
-    stay = format_html("; {} are the same", named(same, len(same))) if same else ""
-    return format_html("{} {}{}.", capitalised(other), verb, stay)
-
-
-def capitalised(names: Sequence[str]) -> SafeString:
-    return named([names[0][0].upper() + names[0][1:], *names[1:]], len(names))
-
-
-def sentences_of(changes: Changes) -> list[str]:
-    """A sentence for each part that differs."""
-    lines = [judged(changes), *queries(changes), *systems(changes)]
-    lines += [format_html("Option <code>{}</code>: {} became {}.", *option) for option in changes.options]
-    lines += [format_html("Raters had other {}: {} became {}.", *term) for term in changes.terms]
-    measured = [set(map(str, frozen.settings_of(each).measures)) for each in changes.both]
-    sentences = ("Removed measures: {}.", "Added measures: {}.")
-    only = (measured[0] - measured[1], measured[1] - measured[0])
-    return lines + [
-        format_html(sentence, named(sorted(names), 6))
-        for sentence, names in zip(sentences, only, strict=True)
-        if names
-    ]
-
-
-def judged(changes: Changes) -> str:
-    if not changes.rejudged_queries:
-        return "Every judgment is the same."
-    where = f"on {counted(len(changes.rejudged_queries), 'query', 'queries')}"
-    found = changes.judgments
-    if found is None:
-        return format_html("Judgments differ {}; too many to count here.", where)
-    parts = [(found.added, "added"), (found.changed, "changed"), (found.removed, "removed")]
-    listed = ", ".join(f"{number:,} {what}" for number, what in parts if number)
-    return format_html("Judgments: {}, {}.", listed, where)
-
-
-def rejudged(changes: Changes) -> list[tuple]:
-    """The first judgments that differ, with both grades as text."""
-    if not changes.judgments:
-        return []
-    return [(change, graded(change.before), graded(change.after)) for change in changes.judgments.first]
-
-
-def graded(grade: float | None) -> str:
-    return "unjudged" if grade is None else number(grade)
-
-
-def queries(changes: Changes) -> list[SafeString]:
-    parts = [
-        (changes.added_queries, "Added queries: {}."),
-        (changes.removed_queries, "Removed queries: {}."),
-        (changes.edited_queries, "Queries with another text or weight: {}."),
-    ]
-    return [format_html(sentence, named(keys)) for keys, sentence in parts if keys]
-
-
-def systems(changes: Changes) -> list[SafeString]:
-    came, went, shared = changes.systems
-    parts = [(came, "Added systems: {}."), (went, "Removed systems: {}.")]
-    lines = [format_html(sentence, named(names, len(names))) for names, sentence in parts if names]
-    lines += [
-        format_html("<b>{}</b> has another ranking on {}.", name, counted(queries, "query", "queries"))
-        for name, queries in changes.rankings.items()
-    ]
-    if changes.scores:
-        lines.append(format_html("{} gave other scores in the same order.", named(changes.scores)))
-    alike = [name for name in shared if name not in changes.rankings and name not in changes.scores]
-    if alike:
-        lines.append(format_html("{} returned the same lists.", named(alike, 6)))
-    return lines
 
 
 def means(changes: Changes, evaluations: Sequence[Evaluation], measure: str) -> list[dict]:
@@ -223,7 +157,10 @@ def by_query(
     return {
         "system": system,
         "offered": offered,
-        "moved": moved_in_words(moved, len(rows)),
+        "up": sum(row["difference"] > 0 for row in moved),
+        "down": sum(row["difference"] < 0 for row in moved),
+        "unmoved": len(rows) - len(moved),
+        "queries": len(rows),
         "charts": {"bars": Chart("bars", bars(rows, collection.slug), alt_text)} if moved else {},
         **shown,
     }
@@ -244,16 +181,6 @@ def compared(evaluations: Sequence[Evaluation], measure: str, system: str) -> pd
 def reasons(evaluations: Sequence[Evaluation], measure: str, system: str) -> list[dict[str, str]]:
     """Why each query counts in no mean, by key, in each of the evaluations; "" where it counts."""
     return [each.reasons[measure, system].replace(REASONS[COUNTED], "").to_dict() for each in evaluations]
-
-
-def moved_in_words(moved: list[dict], queries: int) -> str:
-    if not moved:
-        return f"No value changed on {counted(queries, 'query', 'queries')}."
-    up = sum(row["difference"] > 0 for row in moved)
-    return (
-        f"Higher on {up:,}, lower on {len(moved) - up:,}, the same or not counted in both on "
-        f"{queries - len(moved):,} of {counted(queries, 'query', 'queries')}."
-    )
 
 
 def bars(rows: list[dict], slug: str) -> dict:

@@ -1,7 +1,7 @@
 """The first page: an introduction for visitors, and the collections of a person who is signed in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -16,12 +16,11 @@ from ratings.models import Collection, Deletion, Rater, Rating, Role
 from ratings.people import visits
 from ratings.people.access import may_make
 from ratings.progress.counts import pace_of
-from ratings.progress.figures import Pace
 
 from .. import cache, record
 from ..analyses.standings import Standing
 from ..measures import parse_measure
-from ..pages.answer import Answer, Brought, brought
+from ..pages.answer import Answer, brought
 from ..pages.asked import MEASURE, PROFILE, Asked, CannotAnswer
 from ..pages.step_by_step import rankings_of
 from ..record import Version
@@ -36,12 +35,14 @@ AT_ONCE = 50_000  # rankings that a request reads for best systems: about a seco
 def home(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return welcome(request)
-    roles = roles_of(request.user)
+    stored = dict(request.user.memberships.values_list("collection", "role"))
+    seen = Collection.objects.visible_to(request.user)
+    roles = [(each, Role.ADMIN if request.user.is_superuser else stored[each.pk]) for each in seen]
     in_use = [(collection, role) for collection, role in roles if not collection.put_away_at]
     context = {
         "section": "home",
         "mine": mine(request.user, in_use),
-        "away": [Mine(collection, role) for collection, role in roles if collection.put_away_at],
+        "away": [{"collection": collection, "role": role} for collection, role in roles if collection.put_away_at],
         "deleted": Deletion.objects.of_admin(request.user),
         "rates": any(role == Role.RATER for _, role in roles),
         "makes": may_make(request.user),
@@ -54,54 +55,27 @@ def welcome(request: HttpRequest) -> HttpResponse:
     return render(request, "evaluation/welcome.html", {"sample": settings.DEMO and visits.is_local(request)})
 
 
-@dataclass(frozen=True)
-class Mine:
-    """One collection of a person. For raters it has no systems and no results."""
-
-    collection: Collection
-    role: str
-    outlook: queue.Outlook | None = None
-    pace: Pace | None = None
-    brought: Brought | None = None
-    ratings: int = 0  # grades
-    leader: Standing | None = None
-    lead: str = ""  # the sentence on the highest mean, without its full stop
-    label: str = ""
-
-
-def roles_of(user: AbstractBaseUser) -> list[tuple[Collection, str]]:
-    """The person's collections by name, with their role in each. Two queries."""
-    roles = dict(user.memberships.values_list("collection", "role"))
-    seen = Collection.objects.visible_to(user)
-    return [(each, Role.ADMIN if user.is_superuser else roles[each.pk]) for each in seen]
-
-
-def mine(user: AbstractBaseUser, roles: Sequence[tuple[Collection, str]]) -> list[Mine]:
-    """An entry for each of these collections: what the person does or reads in it."""
+def mine(user: AbstractBaseUser, roles: Sequence[tuple[Collection, str]]) -> list[dict]:
+    """An entry for each of these collections: what the person does or reads in it. Raters see no systems."""
     rows, left = [], AT_ONCE
     for collection, role in roles:
+        row = {"collection": collection, "role": role}
+        rows.append(row)
         if role == Role.RATER:
-            rater = Rater.objects.filter(collection=collection, user=user).first()
-            about = {"outlook": queue.outlook(rater), "pace": pace_of(rater)} if rater else {}
-            rows.append(Mine(collection, role, **about))
+            if rater := Rater.objects.filter(collection=collection, user=user).first():
+                row |= {"outlook": queue.outlook(rater), "pace": pace_of(rater)}
             continue
         version = record.version(collection)
-        (leader, lead), read = leader_of(collection, version, left)
+        (row["leader"], row["lead"]), read = leader_of(collection, version, left)
         left -= read
-        label = asked_of(collection).label if leader else ""
-        facts = {"brought": brought(collection, version), "ratings": ratings_of(collection, version)}
-        rows.append(Mine(collection, role, **facts, leader=leader, lead=lead, label=label))
-    return rows
-
-
-def ratings_of(collection: Collection, version: Version) -> int:
-    """How many grades this version has."""
-
-    def counted() -> int:
         raters = list(collection.raters.order_by().values_list("pk", flat=True))
-        return Rating.objects.filter(rater__in=raters, grade__isnull=False).count()
-
-    return cache.count(collection, version, "ratings", counted)
+        graded = Rating.objects.filter(rater__in=raters, grade__isnull=False)
+        row |= {
+            "label": usual(collection).label if row["leader"] else "",
+            "brought": brought(collection, version),
+            "ratings": cache.count(collection, version, "ratings", graded.count),
+        }
+    return rows
 
 
 def leader_of(
@@ -119,26 +93,20 @@ def leader_of(
         return (None, ""), 0
 
     def best() -> tuple[Standing | None, SafeString | str]:
-        answer = answered(collection)
-        means = {row.system.name: row.mean for row in answer.standings if row.mean is not None} if answer else {}
+        try:
+            standings = Answer.of(collection, usual(collection)).standings
+        except CannotAnswer:
+            return None, ""
+        means = {row.system.name: row.mean for row in standings if row.mean is not None}
         if not means:
             return None, ""
-        first, shared = answer.standings[0], len(sentences.at_top(means)) > 1
+        first, shared = standings[0], len(sentences.at_top(means)) > 1
         # Systems that share the mean have intervals of their own.
         return replace(first, low=None, high=None) if shared else first, sentences.highest(means, MEASURE)
 
     return cache.count(collection, version, "leader", best), read
 
 
-def asked_of(collection: Collection) -> Asked:
+def usual(collection: Collection) -> Asked:
     """The default measure and options."""
     return Asked(parse_measure(MEASURE), PROFILE, (), options_for(collection, PROFILE))
-
-
-def answered(collection: Collection) -> Answer | None:
-    """The answer in the default measure and options. None without systems, or where it cannot be computed."""
-    try:
-        answer = Answer.of(collection, asked_of(collection))
-    except CannotAnswer:
-        return None
-    return answer if answer.systems else None

@@ -2,8 +2,6 @@
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, Judge, JudgeVersion, Role
@@ -18,8 +16,6 @@ from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..templatetags.numbers import number
 from ..words import worth
-from ..words.numbers import decimals, share
-from ..words.sentences import counted
 from .agreement import rows_of
 
 LABELS = {
@@ -58,7 +54,6 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
             "files": f"?{version_kept}",
             "means_files": asked.keep_with(version_kept),
             "figures": [(LABELS[name], name in SHARES, each) for name, each in whole["figures"].items()],
-            "lead": lead(found, whole),
             "verdict": worth.verdict(whole["use"]),
             "reasons": worth.reasons(whole["use"]),
             "means": means_of(asked, found),
@@ -85,24 +80,6 @@ def version_of(request: HttpRequest, judge: Judge) -> JudgeVersion | None:
     if version:
         version.judge = judge
     return version
-
-
-def lead(found: Against, whole: dict) -> SafeString:
-    same, higher, lower = (share(whole["figures"][name]["value"]) for name in SHARES)
-    kappa = whole["figures"]["quadratic"]
-    said = format_html(
-        "On {} the machine gave <b>the same grade in {}</b>, a higher one in {} and a lower one in {}.",
-        counted(whole["compared"], "pair", "pairs"),
-        same,
-        higher,
-        lower,
-    )
-    if kappa["value"] is None:
-        return format_html("{} All grades are the same, so agreement beyond chance cannot be computed.", said)
-    interval = (
-        "" if kappa["low"] is None else f" (95 % {decimals(kappa['low'], 2)} to {decimals(kappa['high'], 2)})"
-    )
-    return format_html("{} Quadratic κ is {}{}.", said, decimals(kappa["value"], 2), interval)
 
 
 def confused(collection: Collection, whole: dict) -> dict:

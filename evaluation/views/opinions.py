@@ -47,22 +47,22 @@ def opinions(
     prefetched = Prefetch("ratings", Rating.objects.select_related("grade", "rater"))
     pairs = Pair.objects.filter(query=query, document__in=documents).select_related("adjudication__grade")
     pairs = {pair.document_id: pair for pair in pairs.prefetch_related(prefetched)}
-    return [of_pair(document, pairs.get(pk), grades.get(pk), asked) for pk, document in documents.items()]
-
-
-def of_pair(document: Document, pair: Pair | None, grade: float | None, asked: Asked) -> Judged:
-    if pair is None:
-        return Judged(document, grade, "It is not in the pool: nobody was asked to judge it.", [], None)
-    ratings = sorted((opinion(rating, asked) for rating in pair.ratings.all()), key=lambda each: each.rater)
-    return Judged(document, grade, how_judged(pair, ratings, grade, asked), ratings, pair.token)
+    result = []
+    for pk, document in documents.items():
+        pair, grade = pairs.get(pk), grades.get(pk)
+        if pair is None:
+            made = "It is not in the pool: nobody was asked to judge it."
+            result.append(Judged(document, grade, made, [], None))
+            continue
+        ratings = sorted((opinion(rating, asked) for rating in pair.ratings.all()), key=lambda each: each.rater)
+        result.append(Judged(document, grade, how_judged(pair, ratings, grade, asked), ratings, pair.token))
+    return result
 
 
 def opinion(rating: Rating, asked: Asked) -> Opinion:
-    rater, apart = rating.rater, ""
-    if asked.rule == "weighted":
-        apart = f"weight {number(float(rater.weight), 3)}"
+    weight = f"weight {number(float(rating.rater.weight), 3)}" if asked.rule == "weighted" else ""
     reason = rating.get_reason_display() if rating.reason else ""
-    return Opinion(pseudonym(rater.pk), rating.grade, reason, rating.comment, apart)
+    return Opinion(pseudonym(rating.rater.pk), rating.grade, reason, rating.comment, weight)
 
 
 def how_judged(pair: Pair, ratings: Sequence[Opinion], grade: float | None, asked: Asked) -> str:

@@ -14,14 +14,14 @@ from ratings.progress.counts import gold_hits
 from .. import cache, charts, record, scores
 from ..analyses import consistency, report
 from ..analyses.standings import Standing
-from ..decisive import Expected, not_expected
+from ..decisive import Expected, not_expected, systems_of
 from ..measures import MEASURES, Measure, cautions, effective
 from ..pages import heat
-from ..pages.answer import Answer, bounded_in, evaluated, holdings, next_step
+from ..pages.answer import Answer, as_row, bounded_in, evaluated, holdings, next_step
 from ..pages.asked import Asked, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
-from ..pages.expecting import Expecting, expecting, is_defined, key_of, wanted_in, with_expected_in
+from ..pages.expecting import Expecting, expecting, is_defined, wanted_in, with_expected_in
 from ..pages.step_by_step import step_by_step
 from ..record import InUse
 from ..record.drawn import rounds_so_far
@@ -44,15 +44,15 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     held = holdings(collection)
     context = page(request, collection, "results", asked) | {
         "n": held,
-        "heading": sentences.heading(collection.name, held.systems, held.queries),
+        "heading": sentences.heading(collection.name, held["systems"], held["queries"]),
         "next_step": next_step(collection, held),
     }
-    if held.systems and held.queries and held.judged:
+    if held["systems"] and held["queries"] and held["judged"]:
         # Not cached with the results: a pair that becomes gold changes no score.
         context["gold"] = gold_hits(collection)
         rounds, wanted = rounds_so_far(collection), wanted_in(request)
         used = record.machines(collection) if rounds or wanted else ()
-        key = ("overview", asked, key_of(collection, rounds, used, wanted))
+        key = ("overview", asked, rounds, used, wanted, collection.order, systems_of(collection))
         context |= cache.whole(collection, key, lambda: results(collection, asked, rounds, used, wanted))
         if every := alone_in(collection, asked):
             systems = [standing.system.name for standing, _ in context["standings"]]
@@ -140,7 +140,11 @@ def matrix(answer: Answer, shaded: heat.Shaded) -> list[heat.Row] | None:
 def lead(collection: Collection, asked: Asked, answer: Answer, expected: Expecting) -> SafeString:
     if expected.headline:
         return expectations.standing(expected.headline)
-    return sentences.leading(answer.standings, asked.measure, *compare.of_best(collection, asked))
+    return sentences.leading(
+        answer.standings,
+        asked.measure,
+        *compare.of_best(evaluated(collection, asked, [asked.measure]), asked.measure),
+    )
 
 
 def gains(asked: Asked) -> list[Measure]:
@@ -162,23 +166,19 @@ def trust(answer: Answer) -> dict:
     worst = min(judged, key=lambda standing: standing.judged, default=None)
     same = worst is not None and all(standing.judged == worst.judged for standing in judged)
     most = max(answer.standings, key=lambda standing: standing.undefined)
+    counts_any = any(standing.queries for standing in answer.standings)
     return {
         "judged": float(np.mean([standing.judged for standing in judged])) if judged else None,
         "worst": None if same else worst,
         "look": worst is not None and worst.judged < WORTH_A_LOOK,
         "holes": holes,
         "places": places,
-        "nothing": "" if places else nothing(answer),
+        # Why no place can be judged or a hole.
+        "nothing": "" if places else "no system returns a document" if counts_any else "no query counts",
         "undefined": most.undefined,
         "why": most.why,
         "negative": answer.negative,
     }
-
-
-def nothing(answer: Answer) -> str:
-    """Why no place can be judged or a hole, as text."""
-    counts = any(standing.queries for standing in answer.standings)
-    return "no system returns a document" if counts else "no query counts"
 
 
 def neutral_mean(answer: Answer) -> float | None:
@@ -190,45 +190,32 @@ def neutral_mean(answer: Answer) -> float | None:
     return mean if mean > 0 else None
 
 
-def dots(answer: Answer) -> list[dict]:
-    leader = answer.standings[0].system.name
-    return [
-        {
-            "system": standing.system.name,
-            "mean": standing.mean,
-            "low": standing.low,
-            "high": standing.high,
-            "lowest": standing.lowest,
-            "highest": standing.highest,
-            "queries": standing.queries,
-            "leader": standing.system.name == leader,
-        }
-        for standing in answer.standings
-        if standing.mean is not None
-    ]
-
-
 def means_chart(answer: Answer, neutral: float | None) -> Chart:
     parts = [f"{standing.system.name} {decimals(standing.mean)}" for standing in answer.standings]
     alt_text = f"Mean {answer.asked.measure} by system, highest first: {', '.join(parts)}."
-    return Chart("means", charts.means(dots(answer), bounded=answer.asked.bounded, neutral=neutral), alt_text)
+    rows = [
+        as_row(each, "mean", "low", "high", "lowest", "highest", "queries", leader=each is answer.standings[0])
+        for each in answer.standings
+        if each.mean is not None
+    ]
+    return Chart("means", charts.means(rows, bounded=answer.asked.bounded, neutral=neutral), alt_text)
 
 
 def expected_chart(answer: Answer, told: Expected, neutral: float | None) -> Chart:
     """The expected means with their intervals, and the plain ones beside them."""
     means = {row.system: row for row in told.means}
     rows = [
-        {name: getattr(standing, name) for name in ("mean", "low", "high", "lowest", "highest")}
-        | {
-            "system": standing.system.name,
-            "expected": means[standing.system.name].mean,
-            "expected_low": means[standing.system.name].low,
-            "expected_high": means[standing.system.name].high,
-            "final": told.final,
-            "leader": told.leader == standing.system.name,
-        }
+        as_row(
+            standing,
+            *("mean", "low", "high", "lowest", "highest"),
+            expected=mean.mean,
+            expected_low=mean.low,
+            expected_high=mean.high,
+            final=told.final,
+            leader=told.leader == mean.system,
+        )
         for standing in answer.standings
-        if standing.system.name in means and means[standing.system.name].mean is not None
+        if (mean := means.get(standing.system.name)) and mean.mean is not None
     ]
     parts = [
         f"{row['system']} {decimals(row['expected'])} ({decimals(row['expected_low'])} to "
@@ -251,14 +238,7 @@ def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[Standing]]]]
 def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list[Standing]]]) -> dict[str, Chart]:
     leader = answer.standings[0].system.name
     rows = [
-        {
-            "system": name,
-            "cutoff": cutoff,
-            "value": standing.mean,
-            "low": standing.low,
-            "high": standing.high,
-            "leader": name == leader,
-        }
+        as_row(standing, "low", "high", cutoff=cutoff, value=standing.mean, leader=name == leader)
         for name, standings in curve
         for cutoff, standing in zip(cutoffs, standings, strict=True)
         if standing.mean is not None

@@ -52,8 +52,15 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     context["judged"] = bool(answer.judgments.count[place])
     if not context["judged"]:
         context["next_step"] = not_judged(found)
-    chosen = chosen_in(request, [each["system"].name for each in every])
-    context |= choice(asked, chosen, every)
+    names = [each["system"].name for each in every]
+    chosen = chosen_in(request, names)
+    # A control for each list, one for another list, and addresses that keep the lists.
+    context |= {
+        "choices": [*chosen, ""] if 1 < len(chosen) < min(MOST, len(names)) else chosen,
+        "names": sorted(names),
+        "files": kept(asked, chosen),
+        "all": [each | {"beside": kept(asked, beside(chosen, each["system"].name))} for each in every],
+    }
     if "system" in request.GET:
         context["keep"] = context["files"]
     return charted(request, "evaluation/query.html", context | compared(found, answer, place, every, chosen))
@@ -82,7 +89,7 @@ def standings(answer: Answer, place: int) -> list[dict]:
     names = list(answer.systems)
     values, why, counting = (of(names)[place] for of in (answer.array, answer.why, answer.counting))
     values, why = dict(zip(names, values, strict=True)), dict(zip(names, why, strict=True))
-    ndcg = answer.values(answer.asked.at("nDCG")).loc[key]
+    ndcg = dict(zip(names, answer.array(names, answer.asked.at("nDCG"))[place], strict=True))
     lowest, highest = answer.bounds(key)
     return [
         {
@@ -90,19 +97,17 @@ def standings(answer: Answer, place: int) -> list[dict]:
             "value": known(values[name]),
             "why": why[name],
             "ndcg": known(ndcg[name]),
-            "others": [other(answer, measure, place, name) for measure in others(answer.asked)],
+            # The values in other measures, and why they count in no mean; "" where they count.
+            "others": [
+                (known(answer.array([name], each)[place, 0]), answer.evaluation.why(each, [name])[place, 0])
+                for each in others(answer.asked)
+            ],
             "judged": float(answer.judged(name)[place]),
             "lowest": known(lowest[name]),
             "highest": known(highest[name]),
         }
         for name in best_first(pd.Series(counting, names))
     ]
-
-
-def other(answer: Answer, measure: Measure, place: int, name: str) -> tuple[float | None, str]:
-    """The value in another measure, and why it counts in no mean; "" where it counts."""
-    value, why = answer.array([name], measure)[place, 0], answer.evaluation.why(measure, [name])[place, 0]
-    return known(value), why
 
 
 def best_first(values: pd.Series) -> list[str]:
@@ -131,18 +136,6 @@ def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
     if len(wanted) == 1:
         wanted += [name for name in names if name not in wanted][:1]
     return wanted
-
-
-def choice(asked: Asked, chosen: list[str], every: list[dict]) -> dict:
-    """The context of the controls: one for each list, one for another list, and addresses that keep the lists."""
-    names = [each["system"].name for each in every]
-    more = [""] if 1 < len(chosen) < min(MOST, len(names)) else []
-    return {
-        "choices": [*chosen, *more],
-        "names": sorted(names),
-        "files": kept(asked, chosen),
-        "all": [each | {"beside": kept(asked, beside(chosen, each["system"].name))} for each in every],
-    }
 
 
 def beside(chosen: list[str], name: str) -> list[str]:

@@ -5,8 +5,6 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, System
@@ -22,8 +20,6 @@ from ..pages.asked import Asked, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, every_query, files
 from ..pages.tables import AT_ONCE
-from ..words.numbers import decimals
-from ..words.sentences import Degree
 
 MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 
@@ -41,7 +37,6 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
     rankings = answer.record.rankings[found.name]
     context = page(request, collection, "results", asked) | {
         "system": found,
-        "lead": lead(standing, str(asked.measure)),
         "standing": standing,
         "means": [answer.standing(found.name, measure) for measure in measures],
         "fingerprint": asked.fingerprint,
@@ -55,11 +50,11 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
         **paged(request, rows, AT_ONCE),
     }
     if defined:
-        best, worst = defined[0], defined[-1]
         spec = charts.by_query(defined, bounded=asked.bounded)
         said = f"{asked.measure} of {found.name} on {len(defined)} queries, {asked.degree.most} first."
         context["charts"] = {"bars": Chart("bars-spec", spec, said)}
-        context["extremes"] = extremes(best, worst, asked.degree)
+        context |= {"best": defined[0], "worst": defined[-1]}
+        context["alike"] = defined[0]["value"] - defined[-1]["value"] <= ROUNDING
     return charted(request, "evaluation/system.html", context)
 
 
@@ -96,36 +91,6 @@ def ranked(answer: Answer, found: System) -> list[dict]:
     for row in rows:
         row["url"] = reverse("query", args=[answer.collection.slug, row["pk"]]) + "?" + row["keep"]
     return sorted(rows, key=lambda row: (row["why"] != "", -(row["value"] or 0)))
-
-
-def lead(standing, measure: str) -> SafeString:
-    if standing.mean is None:
-        return format_html(
-            "No query counts for a mean {} yet: {}.", measure, standing.why or "there are no queries"
-        )
-    interval = ""
-    if standing.low is not None:
-        interval = f", 95 % interval {decimals(standing.low)} to {decimals(standing.high)}"
-    said = "Mean {} of <b>{}</b>{}, n&nbsp;=&nbsp;{}."
-    return format_html(said, measure, decimals(standing.mean), interval, f"{standing.queries:,}")
-
-
-def extremes(best: dict, worst: dict, words: Degree) -> SafeString:
-    if best is worst:
-        return format_html("The only one: <bdi>“{}”</bdi>, {}.", best["text"], decimals(best["value"]))
-    if best["value"] - worst["value"] <= ROUNDING:
-        return format_html("All are equal: {}.", decimals(best["value"]))
-    return format_html(
-        "{}: <a href='{}'>“{}”</a>, {}. {}: <a href='{}'>“{}”</a>, {}.",
-        words.most.capitalize(),
-        best["url"],
-        best["text"],
-        decimals(best["value"]),
-        words.least.capitalize(),
-        worst["url"],
-        worst["text"],
-        decimals(worst["value"]),
-    )
 
 
 @files()

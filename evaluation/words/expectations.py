@@ -39,16 +39,12 @@ def highest(measure: str, means: Sequence[Mean], leader: str | None, final: bool
     if len(known) == 1 or best.best is None:
         return format_html("{}.", start)
     if leader:
-        return format_html("{}. {} is the best with a chance of {}.", start, *_leader(known, leader))
+        it = "It" if leader == best.system else format_html("<b>{}</b>", leader)
+        chance = likely(next(row.best for row in known if row.system == leader))
+        return format_html("{}. {} is the best with a chance of {}.", start, it, chance)
     second = sorted(known, key=lambda row: -(row.best or 0))[:2]
     chances = format_html_join(" and ", "<b>{}</b> with {}", ((row.system, likely(row.best)) for row in second))
     return format_html("{}. Which is the best <em>is not settled</em>: {}.", start, chances)
-
-
-def _leader(known: Sequence[Mean], leader: str) -> tuple[SafeString | str, str]:
-    """The subject of the sentence on the leader, "It" where the sentence before named it, and its chance."""
-    row = next(row for row in known if row.system == leader)
-    return "It" if row is known[0] else format_html("<b>{}</b>", leader), likely(row.best)
 
 
 def order(expected: Expected) -> str:
@@ -65,7 +61,13 @@ def machines(facts: Mapping) -> str:
 
     facts: those of `Expected.facts`.
     """
-    return " ".join(filter(None, (predicting(facts.get("machines", ())), _triage(facts.get("triage", ())))))
+    sentences = [predicting(facts.get("machines", ()))]
+    if names := facts.get("triage"):
+        sentences.append(
+            f"Rounds drew pairs more readily where people are likely to grade otherwise than {'; '.join(names)}. "
+            "The chance of each pair is known, so that this favours no system."
+        )
+    return " ".join(filter(None, sentences))
 
 
 def predicting(machines: Iterable[Mapping]) -> str:
@@ -76,16 +78,6 @@ def predicting(machines: Iterable[Mapping]) -> str:
     return (
         f"The grades of a machine help to predict the missing judgments: {'; '.join(names)}. "
         "None of them counts as a judgment, and the judgments that were drawn correct them."
-    )
-
-
-def _triage(names: Sequence[str]) -> str:
-    """The sentences on machines whose grades changed sampling rates; "" where there are none."""
-    if not names:
-        return ""
-    return (
-        f"Rounds drew pairs more readily where people are likely to grade otherwise than {'; '.join(names)}. "
-        "The chance of each pair is known, so that this favours no system."
     )
 
 

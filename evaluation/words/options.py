@@ -88,50 +88,9 @@ ABOUT = {
 OF_JUDGMENTS = {"rule": tuple(RULES), "adjudications": tuple(ADJUDICATIONS)}
 
 
-@dataclass(frozen=True)
-class Choice:
-    value: str
-    words: str = ""
-    asks: bool = False  # needs the text field of the control
-
-
-@dataclass(frozen=True)
-class TextField:
-    """The text field that belongs to one choice of a control."""
-
-    name: str
-    label: str
-    value: str
-    help_text: str
-
-
-@dataclass(frozen=True)
-class Control:
-    """The control of one option."""
-
-    name: str
-    label: str
-    help_text: str
-    value: str  # as in the commands
-    default: str  # value of the profile
-    choices: tuple[Choice, ...] = ()  # (): any text
-    chosen: str = ""  # value of the selected choice
-    text_field: TextField | None = None
-
-    @property
-    def departs(self) -> bool:
-        """Whether the value differs from that of the profile."""
-        return self.value != self.default
-
-
-def controls(values: Mapping[str, str], defaults: Mapping[str, str], grades: Iterable[str]) -> list[Control]:
+def controls(values: Mapping[str, str], defaults: Mapping[str, str], grades: Iterable[str]) -> list[dict]:
     """A control for every option. values, defaults: texts by option; grades: the scale, for the text of a map."""
-    result = []
-    for name in (*TEXT_NAMES, *OF_JUDGMENTS):
-        label, help_text = _about(name)
-        choices, chosen, text_field = _choices(name, values[name], grades)
-        result.append(Control(name, label, help_text, values[name], defaults[name], choices, chosen, text_field))
-    return result
+    return [_control(name, values[name], defaults[name], grades) for name in (*TEXT_NAMES, *OF_JUDGMENTS)]
 
 
 def _about(name: str) -> tuple[str, str]:
@@ -139,27 +98,51 @@ def _about(name: str) -> tuple[str, str]:
     return ABOUT.get(name, (name.replace("_", " "), ""))
 
 
-def _choices(name: str, value: str, grades: Iterable[str]) -> tuple[tuple[Choice, ...], str, TextField | None]:
-    """The choices of an option, the value of the selected one, and the text field."""
+def _control(name: str, value: str, default: str, grades: Iterable[str]) -> dict:
+    """The control of one option: its choices, the chosen one, and the text field that belongs to one of them.
+
+    value: as in the commands; default: that of the profile; grades: the scale, for the text of a map.
+    """
     known = OF_JUDGMENTS.get(name) or CHOICES.get(name, ())
     words = WORDS.get(name, {})
-    choices = [Choice(each, words.get(each, ""), asks=(name, each) == ("gain", "map")) for each in known]
+    choices = [
+        {"value": each, "words": words.get(each, ""), "asks": (name, each) == ("gain", "map")} for each in known
+    ]
     chosen, text_field = value, None
     if name == "gain":
         chosen, colon, steps = value.partition(":")
-        text = steps if colon or chosen == "map" else ",".join(f"{grade}={grade}" for grade in grades)
-        help_text = "grade=gain, separated by commas. List every judgment that occurs: the mean of several "
-        help_text += "ratings can lie between two grades."
-        text_field = TextField("gain_map", "Gain of each grade", text, help_text)
+        text_field = {
+            "name": "gain_map",
+            "label": "Gain of each grade",
+            "value": steps if colon or chosen == "map" else ",".join(f"{grade}={grade}" for grade in grades),
+            "help_text": "grade=gain, separated by commas. List every judgment that occurs: the mean of several "
+            "ratings can lie between two grades.",
+        }
     if name == "unjudged":
         assumed = bool(value) and value not in known
         chosen = "grade" if assumed else value
-        choices.append(Choice("grade", "each is taken to have the grade below", asks=True))
-        text = value if assumed and value != "grade" else ""
-        text_field = TextField("unjudged_grade", "The grade that is assumed", text, "A number.")
-    if choices and chosen not in [choice.value for choice in choices]:
-        choices.append(Choice(chosen))
-    return tuple(choices), chosen, text_field
+        about = "each is taken to have the grade below"
+        choices.append({"value": "grade", "words": about, "asks": True})
+        text_field = {
+            "name": "unjudged_grade",
+            "label": "The grade that is assumed",
+            "value": value if assumed and value != "grade" else "",
+            "help_text": "A number.",
+        }
+    if choices and chosen not in [choice["value"] for choice in choices]:
+        choices.append({"value": chosen})
+    label, help_text = _about(name)
+    return {
+        "name": name,
+        "label": label,
+        "help_text": help_text,
+        "value": value,
+        "default": default,
+        "departs": value != default,
+        "choices": choices,  # none: any text
+        "chosen": chosen,
+        "text_field": text_field,
+    }
 
 
 def values_in(params: Mapping[str, str]) -> dict[str, str]:

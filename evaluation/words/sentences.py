@@ -1,6 +1,6 @@
 """Sentences about results. They claim no more than the numbers show: a mean with an interval is no test."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose
 
@@ -37,13 +37,14 @@ def named(names: Sequence[str], most: int = 3) -> SafeString:
     shown, rest = list(names[:most]), len(names) - most
     if len(names) == most + 1:
         shown, rest = list(names), 0
-    bold = [format_html("<b>{}</b>", name) for name in shown]
-    last = [str(rest) + " more"] if rest > 0 else []
-    parts = bold + last
+    parts = [format_html("<b>{}</b>", name) for name in shown] + ([f"{rest} more"] if rest > 0 else [])
     if len(parts) < 2:
-        return format_html_join("", "{}", ((part,) for part in parts))
-    head = format_html_join(", ", "{}", ((part,) for part in parts[:-1]))
-    return format_html("{} and {}", head, parts[-1])
+        return joined("", parts)
+    return format_html("{} and {}", joined(", ", parts[:-1]), parts[-1])
+
+
+def joined(between: str, parts: Iterable[str]) -> SafeString:
+    return format_html_join(between, "{}", ((part,) for part in parts))
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def tested(paired: Sequence[Mapping], words: Degree, untested: int = 0) -> SafeS
     if beyond:
         on = "yet significantly {} than {} on the queries that all have"
         parts.append(format_html(on, words.less, named(beyond)))
-    end = format_html("{}.", format_html_join("", ", {}", ((part,) for part in parts)))
+    end = format_html("{}.", joined("", [format_html(", {}", part) for part in parts]))
     if near:
         cannot = "{} Whether it is {} than {} <em>cannot be told</em>."
         end = format_html(cannot, end, words.more, named(near))
@@ -176,11 +177,10 @@ def differing(
         listed = [format_html("<b>{}</b> on {}", name, wins) for name, wins in winners[:WINNERS]]
         if len(winners) > WINNERS:
             listed.append(f"others on {sum(wins for _, wins in winners[WINNERS:])}")
-        named_wins = format_html_join(", ", "{}", ((part,) for part in listed))
         noun = "query" if queries == 1 else "queries"
         alone = "at the top" if words is BETTER else f"the {words.most}"
-        parts.append(format_html("Alone {}: {}, of {} {}.", alone, named_wins, f"{queries:,}", noun))
+        parts.append(format_html("Alone {}: {}, of {} {}.", alone, joined(", ", listed), f"{queries:,}", noun))
     if below:
         cells = "value lies" if below == 1 else "values lie"
         parts.append(format_html("{} {} below the neutral point: worse than an empty list.", f"{below:,}", cells))
-    return format_html_join(" ", "{}", ((part,) for part in parts))
+    return joined(" ", parts)
