@@ -131,7 +131,9 @@ def main() -> None:
         within = [replace(side, took=inner[side.name][1:]) for side in sides]  # but for the run that was compared
         print(f"Case {name}: {made.shape}\n\nWhole process\n\n{table(sides, sides[:1])}")
         print(f"Without the start of Python and NumPy\n\n{table(within, within[:1])}")
-        print(goal("DuckDB / Idealist, whole process", ratio(sides[2], sides[0]), ">= 1"), flush=True)
+        if name == "b":  # most of case a is the start of Python
+            print(goal("DuckDB / Idealist, whole process", ratio(sides[2], sides[0]), ">= 0.7"))
+            print(goal("pytrec_eval / Idealist, whole process", ratio(sides[3], sides[0]), ">= 3"), flush=True)
     return None
 
 

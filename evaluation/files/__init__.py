@@ -1,22 +1,19 @@
-"""Runs and qrels from files as arrays, with the same numbers as after an import. No database, no Django.
-
-A file in the usual form is read by `regular`, in chunks and threads. Any other is read by `tolerant`, which also
-reports errors.
-"""
+"""Runs and qrels from files as arrays, with the same numbers as after an import. No database, no Django."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
 
 from evaluation.measures import Judgments, Rankings
 from ratings.formats import trec
-from ratings.formats.cells import Irregular
+from ratings.formats.archives import files_of
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.formats.refusal import Cure, Refusal, Refused
+from ratings.formats.source import Source, opened
 from ratings.words import counted, first_keys
 
-from . import regular, systems, tolerant
-from .text import Text, opened, plain_text
+from . import systems
+from .reading import Qrels, read_qrels, read_run
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,18 +51,21 @@ def load(
         raise ValueError(f"The order is {order!r}; give rank or score.")
     if system_from not in (None, *SYSTEM_FROM):
         raise ValueError(f"system_from is {system_from!r}; give {' or '.join(SYSTEM_FROM)}.")
-    with opened(qrels) as (text, *more):
+    with opened(qrels) as source, ExitStack() as stack:
+        file, *more = files_of(source, stack)
         if more:
             problem = "the archive has several files, and qrels are one"
             raise Refused([Refusal(qrels, 0, problem, ("Unpack it, and name the one.",))])
-        _refuse_doubt([text], trec.QRELS_CURE)
-        judged = _Qrels(text)
-        results = {}
-        for path in dict.fromkeys(runs):
-            with opened(path) as files:
-                if system_from is None:
-                    _refuse_doubt(files, trec.ARE_SYSTEMS)
-                results |= {run.name: _run(run, judged, order, tiebreak, same_numbers) for run in files}
+        _refuse_doubt([file], trec.QRELS_CURE)
+        judged = read_qrels(file)
+    results = {}
+    for path in dict.fromkeys(runs):
+        with opened(path) as source, ExitStack() as stack:
+            files = list(files_of(source, stack))
+            if system_from is None:
+                _refuse_doubt(files, trec.ARE_SYSTEMS)
+            for file in files:
+                results[file.name] = _run(file, qrels, judged, order, tiebreak, same_numbers)
     notes = judged.notes + [note for _, notes in results.values() for note in notes]
     rankings = {path: rankings for path, (rankings, _) in results.items()}
     if system_from == "file":
@@ -84,55 +84,22 @@ def load(
     return Loaded(judged.queries, judged.judgments, dict(sorted(named.items())), notes)
 
 
-def _refuse_doubt(files: Sequence[Text], cure: Cure) -> None:
+def _refuse_doubt(files: Sequence[Source], cure: Cure) -> None:
     """Raises Refused for files whose lines have six columns and may be a run or qrels."""
-    doubts = [(text.name, trec.doubt(text.source().start)) for text in files]
-    if refusals := [Refusal(name, 0, doubt[0], (cure,)) for name, doubt in doubts if doubt]:
+    if refusals := [file.refusal(0, doubt[0], cure) for file in files if (doubt := trec.doubt(file.start))]:
         raise Refused(refusals)
 
 
-class _Qrels:
-    """The qrels in the forms that the two readers of runs need."""
-
-    def __init__(self, text: Text) -> None:
-        self.text = text
-        try:
-            self.regular = regular.read_qrels(plain_text(text))
-        except Irregular:
-            # In the usual form, so that `regular` can read a long run with these qrels.
-            self.regular = _or_none(Text(text.name, -1, self.grades.as_text()))
-        known = self.regular or self.grades
-        self.queries, self.judgments = known.queries, known.judgments
-        self.notes = self.grades.notes if "grades" in vars(self) else []
-
-    @cached_property
-    def grades(self) -> tolerant.Grades:
-        return tolerant.read_qrels(self.text.source())
-
-
-def _or_none(text: Text) -> regular.Judged | None:
-    try:
-        return regular.read_qrels(plain_text(text))
-    except Irregular:
-        return None
-
-
 def _run(
-    text: Text, qrels: _Qrels, order: str | None, tiebreak: bool, same_numbers: bool
+    source: Source, qrels: str, judged: Qrels, order: str | None, tiebreak: bool, same_numbers: bool
 ) -> tuple[dict[str, Rankings], list[str]]:
     """The rankings in one file, by run tag, and notes for the user."""
-    try:
-        if qrels.regular is None or same_numbers:
-            raise Irregular
-        tag, ranking, skipped, notes = regular.read_run(plain_text(text), qrels.regular, order, tiebreak)
-        rankings = {tag: ranking}
-    except Irregular:
-        rankings, skipped, notes = tolerant.read_run(text.source(), qrels.grades, order, tiebreak, same_numbers)
+    rankings, skipped, notes = read_run(source, judged, order, tiebreak, same_numbers)
     if not any(ranking.present.any() for ranking in rankings.values()):
-        own, known = first_keys(skipped), first_keys(qrels.queries)
-        problem = f"none of its queries ({own}) is in {qrels.text.name}, which has {known}"
-        raise Refused([Refusal(text.name, 0, problem, ("Check that both use the same numbering.",))])
+        own, known = first_keys(skipped), first_keys(judged.queries)
+        problem = f"none of its queries ({own}) is in {qrels}, which has {known}"
+        raise Refused([source.refusal(0, problem, "Check that both use the same numbering.")])
     if skipped:
         lines = counted(skipped.total(), "line")
-        notes.append(f"{text.name}: {lines} for queries outside the qrels skipped ({first_keys(skipped)}).")
+        notes.append(f"{source.name}: {lines} for queries outside the qrels skipped ({first_keys(skipped)}).")
     return rankings, notes

@@ -1,4 +1,4 @@
-"""Runs and qrels straight to arrays: both ways of reading agree with each other and with trec_eval."""
+"""Runs and qrels straight to arrays: blocks and lines are read alike, and as trec_eval reads them."""
 
 import gzip
 import io
@@ -10,14 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaluation import files
-from evaluation.files import regular, text
 from evaluation.measures import PROFILES, evaluate
 from evaluation.measures.options import BY_SCORE
-from ratings.formats import cells, values
+from ratings.formats import source, trec
 from ratings.management.refusals import line_of
 
 MEASURES = ["nDCG@10", "nDCG", "AP", "RR", "P@5", "Judged@10"]
@@ -56,20 +53,14 @@ def numbers(found: files.Loaded, ties: str = "rank") -> dict[str, dict[str, list
     }
 
 
+def a_line_at_a_time(monkeypatch) -> None:
+    monkeypatch.setattr(trec, "_regular", lambda block, names: [])
+
+
 @pytest.fixture
 def only_regular(monkeypatch) -> None:
-    """A file that is not of plain shape fails the test instead of being read a line at a time."""
-    monkeypatch.setattr(files.tolerant, "read_qrels", None)
-    monkeypatch.setattr(files.tolerant, "read_run", None)
-
-
-def never(*arguments) -> None:
-    raise cells.Irregular
-
-
-def a_line_at_a_time(monkeypatch) -> None:
-    monkeypatch.setattr(regular, "read_qrels", never)
-    monkeypatch.setattr(regular, "read_run", never)
+    """A file with a line that is not regular fails the test."""
+    monkeypatch.setattr(trec, "lines_of", None)
 
 
 QRELS = "q1 0 a 3\nq1 0 b 0\nq1 0 é 2\nq2 0 a 1\nq10 0 long-name-of-a-document 2\n"
@@ -341,154 +332,46 @@ def fuzzed(seed: int) -> tuple[str, str]:
 
 @pytest.mark.parametrize("order", [None, "rank", "score"])
 @pytest.mark.slow
-def test_both_ways_of_reading_agree_on_any_file(folder, monkeypatch, order):
-    fast = near = 0
+def test_blocks_and_lines_are_read_alike(folder, monkeypatch, order):
+    near = 0
     for seed in range(150):
         qrels, run = fuzzed(seed)
-        with monkeypatch.context() as patch:
-            patch.setattr(text, "PIECE", 150)
-            patch.setattr(files.tolerant, "read_run", never)
-            try:
-                found = load(qrels, run, order=order, tiebreak=True)
-            except (cells.Irregular, files.Refused):
-                found = None
-        with monkeypatch.context() as patch:
-            a_line_at_a_time(patch)
-            try:
-                expected = load(qrels, run, order=order, tiebreak=True)
-            except files.Refused:
-                assert found is None, seed
+        found = []
+        for block in (150, source.BLOCK, None):
+            with monkeypatch.context() as patch:
+                if block:
+                    patch.setattr(source, "START", block)
+                    patch.setattr(source, "BLOCK", block)
+                else:
+                    a_line_at_a_time(patch)
+                try:
+                    found.append(load(qrels, run, order=order, tiebreak=True))
+                except files.Refused as refused:
+                    found.append([str(refusal) for refusal in refused.refusals])
+        *others, expected = found
+        for each in others:
+            if isinstance(expected, list):
+                assert each == expected, seed
                 continue
-        if found is None:
-            continue
-        fast += 1
-        assert found.queries == expected.queries
-        np.testing.assert_array_equal(found.judgments.key, expected.judgments.key)
-        np.testing.assert_array_equal(found.judgments.grade, expected.judgments.grade)
-        (ours,), (theirs,) = found.rankings.values(), expected.rankings.values()
-        for name in ("offsets", "documents", "scores", "present"):
-            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), str((seed, name)))
-        for ties in BY_SCORE:
-            assert numbers(found, ties) == numbers(expected, ties)
-        assert found.notes == expected.notes
-        near += any("32 bits" in note for note in found.notes)
-    assert fast > 90 and near > 20
+            assert (each.queries, each.notes) == (expected.queries, expected.notes)
+            np.testing.assert_array_equal(each.judgments.key, expected.judgments.key)
+            np.testing.assert_array_equal(each.judgments.grade, expected.judgments.grade)
+            (ours,), (theirs,) = each.rankings.values(), expected.rankings.values()
+            for name in ("offsets", "documents", "scores", "present"):
+                np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), str((seed, name)))
+            for ties in BY_SCORE:
+                assert numbers(each, ties) == numbers(expected, ties)
+        near += not isinstance(expected, list) and any("32 bits" in note for note in expected.notes)
+    assert near > 20
 
 
-def test_documents_with_the_same_64_bits_are_told_apart(folder, monkeypatch):
-    expected = numbers(load(QRELS, RUN))
-    monkeypatch.setattr(regular, "hashed", lambda column: np.zeros(len(column), np.uint64))
-    assert numbers(load(QRELS, RUN)) == expected
-    # One judged document a query, and one that is not judged with the same bits.
-    monkeypatch.setattr(regular, "hashed", lambda column: column.length.astype(np.uint64) << np.uint64(40))
-    assert load("q1 0 a 1\n", "q1 Q0 b 1 2 s\n").rankings["s"].documents.tolist() == [1]
-
-
-def test_a_query_longer_than_a_piece_stays_whole(folder, only_regular, monkeypatch):
-    monkeypatch.setattr(text, "PIECE", 100)
+def test_a_query_longer_than_a_block_stays_whole(folder, only_regular, monkeypatch):
+    monkeypatch.setattr(source, "START", 100)
+    monkeypatch.setattr(source, "BLOCK", 100)
     lines = [f"q{q} Q0 d{q}-{i} {i} {1000 - i} s\n" for q in (1, 2, 10) for i in range(500)]
     found = load("q1 0 d1-499 1\nq2 0 d2-3 1\nq10 0 d10-0 1\n", "".join(lines))
     assert found.rankings["s"].length.tolist() == [500, 500, 500]
     assert numbers(found)["s"]["RR"] == ["0.002", "0.25", "1.0"]
-
-
-# Cells
-
-
-def column_of(texts: list[str]) -> cells.Column:
-    content = "".join(f"{each}\n" for each in texts).encode()
-    roomy = np.frombuffer(b"9" * cells.BEFORE + content + b"9" * cells.AFTER, np.uint8)
-    (column,) = cells.columns(np.ndarray(len(roomy) - 7, "<u8", roomy, strides=(1,)), 1)
-    return column
-
-
-def read_decimals(texts: list[str]) -> list[float]:
-    return cells.decimals(column_of(texts)).tolist()
-
-
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False).map(repr), min_size=1))
-def test_a_float_that_was_written_whole_comes_back(texts):
-    assert read_decimals(texts) == [float(text) for text in texts]
-
-
-@given(st.lists(st.from_regex(r"-?([0-9]{1,25}\.?[0-9]{0,24}|\.[0-9]{1,24})", fullmatch=True), min_size=1))
-def test_any_decimal_is_the_float_nearest_to_it(texts):
-    assert read_decimals(texts) == [float(text) for text in texts]
-
-
-def of_places(count: int):
-    return st.lists(st.from_regex(rf"[0-9]{{1,{7 - count}}}\.[0-9]{{{count}}}", fullmatch=True), min_size=1)
-
-
-@given(st.integers(1, 6).flatmap(of_places), st.sampled_from(["1", "2.", ".5", "-3.5", "1e3", "12345678", "0.25"]))
-def test_decimals_of_as_many_places_read_the_same_with_another_among_them(texts, other):
-    for each in (texts, [*texts, other], [other, *texts]):
-        assert read_decimals(each) == [float(text) for text in each]
-
-
-# What Arrow or Python takes for a number and a reader of lines may not, and pieces to make others of.
-NUMBERS = ["nan", "-NaN", "nan(1)", "inf", "-INF", "Infinity", "1e400", "-1e400", "1e-400", "5e-324", "2e-324"]
-NUMBERS += ["1e0005", "0e9999", "1e00000000000005", "1E+005", "+1", "+-1", "-", ".", "-.5", "5.", "1_0", "1,5"]
-NUMBERS += ["0x1", "0x1p3", "1f", "1d", "true", '"1"', "1\u0661", "\u0661", "1" * 400, "0." + "0" * 400 + "1"]
-NUMBERS += ["1.2345678.9012345", "9007199254740993", "9007199254740995", ".00000000000000000000012", "-0", "1e5"]
-SIGNS = st.text("0123456789.+-eEinfatyxp_", min_size=1, max_size=20)
-
-
-@given(st.lists(st.one_of(st.sampled_from(NUMBERS), SIGNS, st.floats().map(repr)), min_size=1, max_size=3))
-def test_whatever_arrow_takes_for_a_number_is_read_as_a_line_of_its_own_is_or_not_at_all(texts):
-    try:
-        found = read_decimals(texts)
-    except cells.Irregular:
-        return
-    assert list(map(repr, found)) == [repr(values.number(text, "score")) for text in texts]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "-",
-        ".",
-        "-.",
-        "--1",
-        "1..2",
-        "1.2.3",
-        "a",
-        "1a",
-        "1-2",
-        "nan",
-        "1/2",
-        "1:2",
-        "1.2345678.9012345",
-        "a.5",
-        "1.x",
-        "1..5",
-        "1x.5",
-    ],
-)
-def test_what_is_no_decimal_is_never_taken_for_one(text):
-    with pytest.raises(cells.Irregular):
-        read_decimals(["1.5", text])
-
-
-def test_whole_numbers_have_at_most_eight_digits_and_nothing_else():
-    assert cells.whole_numbers(column_of(["1", "00012", "99999999"])).tolist() == [1, 12, 99_999_999]
-    for other in ("123456789", "-1", "1.0", "1:", "x"):
-        with pytest.raises(cells.Irregular):
-            cells.whole_numbers(column_of(["1", other]))
-
-
-@given(st.lists(st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1), min_size=2))
-def test_keys_are_compared_and_ordered_as_bytes(keys):
-    column = column_of(keys)
-    same = [above == below for above, below in zip(keys, keys[1:], strict=False)]
-    assert cells.same_as_before(column).tolist() == same
-    place = cells.order_of_keys(column)
-    assert [keys[i] for i in np.argsort(place)] == sorted(keys, key=str.encode)
-    hashes = cells.hashed(column)
-    assert len(set(hashes.tolist())) == len(set(keys))
-    assert column.strings.to_pylist() == keys
-    assert cells.equal(column, column_of(keys))
-    assert not cells.equal(column, column_of([*keys[:-1], keys[-1] + "x"]))
 
 
 # Real collections

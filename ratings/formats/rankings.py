@@ -9,6 +9,7 @@ import numpy as np
 
 from ..words import counted
 from .refusal import KEEP_ONE, Cure, Option, Refusal
+from .rows import Stretch
 from .source import Source
 
 ORDERS = ("rank", "score")
@@ -37,12 +38,6 @@ class FoundRanking:
     def __len__(self) -> int:
         """The number of results."""
         return len(self.documents)
-
-    @property
-    def near_tie(self) -> "NearTie | None":
-        """The first near tie."""
-        rows = near_tie(np.zeros(len(self), np.int64), self.lines, self.scores)
-        return rows and NearTie(int(self.lines[rows[0]]), *self.scores[[*rows]].tolist())
 
 
 @dataclass(frozen=True)
@@ -81,33 +76,39 @@ def in_32_bits(scores: np.ndarray) -> np.ndarray:
         return scores.astype(np.float32)
 
 
-def near_tie(query: np.ndarray, place: np.ndarray, score: np.ndarray) -> tuple[int, int] | None:
-    """The first row whose score differs from that of an earlier row of its query but not in 32 bits, and that row.
-
-    `place` says which row is earlier. None where there is no such row.
-    """
-    narrow = in_32_bits(score)
-    within = query[1:] == query[:-1]
-    near = within & (narrow[1:] == narrow[:-1]) & (score[1:] != score[:-1])
-    if not near.any() and not (within & (narrow[1:] > narrow[:-1])).any():
+def near_tie(lines: np.ndarray, scores: np.ndarray) -> NearTie | None:
+    """The first near tie in a ranking."""
+    narrow = in_32_bits(scores)
+    near = (narrow[1:] == narrow[:-1]) & (scores[1:] != scores[:-1])
+    if not near.any() and not (narrow[1:] > narrow[:-1]).any():
         return None  # most files are in order, and need no sort
-    order = np.lexsort((place, narrow, query))
-    query, narrow, score = query[order], narrow[order], score[order]
-    begins = np.append(True, (query[1:] != query[:-1]) | (narrow[1:] != narrow[:-1]))
-    first = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
-    near = np.flatnonzero(score != score[first])
+    order = np.lexsort((lines, narrow))
+    lines, narrow, scores = lines[order], narrow[order], scores[order]
+    begins = np.append(True, narrow[1:] != narrow[:-1])
+    earlier = scores[np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))]
+    near = np.flatnonzero(scores != earlier)
     if not near.size:
         return None
-    at = near[np.argmin(place[order[near]])]
-    return int(order[at]), int(order[first[at]])
+    first = near[np.argmin(lines[near])]
+    return NearTie(int(lines[first]), float(scores[first]), float(earlier[first]))
 
 
-def best_first(ranking: FoundRanking, order: str | None) -> np.ndarray:
+def best_first(ranking: FoundRanking | Stretch, order: str | None) -> np.ndarray:
     """The positions of the results, best first. By score ties are broken as in trec_eval: by key, descending."""
     if order != "score":
         return np.argsort(ranking.ranks, kind="stable")
-    keys = [(score, key.encode()) for score, key in zip(ranking.scores.tolist(), ranking.documents, strict=True)]
-    return np.array(sorted(range(len(keys)), key=keys.__getitem__, reverse=True))
+    return np.lexsort((-by_key(ranking, ranking.scores), -ranking.scores))
+
+
+def by_key(ranking: FoundRanking | Stretch, scores: np.ndarray) -> np.ndarray:
+    """The places of results among those of equal scores, by the keys of documents; 0 for any other: int64[n]."""
+    order = np.argsort(scores)
+    equal = scores[order][1:] == scores[order][:-1]
+    tied = order[np.append(equal, False) | np.append(False, equal)]
+    keys = [str(ranking.documents[i]) for i in tied.tolist()]
+    places = np.zeros(len(scores), np.int64)
+    places[tied[sorted(range(len(keys)), key=keys.__getitem__)]] = np.arange(len(keys))
+    return places
 
 
 def repeats(ranking: FoundRanking, sources: Sequence[Source]) -> Iterator[Refusal]:

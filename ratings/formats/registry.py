@@ -48,7 +48,6 @@ class Format(NamedTuple):
     by_rows: bool = False  # a refusal is about one row or cell, and all others are read
     spreadsheet: bool = False  # people open it in spreadsheets, which must not compute cells
     ending: str = "txt"  # of a file's name
-    reads_stretches: Reader | None = None  # a fast reader of results, many lines at a time
 
     def written(self, kind: str, rows: Iterable, *, raw: bool = False) -> Iterator[str | bytes]:
         """The rows in this format. `raw`: cells as they are, even those that a spreadsheet would compute."""
@@ -215,7 +214,6 @@ FORMATS = (
         {"results": trec.read_run},
         {"results": trec.write_run},
         ending="run",
-        reads_stretches=trec.read_stretches,
     ),
     Format(
         "trec-qrels",

@@ -44,22 +44,38 @@ class RunLine(NamedTuple):
     rank: int
     score: float
     system: str  # "" where the file names none
-    extra: bool = False  # the line has more than six columns
 
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Consecutive lines of a run that belong to one ranking: the facts of a RunLine, for all of them."""
+    """Some lines of a run that belong to one ranking, in their order: the facts of a RunLine, for all of them."""
 
-    line: int  # the first
     query: str
     system: str
-    documents: list[str]
+    lines: np.ndarray  # int64
+    documents: Any  # an Arrow array of large strings
     ranks: np.ndarray  # int64
     scores: np.ndarray  # float64
+    extra: int = 0  # lines with more than six columns
 
     def __len__(self) -> int:
-        return len(self.documents)
+        return len(self.lines)
+
+    @property
+    def line(self) -> int:
+        """The first."""
+        return int(self.lines[0])
+
+
+def one_by_one(rows: Iterable[Any]) -> Iterator[Any]:
+    """The rows, with the lines of a stretch in place of it."""
+    for row in rows:
+        if not isinstance(row, Stretch):
+            yield row
+            continue
+        cells = row.lines.tolist(), row.documents.to_pylist(), row.ranks.tolist(), row.scores.tolist()
+        for line, *result in zip(*cells, strict=True):
+            yield RunLine(line, row.query, *result, row.system)
 
 
 class RatingLine(NamedTuple):

@@ -2,16 +2,25 @@
 
 import math
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count, islice, pairwise, repeat
+from typing import Any
 
-from . import plain_run, values
-from .cells import Irregular
+import numpy as np
+
+from . import values
 from .refusal import Cure, Option, Refusal
 from .rows import RatingLine, RunLine, Stretch
-from .source import BOM, START, Line, Source, Start, lines_of
+from .source import BOM, START, Block, Line, Source, Start, lines_of
 from .values import KEY, NUMBER
+
+RUN = "query", "q0", "document", "rank", "score", "system"
+QRELS = "query", "iteration", "document", "grade"
+MOST_RANK = 10**18
+NOT_REGULAR = b"\r", b"\x7f", BOM
+_other_blank = re.compile(r"[^\S \n]")
 
 # One expression reads a whole line; only a line that does not match is examined cell by cell.
 _blanks = " \t\v\f\r"
@@ -22,7 +31,7 @@ _system = rf"({KEY}{{1,{values.SYSTEM_NAME_LENGTH}}})"
 _more = rf"([ \t\v\f][{_blanks}]*[^{_blanks}].*)?"
 _run = re.compile(
     rf"[{_blanks}]*"
-    + _gap.join([_query, r"\S+", _document, rf"({values.INTEGER})", rf"({NUMBER})", _system])
+    + _gap.join([_query, r"\S+", _document, rf"({values.INTEGER})", rf"({NUMBER}[0-9]*+)", _system])
     + rf"{_more}[{_blanks}]*"
 )
 _qrels = re.compile(_gap.join([_query, r"\S+", _document, rf"({NUMBER})"]))
@@ -39,49 +48,163 @@ MARKED = "the line begins with a byte order mark, as where files were joined"
 _NO_KEY = f"#{MARK}"  # characters with which no query begins
 
 
-def read_run(source: Source) -> Iterator[RunLine | Refusal]:
-    """Results in the order of the file. Blank lines and lines that begin with # are skipped."""
-    return _read_run(source, source.lines())
-
-
-def read_stretches(source: Source) -> Iterator[Stretch | RunLine | Refusal]:
-    """The same rows in a fifth of the time: regular lines that are grouped by query come as stretches."""
-    for block in source.blocks():
+def read_run(source: Source) -> Iterator[Stretch | Refusal]:
+    """Results by ranking, a megabyte of lines at a time. Blank lines and those that begin with # are skipped."""
+    for block, columns in _with_columns(source, RUN):
         if isinstance(block, Refusal):
             yield block
-            continue
-        try:
-            stretches = None if BOM in block.lines else plain_run.stretches(block)
-        except Irregular:
-            stretches = None
-        yield from _read_run(source, lines_of(source, block)) if stretches is None else stretches
+        else:
+            yield from _regular_run(block, columns) or _run_lines(source, block)
 
 
-def _read_run(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[RunLine | Refusal]:
-    fits = _run.fullmatch
-    for item in lines:
-        if isinstance(item, Refusal):
-            yield item
-            continue
-        number, text = item
-        cells = fits(text)
-        score = float(cells[4]) if cells else math.nan
-        if math.isfinite(score) and cells[1][0] not in _NO_KEY:
-            query, document, rank, _, system, more = cells.groups()
-            if more is not None and text.strip(_blanks).count("\t") == 5:
-                # Tabs separate the columns, so the name has blanks. By first words two systems would become one.
-                name = values.quoted(text.strip(_blanks).rpartition("\t")[2])
-                yield source.refusal(number, f"the name of the system {name} has a blank", BLANK_CURE)
-                continue
-            yield RunLine(number, query, document, int(rank), score, system, more is not None)
-        elif text := _filled(source, text):
-            cells = _cells(text)
-            yield source.refusal(number, *_marked(text) or (_wrong_in_run(cells), *_run_cure(cells)))
+def _regular_run(block: Block, columns: list[Any]) -> list[Stretch]:
+    """The lines of a block; [] where one is not regular."""
+    if not columns:
+        return []
+    query, documents, ranks, scores, system = columns
+    queries, systems = query.dictionary.to_pylist(), system.dictionary.to_pylist()
+    lines, ranks, scores = np.arange(block.first, block.first + len(query)), ranks.to_numpy(), scores.to_numpy()
+    if (
+        max(map(len, systems)) > values.SYSTEM_NAME_LENGTH
+        or not (np.abs(ranks) < MOST_RANK).all()
+        or not np.isfinite(scores).all()
+    ):
+        return []
+    ranking = query.indices.to_numpy().astype(np.int64) * len(systems) + system.indices.to_numpy()
+    if (ranking[1:] < ranking[:-1]).any():
+        order = np.argsort(ranking, kind="stable")
+        ranking, lines, documents = ranking[order], lines[order], documents.take(order)
+        ranks, scores = ranks[order], scores[order]
+    first = np.flatnonzero(np.append(True, ranking[1:] != ranking[:-1]))
+    stretches = []
+    for begin, end in pairwise([*first.tolist(), len(ranking)]):
+        part, (query, system) = slice(begin, end), divmod(int(ranking[begin]), len(systems))
+        results = lines[part], documents[part], ranks[part], scores[part]
+        stretches.append(Stretch(queries[query], systems[system], *results))
+    return stretches
+
+
+def _with_columns(source: Source, names: tuple[str, ...]) -> Iterator[tuple[Block | Refusal, list[Any]]]:
+    """The blocks of a file, each with what `_regular` makes of it while the one before is used."""
+    waiting = deque()
+    with ThreadPoolExecutor(1) as pool:
+        for block in source.blocks():
+            waiting.append((block, pool.submit(_regular, block, names)))
+            if len(waiting) > 1:
+                before, columns = waiting.popleft()
+                yield before, columns.result()
+        for block, columns in waiting:
+            yield block, columns.result()
+
+
+def _regular(block: Block | Refusal, names: tuple[str, ...]) -> list[Any]:
+    """The columns of a block as Arrow arrays, but for the second, of which nothing is kept.
+
+    [] where a line is not regular: it has another number of cells, more than a blank or a tab between two,
+    another invisible character, a comment, a key that is too long, or a word for a number.
+    """
+    import pyarrow as pa  # takes a sixth of a second, and few commands read files
+    from pyarrow import compute, csv
+
+    if isinstance(block, Refusal):
+        return []
+    text = block.lines.replace(b"\r\n", b"\n").removesuffix(b"\r").replace(b"\t", b" ") + b"\n"
+    blank = np.frombuffer(text, np.uint8) <= ord(" ")
+    if blank[0] or (blank[1:] & blank[:-1]).any() or any(mark in text for mark in NOT_REGULAR):
+        return []
+    if any(letter in text and b" 0" + letter in text for letter in (b"x", b"X")):
+        return []  # Arrow reads 0x1f as a whole number
+    few = pa.dictionary(pa.int32(), pa.string())  # a column of few different words
+    types = {"document": pa.large_string(), "rank": pa.int64(), "score": pa.float64()}
+    try:
+        if not text.isascii() and _other_blank.search(text.decode()):
+            return []
+        table = csv.read_csv(
+            pa.BufferReader(text),
+            csv.ReadOptions(use_threads=False, column_names=names, block_size=len(text) + 1),
+            csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
+            csv.ConvertOptions(
+                column_types={name: types.get(name, few) for name in names},
+                include_columns=[names[0], *names[2:]],
+                null_values=[],
+            ),
+        )
+    except (UnicodeDecodeError, pa.ArrowInvalid):
+        return []
+    if np.count_nonzero(blank) != len(names) * table.num_rows:
+        return []
+    query, document, *others = (column.combine_chunks() for column in table.columns)
+    keys, longest = query.dictionary.to_pylist(), compute.max(compute.utf8_length(document)).as_py()
+    if longest > values.DOCUMENT_KEY_LENGTH or max(map(len, keys)) > values.QUERY_KEY_LENGTH:
+        return []
+    return [] if any(key.startswith("#") for key in keys) else [query, document, *others]
+
+
+def _run_lines(source: Source, block: Block) -> Iterator[Stretch | Refusal]:
+    """The lines of a block, each looked at by itself."""
+    rankings = defaultdict(list)
+    for item in lines_of(source, block):
+        found = item if isinstance(item, Refusal) else _run_line(source, *item)
+        if isinstance(found, Refusal):
+            yield from _stretches(rankings)
+            rankings.clear()
+            yield found
+        elif found:
+            rankings[found[:2]].append((item.number, *found[2:]))
+    yield from _stretches(rankings)
+
+
+def _run_line(source: Source, number: int, text: str) -> tuple[str, str, str, int, float, bool] | Refusal | None:
+    """Query, system, document, rank and score, and whether the line has more columns; None for an empty one."""
+    cells = _run.fullmatch(text)
+    score = float(cells[4]) if cells else math.nan
+    if math.isfinite(score) and cells[1][0] not in _NO_KEY:
+        query, document, rank, _, system, more = cells.groups()
+        if more is not None and text.strip(_blanks).count("\t") == 5:
+            # Tabs separate the columns, so the name has blanks. By first words two systems would become one.
+            name = values.quoted(text.strip(_blanks).rpartition("\t")[2])
+            return source.refusal(number, f"the name of the system {name} has a blank", BLANK_CURE)
+        return query, system, document, int(rank), score, more is not None
+    if text := _filled(source, text):
+        cells = _cells(text)
+        return source.refusal(number, *_marked(text) or (_wrong_in_run(cells), *_run_cure(cells)))
+    return None
+
+
+def _stretches(rankings: dict[tuple[str, str], list[tuple[int, str, int, float, bool]]]) -> Iterator[Stretch]:
+    import pyarrow as pa
+
+    for (query, system), rows in rankings.items():
+        lines, documents, ranks, scores, extra = zip(*rows, strict=True)
+        documents = pa.array(documents, pa.large_string())
+        yield Stretch(query, system, np.array(lines), documents, np.array(ranks), np.array(scores), sum(extra))
 
 
 def read_qrels(source: Source) -> Iterator[RatingLine | Refusal]:
     """Grades in the order of the file. Blank lines and lines that begin with # are skipped."""
-    for item in source.lines():
+    for block, columns in _with_columns(source, QRELS):
+        if isinstance(block, Refusal):
+            yield block
+        else:
+            yield from _regular_qrels(block, columns) or _qrels_lines(source, lines_of(source, block))
+
+
+def _regular_qrels(block: Block, columns: list[Any]) -> Iterator[RatingLine] | None:
+    """The lines of a block; None where one is not regular."""
+    if not columns:
+        return None
+    query, document, grade = columns
+    try:
+        grades = [values.grade(text) for text in grade.dictionary.to_pylist()]
+    except ValueError:
+        return None
+    queries = map(query.dictionary.to_pylist().__getitem__, query.indices.to_pylist())
+    by_line = map(grades.__getitem__, grade.indices.to_pylist())
+    return map(RatingLine, count(block.first), queries, document.to_pylist(), repeat(""), by_line)
+
+
+def _qrels_lines(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[RatingLine | Refusal]:
+    for item in lines:
         if isinstance(item, Refusal):
             yield item
             continue

@@ -8,8 +8,9 @@ from hashlib import sha256
 from urllib.parse import quote
 
 KEY = r"[^\s\x00-\x1f\x7f]"
-NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
-INTEGER = r"[+-]?[0-9]{1,18}"
+# No part of a number goes back (+): the time would grow with the square of its digits.
+NUMBER = r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]{1,3}+)?"
+INTEGER = r"[+-]?0*[0-9]{1,18}"
 
 QUERY_KEY_LENGTH = 500
 DOCUMENT_KEY_LENGTH = 500

@@ -9,6 +9,7 @@ from itertools import islice
 from ..formats import columns, delimited, header, parquet, tables, xlsx
 from ..formats.refusal import Refusal
 from ..formats.registry import BY_NAME, Format, KindGuess, kind_of, recognised
+from ..formats.rows import one_by_one
 from ..formats.source import BOM, Source
 from ..intake import opening
 from ..models import Job, plain_value
@@ -54,7 +55,7 @@ def preview(job: Job) -> Preview:
         result = Preview(format, heads=HEADS[job.kind], name=source.name)
         if format.name == "xlsx":
             result.sheets = xlsx.sheets_of(source)
-        for row in islice(format.reads[job.kind](source), ROWS):
+        for row in islice(one_by_one(format.reads[job.kind](source)), ROWS):
             if isinstance(row, Refusal):
                 result.refusals.append(row)
             else:

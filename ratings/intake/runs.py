@@ -26,6 +26,7 @@ from ..formats.rankings import (
     all_contradictions,
     best_first,
     contradictions,
+    near_tie,
     repeats,
 )
 from ..formats.refusal import Option, Refusal
@@ -151,9 +152,8 @@ class RunImport(ImportForQueries):
             extra, count, last = 0, 0, None
             pieces = _no_pieces()
             with self.topics(source, format) as topics:
-                for row in self.rows_of(source, format.reads_stretches or format.reads["results"]):
-                    # A stretch has no line with more than six columns.
-                    size, more = (len(row), False) if isinstance(row, Stretch) else (1, row.extra)
+                for row in self.rows_of(source, format.reads["results"]):
+                    size, more = (len(row), row.extra) if isinstance(row, Stretch) else (1, 0)
                     extra += more
                     # Most lines follow another one of the same ranking, which saves both look-ups.
                     if (row.system, row.query) != last:
@@ -222,7 +222,7 @@ class RunImport(ImportForQueries):
             tally.add(contradictions(ranking, self.sources, agree=self.order is None))
         scores = ranking.scores[best_first(ranking, self.order)]
         tally.ties += int(np.count_nonzero(scores[1:] == scores[:-1]))
-        if near := ranking.near_tie:
+        if near := near_tie(ranking.lines, ranking.scores):
             file = int(ranking.files[0])
             self.near_ties[file] = min(near, self.near_ties.get(file, near))
 
@@ -357,10 +357,10 @@ def _version(collection: Collection) -> int:
 
 def _add(row: RunLine | Stretch, lines: array, ranks: array, scores: array, documents: list[str]) -> None:
     if isinstance(row, Stretch):
-        lines.extend(range(row.line, row.line + len(row)))
+        lines.frombytes(row.lines.tobytes())
         ranks.frombytes(row.ranks.tobytes())
         scores.frombytes(row.scores.tobytes())
-        documents.extend(row.documents)
+        documents.extend(row.documents.to_pylist())
     else:
         lines.append(row.line)
         ranks.append(row.rank)

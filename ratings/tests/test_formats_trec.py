@@ -1,7 +1,6 @@
 """TREC runs and qrels, as they are found."""
 
 import io
-from collections.abc import Iterable
 from decimal import Decimal
 
 import pytest
@@ -9,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratings.formats import source as sources
+from ratings.formats import trec
 from ratings.formats.refusal import Refusal
-from ratings.formats.rows import RatingLine, RunLine, Stretch
+from ratings.formats.rows import RatingLine, RunLine, one_by_one
 from ratings.formats.source import Source
-from ratings.formats.trec import doubt, read_qrels, read_run, read_stretches, write_qrels, write_run
+from ratings.formats.trec import doubt, read_qrels, read_run, write_qrels, write_run
 
 
 def source(text: str | bytes) -> Source:
@@ -20,7 +20,7 @@ def source(text: str | bytes) -> Source:
 
 
 def run_of(text: str) -> list:
-    return list(read_run(source(text)))
+    return list(one_by_one(read_run(source(text))))
 
 
 def qrels_of(text: str) -> list:
@@ -37,8 +37,9 @@ def test_a_run_has_six_columns_between_blanks_or_tabs():
 
 @pytest.mark.parametrize("further", [" more junk at\r", "\t\rjunk"])
 def test_further_columns_of_a_run_are_tolerated_and_marked(further):
-    (row,) = run_of(f"301 Q0 FBIS3-27619 99\t  2.138276 STANDARD{further}\n")
-    assert row == RunLine(1, "301", "FBIS3-27619", 99, 2.138276, "STANDARD", extra=True)
+    (stretch,) = read_run(source(f"301 Q0 FBIS3-27619 99\t  2.138276 STANDARD{further}\n"))
+    assert list(one_by_one([stretch])) == [RunLine(1, "301", "FBIS3-27619", 99, 2.138276, "STANDARD")]
+    assert stretch.extra == 1
 
 
 def test_a_rank_may_start_anywhere():
@@ -132,34 +133,31 @@ def test_no_bytes_at_all_break_a_reader(content):
         assert item.line >= 1
 
 
-# A run by stretches
+# Blocks of regular lines
 
 
-def line_by_line(found: Iterable) -> list[RunLine | Refusal]:
-    lines = []
-    for item in found:
-        if isinstance(item, Stretch):
-            cells = zip(item.documents, item.ranks.tolist(), item.scores.tolist(), strict=True)
-            for line, (document, rank, score) in enumerate(cells, item.line):
-                lines.append(RunLine(line, item.query, document, rank, score, item.system))
-        else:
-            lines.append(item)
-    return lines
-
-
-def test_a_run_that_is_grouped_by_query_comes_in_stretches():
-    text = "".join(f"{query} Q0 d{n} {n} {9 - n / 8} s\r\n" for query in "ab" for n in range(1, 6))
-    first, second = read_stretches(source(text))
-    assert (first.line, first.query, first.system, len(first)) == (1, "a", "s", 5)
-    assert (second.line, second.query, second.documents) == (6, "b", ["d1", "d2", "d3", "d4", "d5"])
+def test_lines_of_one_ranking_come_together():
+    text = "".join(f"{query} Q0 d{n} {n} {9 - n / 8} s\r\n" for n in range(1, 6) for query in "ab")
+    first, second = read_run(source(text))
+    assert (first.query, first.system, first.lines.tolist()) == ("a", "s", [1, 3, 5, 7, 9])
+    assert (second.query, second.documents.to_pylist()) == ("b", ["d1", "d2", "d3", "d4", "d5"])
     assert (second.ranks.tolist(), second.scores.tolist()) == ([1, 2, 3, 4, 5], [8.875, 8.75, 8.625, 8.5, 8.375])
 
 
 def test_one_odd_line_is_told_and_the_others_of_its_block_are_read():
     text = "".join(f"a Q0 d{n} {n} {9 - n} s\n" for n in range(1, 6)) + "a Q0 d6 6 high s\na Q0 d7 7 1 s more\n"
-    *rows, refusal, extra = read_stretches(source(text))
-    assert rows == [RunLine(n, "a", f"d{n}", n, 9 - n, "s") for n in range(1, 6)]
-    assert (refusal.line, extra.line, extra.extra) == (6, 7, True)
+    rows, refusal, last = read_run(source(text))
+    assert list(one_by_one([rows])) == [RunLine(n, "a", f"d{n}", n, 9 - n, "s") for n in range(1, 6)]
+    assert (refusal.line, last.line, last.extra) == (6, 7, 1)
+
+
+@pytest.mark.parametrize("number", ["9" * 200_000, "1." + "9" * 200_000, "0" * 200_000])
+def test_a_number_of_many_digits_takes_no_time(number):
+    (refusal,) = run_of(f"a Q0 d {number}x 1 s\n")
+    (again,) = run_of(f"a Q0 d 1 {number}x s\n")
+    (grade,) = qrels_of(f"a Q0 d {number}x\n")
+    assert "is not an integer" in refusal.problem and "is not a finite number" in again.problem
+    assert "is not a decimal number" in grade.problem
 
 
 def test_a_name_with_a_blank_behind_the_last_tab_is_refused_and_not_cut():
@@ -169,15 +167,9 @@ def test_a_name_with_a_blank_behind_the_last_tab_is_refused_and_not_cut():
     assert "'BM25 b' has a blank" in second.problem
 
 
-def test_lines_that_are_not_grouped_come_one_by_one():
-    text = "".join(f"q{n % 7} Q0 d{n} {n} {-n} s\n" for n in range(70))
-    assert {type(item) for item in read_stretches(source(text))} == {RunLine}
-
-
-def test_comments_in_a_row_are_no_stretch():
-    text = "".join(f"#a Q0 d{n} {n} {9 - n} s\n" for n in range(1, 9)) + "a Q0 d1 1 1 s\n"
-    file = source(text)
-    assert line_by_line(read_stretches(file)) == [RunLine(9, "a", "d1", 1, 1.0, "s")]
+def test_comments_in_a_row_are_no_results():
+    file = source("".join(f"#a Q0 d{n} {n} {9 - n} s\n" for n in range(1, 9)) + "a Q0 d1 1 1 s\n")
+    assert list(one_by_one(read_run(file))) == [RunLine(9, "a", "d1", 1, 1.0, "s")]
     assert file.comments == 8
 
 
@@ -219,21 +211,54 @@ def runs(draw) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-@given(runs(), st.sampled_from([48, 300, 1 << 16]))
-def test_stretches_say_what_lines_say(content, block):
+def said(read, content: bytes, *, by_blocks: bool, block: int = sources.BLOCK) -> tuple[list[str], int]:
+    """What is read from the content, in the order of its lines, and the number of comments."""
+    file = source(content)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sources, "START", block)
         patch.setattr(sources, "BLOCK", block)
-        by_lines, by_stretches = source(content), source(content)
-        expected = list(read_run(by_lines))
-        found = line_by_line(read_stretches(by_stretches))
-    assert [repr(item) for item in found] == [repr(item) for item in expected]
-    assert by_stretches.comments == by_lines.comments
+        if not by_blocks:
+            patch.setattr(trec, "_regular", lambda block, names: [])
+        rows = sorted(one_by_one(read(file)), key=lambda row: row.line)
+    return [repr(row) for row in rows], file.comments
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a Q0 b 0x1f 2 s",
+        "a Q0 b 0X1F 2 s",
+        "a  b 1 2 s",
+        "a Q0 b 1 2 ",
+        " Q0 b 1 2 s",
+        f"a Q0 b 1{'0' * 18} 2 s",
+        "a Q0 b 1 2 s\ra Q0 c 2 1 s",
+        "a Q0 b\x7f 1 2 s",
+        "a Q0 b 1 nan s",
+        '"a Q0 b 1 2 s',
+    ],
+)
+def test_a_line_that_arrow_would_take_otherwise_is_read_as_a_line(line):
+    content = f"a Q0 d 1 3 s\n{line}\na Q0 e 3 1 s\n".encode()
+    assert said(read_run, content, by_blocks=True) == said(read_run, content, by_blocks=False)
+
+
+@given(runs(), st.sampled_from([48, 300, 1 << 16]))
+def test_blocks_say_what_lines_say(content, block):
+    assert said(read_run, content, by_blocks=True, block=block) == said(read_run, content, by_blocks=False)
+
+
+@given(st.lists(st.tuples(KEYS, st.sampled_from([" ", "\t", "  "]), KEYS, SCORES)), st.sampled_from([48, 1 << 16]))
+def test_blocks_of_qrels_say_what_lines_say(rows, block):
+    lines = [gap.join([query, "0", document, grade]) for query, gap, document, grade in rows]
+    content = "\n".join(lines).encode()
+    assert said(read_qrels, content, by_blocks=True, block=block) == said(read_qrels, content, by_blocks=False)
 
 
 @given(st.binary(max_size=300))
 def test_no_bytes_at_all_part_the_two(content):
-    assert line_by_line(read_stretches(source(content))) == list(read_run(source(content)))
+    for read in (read_run, read_qrels):
+        assert said(read, content, by_blocks=True) == said(read, content, by_blocks=False)
 
 
 def test_a_line_that_names_the_columns_is_to_be_removed():
@@ -249,10 +274,9 @@ def test_a_line_that_names_the_columns_is_to_be_removed():
 
 def test_a_mark_between_files_that_were_put_together_is_called_what_it_is():
     run = "".join(f"1 Q0 d{rank} {rank} {9 - rank} s\n" for rank in range(1, 9))
-    for read in (read_run, read_stretches):
-        refusal, *rest = [row for row in read(source(f"{run}\ufeff{run}")) if not isinstance(row, Stretch)][8:]
-        assert refusal.line == 9 and "byte order mark" in refusal.problem
-        assert [row.document for row in rest] == [f"d{rank}" for rank in range(2, 9)]
+    refusal, *rest = run_of(f"{run}\ufeff{run}")[8:]
+    assert refusal.line == 9 and "byte order mark" in refusal.problem
+    assert [row.document for row in rest] == [f"d{rank}" for rank in range(2, 9)]
     first, refusal, last = qrels_of("1 0 a 1\n\ufeff1 0 b 1\n1 0 c 1\n")
     assert refusal.line == 2 and "byte order mark" in refusal.problem
     assert [row.document for row in qrels_of("\ufeff1 0 a 1\n")] == ["a"]

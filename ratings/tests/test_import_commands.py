@@ -12,6 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ratings.formats.refusal import Refusal
+from ratings.formats.rows import one_by_one
 from ratings.formats.source import opened
 from ratings.formats.trec import read_qrels, read_run
 from ratings.management.progress import ProgressLine
@@ -438,6 +439,6 @@ def test_real_qrels_are_read_whole(shared, name, lines):
 
 def test_a_real_run_with_hashes_in_its_keys_is_read_whole(shared):
     with opened(str(shared / "data" / "trec_eval" / "results.comment.test.gz")) as source:
-        rows = list(read_run(source))
+        rows = list(one_by_one(read_run(source)))
     assert (len(rows), source.comments) == (30_100, 0)
     assert rows[0].document == "msmarco_v2.1_doc_50_2286987788#13_3087841662"

@@ -1,0 +1,198 @@
+"""One file of qrels or runs as arrays, from the rows that an import reads, with the same refusals."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evaluation.measures import Judgments, Rankings
+from ratings.formats import trec, values
+from ratings.formats.rankings import (
+    FoundRanking,
+    all_contradictions,
+    best_first,
+    by_key,
+    contradictions,
+    in_32_bits,
+    near_tie,
+    repeats,
+)
+from ratings.formats.refusal import KEEP_ONE, Refusal, Refused
+from ratings.formats.rows import Stretch
+from ratings.formats.source import Source
+from ratings.words import counted
+
+QRELS_FIRST = "The qrels come first, and the runs behind them."
+NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """Qrels by key. The document that line i judges has the number i."""
+
+    queries: tuple[str, ...]  # by number, in their natural order
+    lines: dict[str, dict[str, int]]  # by keys of query and document
+    judgments: Judgments
+    notes: list[str]
+    others: dict[str, int] = field(default_factory=dict)  # numbers of unjudged documents, by key
+
+
+def read_qrels(source: Source) -> Qrels:
+    """The judgments in a file of qrels. Raises Refused."""
+    looks_like_run = trec.is_run(source.start)
+    refusals, rows, lines, same = [], [], defaultdict(dict), 0
+    for row in _rows(source, trec.read_qrels, refusals):
+        earlier = lines[row.query].setdefault(row.document, len(rows))
+        if earlier == len(rows):
+            rows.append(row)
+        elif rows[earlier].grade == row.grade:
+            same += 1
+        else:
+            problem = f"document {row.document} has another grade for the same query"
+            other = source.at(rows[earlier].line)
+            refusals.append(source.refusal(row.line, problem, KEEP_ONE, other=other))
+    if looks_like_run and not rows:
+        raise Refused([source.refusal(0, "it looks like a run, and should be qrels", QRELS_FIRST)])
+    _refuse(refusals)
+    queries = tuple(sorted(lines, key=values.natural))
+    number = {key: place for place, key in enumerate(queries)}
+    query = np.fromiter((number[row.query] for row in rows), np.int64, len(rows))
+    grade = np.fromiter((float(row.grade) for row in rows), np.float64, len(rows))
+    notes = _comments(source)
+    if same:
+        notes.append(f"{source.name}: {counted(same, 'line repeats', 'lines repeat')} an earlier one.")
+    return Qrels(queries, dict(lines), Judgments(len(queries), query, np.arange(len(query)), grade), notes)
+
+
+def read_run(
+    source: Source, qrels: Qrels, order: str | None, tiebreak: bool, same_numbers: bool
+) -> tuple[dict[str, Rankings], Counter, list[str]]:
+    """The rankings by run tag, the numbers of lines for queries not in the qrels, and notes. Raises Refused.
+
+    order, tiebreak, same_numbers: as in `files.load`.
+    """
+    looks_like_qrels = trec.is_qrels(source.start)
+    refusals, systems, skipped, extra = [], {}, Counter(), 0
+    for row in _rows(source, trec.read_run, refusals):
+        found = systems.setdefault(row.system, {})
+        extra += row.extra
+        if row.query in qrels.lines:
+            found.setdefault(row.query, []).append(row)
+        else:
+            skipped[row.query] += len(row)
+    if looks_like_qrels and not systems:
+        raise Refused([source.refusal(0, "it looks like qrels, and should be a run", QRELS_FIRST)])
+    rankings = {
+        system: {query: _joined(found[key]) for query, key in enumerate(qrels.queries) if key in found}
+        for system, found in systems.items()
+    }
+    for each in rankings.values():
+        refusals += _refusals(each, source, order)
+    _refuse(refusals)
+    notes = _comments(source)
+    if extra:
+        notes.append(f"{source.name}: {counted(extra, 'line')} with more than six columns; the rest was ignored.")
+    near = [
+        tie
+        for each in rankings.values()
+        for ranking in each.values()
+        if (tie := near_tie(ranking.lines, ranking.scores))
+    ]
+    notes += [tie.warning(source.name) for tie in sorted(near)[:1]]
+    packed = {system: _packed(each, qrels, order, tiebreak, same_numbers) for system, each in rankings.items()}
+    return packed, skipped, notes
+
+
+def _rows(source: Source, read: Callable, refusals: list[Refusal]) -> Iterator[Any]:
+    """The rows of the file. Its refusals are added to `refusals`, with one for an empty file."""
+    empty = True
+    for row in read(source):
+        empty = False
+        if isinstance(row, Refusal):
+            refusals.append(row)
+        else:
+            yield row
+    if empty:
+        refusals.append(source.refusal(0, "it holds nothing to import", "Check that this is the file you meant."))
+
+
+def _refuse(refusals: list[Refusal]) -> None:
+    if refusals:
+        raise Refused(sorted(refusals, key=lambda refusal: refusal.line))
+
+
+def _comments(source: Source) -> list[str]:
+    if not source.comments:
+        return []
+    lines = counted(source.comments, "comment (line that begins with #)", "comments (lines that begin with #)")
+    return [f"{source.name}: {lines} skipped."]
+
+
+def _joined(parts: list[Stretch]) -> Stretch:
+    """One ranking, of which the file has these parts."""
+    import pyarrow as pa
+
+    if len(parts) == 1:
+        return parts[0]
+    lines, ranks, scores = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("lines", "ranks", "scores")
+    )
+    documents = pa.concat_arrays([part.documents for part in parts])
+    return Stretch(parts[0].query, parts[0].system, lines, documents, ranks, scores)
+
+
+def _refusals(rankings: dict[int, Stretch], source: Source, order: str | None) -> Iterator[Refusal]:
+    """Those that an import has for the rankings of one system."""
+    contradicting = []
+    for query, each in rankings.items():
+        found = _found(query, each)
+        yield from repeats(found, [source])
+        if order != "score" and (wrong := contradictions(found, [source], agree=order is None)):
+            contradicting.append(wrong)
+    if contradicting:
+        count, first = sum(wrong.count for wrong in contradicting), contradicting[0].first
+        yield all_contradictions(first, found.system, count, len(contradicting), len(rankings))
+
+
+def _found(query: int, each: Stretch) -> FoundRanking:
+    files, documents = np.zeros(len(each), np.int64), each.documents.to_pylist()
+    return FoundRanking(each.system, query, files, each.lines, each.ranks, each.scores, documents)
+
+
+def _packed(
+    rankings: dict[int, Stretch], qrels: Qrels, order: str | None, tiebreak: bool, same_numbers: bool
+) -> Rankings:
+    judged = len(qrels.judgments.grade)
+    length = np.zeros(len(qrels.queries), np.int64)
+    judged_by, scores, ties, keys = [NONE], [np.empty(0)], [NONE], []
+    for query, each in rankings.items():
+        in_order = best_first(each, order)
+        length[query] = len(each)
+        judged_by.append(_judged_by(each.documents, qrels.lines[each.query])[in_order])
+        scores.append(each.scores[in_order])
+        if tiebreak:
+            ties.append(by_key(each, in_32_bits(each.scores))[in_order])
+        if same_numbers:
+            keys += each.documents.take(in_order).to_pylist()
+    line = np.concatenate(judged_by)
+    if same_numbers:
+        own = np.array([qrels.others.setdefault(key, judged + len(qrels.others)) for key in keys], np.int64)
+    else:
+        own = np.arange(len(line)) + judged
+    return Rankings(
+        offsets=np.append(0, np.cumsum(length)),
+        documents=np.where(line < 0, own, line),
+        scores=np.concatenate(scores),
+        tiebreak=np.concatenate(ties) if tiebreak else None,
+    )
+
+
+def _judged_by(documents: Any, lines: dict[str, int]) -> np.ndarray:
+    """The lines of the qrels that judge the documents of a query, -1 for none: int64[n]."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    place = compute.index_in(documents, pa.array(list(lines), pa.large_string())).fill_null(-1)
+    return np.array([*lines.values(), -1])[place.to_numpy()]
