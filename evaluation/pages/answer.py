@@ -264,18 +264,19 @@ def next_step(collection: Collection, held: dict[str, int]) -> NextStep | None:
     if not held["queries"]:
         lack = "This collection has no queries yet."
         cure = "Import a file with one query a line: its id, its text, and what the person wanted."
-        commands = ["import_queries {} queries.tsv"]
+        commands = ["import_queries SLUG queries.tsv"]
     elif not held["systems"]:
         lack, cure = "No system has rankings yet.", "Import what your systems returned, one file a system."
-        commands = ["import_run {} system.run"]
+        commands = ["import_run SLUG system.run"]
     elif held["judged"]:
         return None
     elif held["wanted"]:
         lack = nothing
         cure = f"{held['wanted']:,} ratings wait for raters. Tell them. Numbers appear here with the first rating."
-        commands = ["add_member {} NAME rater"]
+        commands = ["add_member SLUG NAME rater"]
     else:
         lack = nothing
         cure = "Ask raters for the documents at the top of the rankings, or import judgments that you have."
-        commands = ["pool {}", "add_member {} NAME rater", "import_qrels {} judgments.qrels"]
-    return NextStep(lack, cure, [f"python3 run.py manage {each.format(collection.slug)}" for each in commands])
+        commands = ["pool SLUG", "add_member SLUG NAME rater", "import_qrels SLUG judgments.qrels"]
+    commands = [f"python3 run.py manage {each.replace('SLUG', collection.slug)}" for each in commands]
+    return NextStep(lack, cure, commands)
