@@ -25,7 +25,6 @@ from ratings.formats.source import Source
 from ratings.words import counted
 
 QRELS_FIRST = "The qrels come first, and the runs behind them."
-NONE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,29 +163,24 @@ def _found(query: int, each: Stretch) -> FoundRanking:
 def _packed(
     rankings: dict[int, Stretch], qrels: Qrels, order: str | None, tiebreak: bool, same_numbers: bool
 ) -> Rankings:
-    judged = len(qrels.judgments.grade)
     length = np.zeros(len(qrels.queries), np.int64)
-    judged_by, scores, ties, keys = [NONE], [np.empty(0)], [NONE], []
+    length[list(rankings)] = [len(each) for each in rankings.values()]
+    offsets = np.append(0, np.cumsum(length))
+    judged, size = len(qrels.judgments.grade), int(offsets[-1])
+    # An unjudged result has a number of its own.
+    documents = np.arange(judged, judged + size, dtype=np.uint32 if judged + size < 1 << 32 else np.int64)
+    scores, ties = np.empty(size), np.empty(size, np.int64) if tiebreak else None
     for query, each in rankings.items():
-        in_order = best_first(each, order)
-        length[query] = len(each)
-        judged_by.append(_judged_by(each.documents, qrels.lines[each.query])[in_order])
-        scores.append(each.scores[in_order])
-        if tiebreak:
-            ties.append(by_key(each, in_32_bits(each.scores))[in_order])
+        part, in_order = slice(*offsets[query : query + 2].tolist()), best_first(each, order)
+        line = _judged_by(each.documents, qrels.lines[each.query])[in_order]
         if same_numbers:
-            keys += each.documents.take(in_order).to_pylist()
-    line = np.concatenate(judged_by)
-    if same_numbers:
-        own = np.array([qrels.others.setdefault(key, judged + len(qrels.others)) for key in keys], np.int64)
-    else:
-        own = np.arange(len(line)) + judged
-    return Rankings(
-        offsets=np.append(0, np.cumsum(length)),
-        documents=np.where(line < 0, own, line),
-        scores=np.concatenate(scores),
-        tiebreak=np.concatenate(ties) if tiebreak else None,
-    )
+            keys = each.documents.take(in_order).to_pylist()
+            documents[part] = [qrels.others.setdefault(key, judged + len(qrels.others)) for key in keys]
+        np.copyto(documents[part], line, where=line >= 0, casting="unsafe")
+        scores[part] = each.scores[in_order]
+        if tiebreak:
+            ties[part] = by_key(each, in_32_bits(each.scores))[in_order]
+    return Rankings(offsets, documents, scores, tiebreak=ties)
 
 
 def _judged_by(documents: Any, lines: dict[str, int]) -> np.ndarray:
@@ -194,5 +188,5 @@ def _judged_by(documents: Any, lines: dict[str, int]) -> np.ndarray:
     import pyarrow as pa
     from pyarrow import compute
 
-    place = compute.index_in(documents, pa.array(list(lines), pa.large_string())).fill_null(-1)
+    place = compute.index_in(documents, pa.array(list(lines), pa.string())).fill_null(-1)
     return np.array([*lines.values(), -1])[place.to_numpy()]

@@ -53,7 +53,7 @@ class Stretch:
     query: str
     system: str
     lines: np.ndarray  # int64
-    documents: Any  # an Arrow array of large strings
+    documents: Any  # an Arrow array of strings
     ranks: np.ndarray  # int64
     scores: np.ndarray  # float64
     extra: int = 0  # lines with more than six columns

@@ -19,6 +19,7 @@ from .values import KEY, NUMBER
 RUN = "query", "q0", "document", "rank", "score", "system"
 QRELS = "query", "iteration", "document", "grade"
 MOST_RANK = 10**18
+AHEAD = 2  # blocks that are read at the same time
 NOT_REGULAR = b"\r", b"\x7f", BOM
 _other_blank = re.compile(r"[^\S \n]")
 
@@ -85,12 +86,12 @@ def _regular_run(block: Block, columns: list[Any]) -> list[Stretch]:
 
 
 def _with_columns(source: Source, names: tuple[str, ...]) -> Iterator[tuple[Block | Refusal, list[Any]]]:
-    """The blocks of a file, each with what `_regular` makes of it while the one before is used."""
+    """The blocks of a file, each with what `_regular` makes of it while those before are used."""
     waiting = deque()
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(AHEAD) as pool:
         for block in source.blocks():
             waiting.append((block, pool.submit(_regular, block, names)))
-            if len(waiting) > 1:
+            if len(waiting) > AHEAD:
                 before, columns = waiting.popleft()
                 yield before, columns.result()
         for block, columns in waiting:
@@ -108,14 +109,18 @@ def _regular(block: Block | Refusal, names: tuple[str, ...]) -> list[Any]:
 
     if isinstance(block, Refusal):
         return []
-    text = block.lines.replace(b"\r\n", b"\n").removesuffix(b"\r").replace(b"\t", b" ") + b"\n"
+    text = block.lines + b"\n"
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
+    if b"\t" in text:
+        text = text.replace(b"\t", b" ")
     blank = np.frombuffer(text, np.uint8) <= ord(" ")
     if blank[0] or (blank[1:] & blank[:-1]).any() or any(mark in text for mark in NOT_REGULAR):
         return []
     if any(letter in text and b" 0" + letter in text for letter in (b"x", b"X")):
         return []  # Arrow reads 0x1f as a whole number
     few = pa.dictionary(pa.int32(), pa.string())  # a column of few different words
-    types = {"document": pa.large_string(), "rank": pa.int64(), "score": pa.float64()}
+    types = {"document": pa.string(), "rank": pa.int64(), "score": pa.float64()}
     try:
         if not text.isascii() and _other_blank.search(text.decode()):
             return []
@@ -176,7 +181,7 @@ def _stretches(rankings: dict[tuple[str, str], list[tuple[int, str, int, float, 
 
     for (query, system), rows in rankings.items():
         lines, documents, ranks, scores, extra = zip(*rows, strict=True)
-        documents = pa.array(documents, pa.large_string())
+        documents = pa.array(documents, pa.string())
         yield Stretch(query, system, np.array(lines), documents, np.array(ranks), np.array(scores), sum(extra))
 
 
