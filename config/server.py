@@ -46,6 +46,7 @@ class Request(HTTPRequestParser):
 
     def parse_header(self, header_plus: bytes) -> None:
         super().parse_header(header_plus)
+        self.headers.pop("IDEALIST_UNREAD", None)  # a client's own would take its body out of the sum
         # Only HTTP/1.1 knows Transfer-Encoding, and waitress removes it there.
         if "TRANSFER_ENCODING" in self.headers or (self.chunked and "CONTENT_LENGTH" in self.headers):
             raise ParsingError("The length of the body is ambiguous")

@@ -507,6 +507,15 @@ def test_two_hundred_senders_who_made_up_a_cookie_do_not_fill_the_folder(django,
         assert {answer(client)[0] for client in clients} == {413}
 
 
+def test_no_header_of_a_client_takes_its_body_out_of_the_sum(django, monkeypatch):
+    sums = []
+    monkeypatch.setattr(uploads, "has_room", lambda headers, size, stored: sums.append(stored) or True)
+    said = header("/archives/send/", 3 * 2**20).replace(b"Host:", b"Idealist-Unread: 1\r\nHost:")
+    with connected(django, said), connected(django, said):
+        until(lambda: len(sums) == 2)
+    assert sums == [3 * 2**20, 6 * 2**20]
+
+
 def form(size: int, token: str) -> bytes:
     parts = [("csrfmiddlewaretoken", "", token), ("kind", "", "queries")]
     parts += [("files", '; filename="q.tsv"', "q1\tone\n" + "#" * size)]
