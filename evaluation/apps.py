@@ -7,18 +7,16 @@ class EvaluationConfig(AppConfig):
     name = "evaluation"
 
     def ready(self) -> None:
-        from ratings import chores
-        from ratings.copies import tables
-        from ratings.intake import unmade  # needs the models
+        from ratings import chores, tables  # needs the models
 
-        from .models import FrozenEvaluation, FrozenPart, stored_of
+        from .models import FrozenEvaluation, FrozenPart
 
         tables.register(
             FrozenEvaluation,
             backup="collection name note hash created_at created_by settings files about summary",
+            collection="collection",
         )
-        tables.register(FrozenPart, backup="frozen name place content")
-        unmade.of_others.append(stored_of)
+        tables.register(FrozenPart, backup="frozen name place content", collection="frozen__collection")
         chores.of_apps.append(chores.Chore(draw_due, DRAW_EVERY))
 
 

@@ -1,7 +1,5 @@
 """Frozen evaluations: all that is stored of evaluations. Everything else is computed when asked for."""
 
-from collections.abc import Iterator
-
 from django.conf import settings
 from django.db import models
 
@@ -94,9 +92,3 @@ class FrozenPart(Once):
 
     def __str__(self) -> str:
         return f"{self.name}, piece {self.place}"
-
-
-def stored_of(collection: Collection) -> Iterator[models.QuerySet]:
-    """The rows of frozen evaluations to delete with their collection, in this order."""
-    yield FrozenPart.objects.filter(frozen__collection=collection)
-    yield FrozenEvaluation.objects.filter(collection=collection)

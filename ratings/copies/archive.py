@@ -18,8 +18,7 @@ from ..formats.zipped import FixedZip, sums_as_text
 from ..intake.stage import Progress, silent
 from ..models import Assignment, Collection, Document, Job, JudgeRun, Picture, Ranking, RatingEvent
 from ..pictures import store
-from . import tables
-from .tables import Table
+from ..tables import TABLES, Table, in_archive
 from .values import as_json, plain
 
 FORMAT, VERSION = "idealist collection", 1
@@ -41,7 +40,7 @@ def write(
 
     `copied`: without what people did. `judges`: with the judges, their prompts and their answers.
     """
-    archive, counts, written = FixedZip(), {}, tables.in_archive(judges=judges)
+    archive, counts, written = FixedZip(), {}, in_archive(judges=judges)
     with snapshot():
         ids = Ids(collection)
         for table in written:
@@ -138,7 +137,7 @@ def _part(table: Table, name: str, ids: Ids) -> tuple[list[str], Callable[[list]
     field = table.model._meta.get_field(name)
     if not field.is_relation:
         return [name], lambda found: found[0] if isinstance(found[0], np.ndarray) else plain(found[0])
-    target = tables.TABLES[field.related_model]
+    target = TABLES[field.related_model]
     if target.key:
         return lookups(target, f"{name}__"), _key
     own = ids.of(target)
@@ -150,7 +149,7 @@ def lookups(table: Table, prefix: str = "") -> list[str]:
     found = []
     for name in table.key:
         field = table.model._meta.get_field(name)
-        related = tables.TABLES[field.related_model] if field.is_relation else None
+        related = TABLES[field.related_model] if field.is_relation else None
         found += lookups(related, f"{prefix}{name}__") if related else [f"{prefix}{name}"]
     return found
 

@@ -47,12 +47,12 @@ from ..models import (
 )
 from ..pictures import store
 from ..pictures.decoding import MOST_BYTES, Unusable, checked
+from ..tables import TABLES, Table, in_archive
 from ..words import counted
 from . import archive as writing
-from . import package, rules, tables
+from . import package, rules
 from .archive import FORMAT, VERSION, picture_file, snapshot_of
 from .package import COPY_AGAIN, Unreadable
-from .tables import TABLES, Table
 from .values import as_json, plain, stored
 
 AT_ONCE = 500  # lines
@@ -147,7 +147,7 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
 
 
 def _tables(judges: bool) -> list[Table]:
-    return tables.in_archive(judges=judges)
+    return in_archive(judges=judges)
 
 
 def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:

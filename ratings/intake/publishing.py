@@ -38,8 +38,8 @@ from ..models import (
     RatingEvent,
     System,
 )
+from ..tables import rows_to_delete
 from .report import Report
-from .unmade import everything_of
 
 CONTENT = ["title", "body", "url", "fields"]
 PIECE = 2_000  # rows
@@ -282,7 +282,7 @@ def remove_collection(collection: Collection) -> None:
     After a kill, the next call goes on. Several processes may run it at once. Raises IntegrityError where a row
     came in between: the next call deletes that, too.
     """
-    for rows in everything_of(collection):
+    for rows in rows_to_delete(collection):
         # One query for all ids: one for each piece would take quadratic time. The newest rows first, because an
         # undo refers to an older event.
         with snapshot():

@@ -16,8 +16,8 @@ from django.db import connection, transaction
 
 from evaluation import scores
 from evaluation.measures import Options
-from ratings import intake, queue
-from ratings.copies import archive, package, restoring, tables
+from ratings import intake, queue, tables
+from ratings.copies import archive, package, restoring
 from ratings.formats.source import Source
 from ratings.judges import runs, uses, versions
 from ratings.judges import sample as samples
@@ -70,7 +70,7 @@ def unsaid() -> list[str]:
     for model in apps.get_models(include_auto_created=True):
         if model._meta.label not in tables.LEFT_OUT:
             table = tables.TABLES.get(model)
-            said = {*table.archive, *table.backup, *table.never} if table else set()
+            said = {*table.archive, *table.backup} if table else set()
             columns = (column for column in model._meta.concrete_fields if not column.primary_key)
             found += [f"{model._meta.label}.{each.name}" for each in columns if each.name not in said]
     return found

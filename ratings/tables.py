@@ -1,10 +1,10 @@
 """One description of all tables: their natural keys, and which columns leave in which copy.
 
 A column leaves in no copy until it is named here, so that no secret leaks; a test compares this with all models.
-The tables of an archive are in an order in which rows refer only to earlier ones. `evaluation` registers its own.
+Rows refer only to tables before their own, and to rows of their own. `evaluation` registers its tables.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from allauth.account.models import EmailAddress, EmailConfirmation
@@ -13,9 +13,10 @@ from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
-from django.db.models import Field, Model
+from django.db.models import Field, Model, QuerySet
 
-from ..models import (
+from .models import (
+    MAKERS,
     Adjudication,
     Anchor,
     ApiToken,
@@ -62,14 +63,13 @@ LEFT_OUT = ("ratings.Session", "django_tasks_database.DBTaskResult")
 
 @dataclass(frozen=True)
 class Table:
-    """What leaves of a table. All but `never` is in backups, by its id; archives name rows by natural keys."""
+    """What leaves of a table. Backups name rows by their ids, archives by natural keys."""
 
     model: type[Model]
     archive: Sequence[str]  # columns in archives of a collection
     backup: Sequence[str]  # columns in backups alone
-    never: Sequence[str]  # columns in no copy: a restored row has their default
     key: Sequence[str]  # the fields that name a row; without any it is named by the number of its line
-    collection: str  # lookup of the collection
+    collection: str  # lookup of the collection whose rows go with it; "" for a table of the server
     copied: bool  # whether a copy of a collection has its rows
     judges: bool  # whether archives have its rows only with the judges
 
@@ -97,19 +97,27 @@ def register(
     archive: str = "",
     *,
     backup: str = "",
-    never: str = "",
     key: str = "",
     collection: str = "",
     copied: bool = False,
     judges: bool = False,
 ) -> None:
     """Describe a table, which other apps do when they are loaded. Names of columns are separated by blanks."""
-    names = archive.split(), backup.split(), never.split(), key.split()
+    names = archive.split(), backup.split(), key.split()
     TABLES[model] = Table(model, *names, collection, copied, judges)
 
 
 def in_archive(*, judges: bool) -> list[Table]:
     return [table for table in TABLES.values() if table.archive and (judges or not table.judges)]
+
+
+def rows_to_delete(collection: Collection) -> Iterator[QuerySet]:
+    """The rows of each table, in an order in which they can be deleted, also those that an import still writes."""
+    for table in reversed(TABLES.values()):
+        if table.collection and table.model is not Collection:
+            rows = table.model._base_manager.filter(**{table.collection: collection.pk})
+            # The job that made the collection tells what became of it.
+            yield rows.exclude(kind__in=MAKERS) if table.model is Job else rows
 
 
 # Tables of a collection
@@ -292,25 +300,31 @@ register(
     judges=True,
 )
 
-# Tables of backups alone
+# Tables that are in backups alone
 
-register(LostLease, backup="pair rater act")
-register(OtherText, backup="job document title body url fields exchanged")
+register(LostLease, backup="pair rater act", collection=OF_PAIR)
+register(OtherText, backup="job document title body url fields exchanged", collection="job__collection")
 register(
     StagedRating,
     backup="job rater query document token value reason comment seconds rated_at rating revision",
+    collection="job__collection",
 )
 register(Deletion, backup="collection slug by deleted_at remove_at removing")
-register(Membership, backup="collection user role by_group")
+register(Membership, backup="collection user role by_group", collection="collection")
 register(
     Invitation,
     backup="collection role name mailed key_hash created_by created_at expires_at accepted_by accepted_at"
     " withdrawn_at",
+    collection="collection",
 )
 register(AuditEvent, backup="at act way account name token address collection slug about detail")
 register(SuperuserByGroup, backup="user")
-register(ApiToken, backup="user collection name key_hash scopes created_at expires_at revoked_at last_used_at")
-register(Receipt, backup="user collection key digest answer created_at")
+register(
+    ApiToken,
+    backup="user collection name key_hash scopes created_at expires_at revoked_at last_used_at",
+    collection="collection",
+)
+register(Receipt, backup="user collection key digest answer created_at", collection="collection")
 register(
     User,
     backup="password last_login is_superuser username first_name last_name email is_staff is_active date_joined",
