@@ -335,7 +335,7 @@ def test_a_row_that_comes_while_it_is_removed_goes_at_the_next_look(whole, monke
         pause(took)
         if (
             not late
-            and not LostLease.objects.filter(pair=pair).exists()
+            and not RatingEvent.objects.filter(pair=pair).exists()
             and Pair.objects.filter(pk=pair.pk).exists()
         ):
             facts = {"rater": Rater.objects.get(collection=whole), "kind": "grade", "value": 1}
