@@ -71,7 +71,9 @@ def load(
     if system_from == "file":
         named = systems.by_file(rankings)
     elif system_from == "tag":
-        named = systems.of_parts(rankings, judged.queries, None if same_numbers else len(judged.judgments.grade))
+        named = systems.of_parts(
+            rankings, tuple(judged.queries), None if same_numbers else len(judged.judgments.grade)
+        )
     else:
         named = systems.by_tag(rankings, notes)
     for name, ranking in named.items():
@@ -81,7 +83,7 @@ def load(
         if lacking:
             has = counted(len(lacking), "query of the qrels has", "queries of the qrels have")
             notes.append(f"{name}: {has} no ranking ({first_keys(lacking)}).")
-    return Loaded(judged.queries, judged.judgments, dict(sorted(named.items())), notes)
+    return Loaded(tuple(judged.queries), judged.judgments, dict(sorted(named.items())), notes)
 
 
 def _refuse_doubt(files: Sequence[Source], cure: Cure) -> None:

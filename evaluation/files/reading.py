@@ -1,6 +1,6 @@
 """One file of qrels or runs as arrays, from the rows that an import reads, with the same refusals."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,40 +29,60 @@ QRELS_FIRST = "The qrels come first, and the runs behind them."
 
 @dataclass(frozen=True, eq=False)
 class Qrels:
-    """Qrels by key. The document that line i judges has the number i."""
+    """Qrels by query: `documents[begin[i]:begin[i + 1]]` are those of query i. Document i has the number i."""
 
-    queries: tuple[str, ...]  # by number, in their natural order
-    lines: dict[str, dict[str, int]]  # by keys of query and document
+    queries: dict[str, int]  # the number of each key, in their natural order
+    begin: np.ndarray  # int64[queries + 1]
+    documents: Any  # an Arrow array of strings
     judgments: Judgments
     notes: list[str]
     others: dict[str, int] = field(default_factory=dict)  # numbers of unjudged documents, by key
 
+    def judged(self, query: int, documents: Any) -> np.ndarray:
+        """The numbers of these documents, -1 for those that are not judged for the query: int64[n]."""
+        from pyarrow import compute
+
+        begin, end = self.begin[query : query + 2].tolist()
+        place = compute.index_in(documents, self.documents[begin:end]).fill_null(-1 - begin).to_numpy()
+        return place + np.int64(begin)
+
 
 def read_qrels(source: Source) -> Qrels:
     """The judgments in a file of qrels. Raises Refused."""
-    looks_like_run = trec.is_run(source.start)
-    refusals, rows, lines, same = [], [], defaultdict(dict), 0
-    for row in _rows(source, trec.read_qrels, refusals):
-        earlier = lines[row.query].setdefault(row.document, len(rows))
-        if earlier == len(rows):
-            rows.append(row)
-        elif rows[earlier].grade == row.grade:
-            same += 1
-        else:
-            problem = f"document {row.document} has another grade for the same query"
-            other = source.at(rows[earlier].line)
-            refusals.append(source.refusal(row.line, problem, KEEP_ONE, other=other))
-    if looks_like_run and not rows:
+    import pyarrow as pa
+
+    looks_like_run, refusals = trec.is_run(source.start), []
+    parts = list(_rows(source, trec.read_grades, refusals))
+    if looks_like_run and not parts:
         raise Refused([source.refusal(0, "it looks like a run, and should be qrels", QRELS_FIRST)])
+    if not parts:
+        _refuse(refusals)
+    lines = np.concatenate([part.lines for part in parts])
+    grade = np.array([float(each) for part in parts for each in part.grades])
+    documents = pa.concat_arrays([part.documents for part in parts])
+    coded = pa.chunked_array([part.queries for part in parts]).unify_dictionaries().combine_chunks()
+    keys = coded.dictionary.to_pylist()
+    queries = {key: number for number, key in enumerate(sorted(keys, key=values.natural))}
+    query = np.array([queries[key] for key in keys])[coded.indices.to_numpy()]
+    # Equal pairs come together, the first line first.
+    pair = query * len(documents) + documents.dictionary_encode().indices.to_numpy()
+    order = np.argsort(pair, kind="stable")
+    again = np.append(False, pair[order][1:] == pair[order][:-1])
+    first = order[np.maximum.accumulate(np.where(again, 0, np.arange(len(order))))]
+    same = again & (grade[order] == grade[first])
+    for one, two in zip(order[again & ~same].tolist(), first[again & ~same].tolist(), strict=True):
+        problem = f"document {documents[one]} has another grade for the same query"
+        other = source.at(int(lines[two]))
+        refusals.append(source.refusal(int(lines[one]), problem, KEEP_ONE, other=other))
     _refuse(refusals)
-    queries = tuple(sorted(lines, key=values.natural))
-    number = {key: place for place, key in enumerate(queries)}
-    query = np.fromiter((number[row.query] for row in rows), np.int64, len(rows))
-    grade = np.fromiter((float(row.grade) for row in rows), np.float64, len(rows))
+    kept = np.sort(order[~again])
+    kept = kept[np.argsort(query[kept], kind="stable")]
     notes = _comments(source)
-    if same:
-        notes.append(f"{source.name}: {counted(same, 'line repeats', 'lines repeat')} an earlier one.")
-    return Qrels(queries, dict(lines), Judgments(len(queries), query, np.arange(len(query)), grade), notes)
+    if repeated := int(same.sum()):
+        notes.append(f"{source.name}: {counted(repeated, 'line repeats', 'lines repeat')} an earlier one.")
+    begin = np.searchsorted(query[kept], np.arange(len(queries) + 1))
+    judgments = Judgments(len(queries), query[kept], np.arange(len(kept)), grade[kept])
+    return Qrels(queries, begin, documents.take(kept), judgments, notes)
 
 
 def read_run(
@@ -77,15 +97,14 @@ def read_run(
     for row in _rows(source, trec.read_run, refusals):
         found = systems.setdefault(row.system, {})
         extra += row.extra
-        if row.query in qrels.lines:
-            found.setdefault(row.query, []).append(row)
+        if row.query in qrels.queries:
+            found.setdefault(qrels.queries[row.query], []).append(row)
         else:
             skipped[row.query] += len(row)
     if looks_like_qrels and not systems:
         raise Refused([source.refusal(0, "it looks like qrels, and should be a run", QRELS_FIRST)])
     rankings = {
-        system: {query: _joined(found[key]) for query, key in enumerate(qrels.queries) if key in found}
-        for system, found in systems.items()
+        system: {query: _joined(found[query]) for query in sorted(found)} for system, found in systems.items()
     }
     for each in rankings.values():
         refusals += _refusals(each, source, order)
@@ -172,7 +191,7 @@ def _packed(
     scores, ties = np.empty(size), np.empty(size, np.int64) if tiebreak else None
     for query, each in rankings.items():
         part, in_order = slice(*offsets[query : query + 2].tolist()), best_first(each, order)
-        line = _judged_by(each.documents, qrels.lines[each.query])[in_order]
+        line = qrels.judged(query, each.documents)[in_order]
         if same_numbers:
             keys = each.documents.take(in_order).to_pylist()
             documents[part] = [qrels.others.setdefault(key, judged + len(qrels.others)) for key in keys]
@@ -181,12 +200,3 @@ def _packed(
         if tiebreak:
             ties[part] = by_key(each, in_32_bits(each.scores))[in_order]
     return Rankings(offsets, documents, scores, tiebreak=ties)
-
-
-def _judged_by(documents: Any, lines: dict[str, int]) -> np.ndarray:
-    """The lines of the qrels that judge the documents of a query, -1 for none: int64[n]."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    place = compute.index_in(documents, pa.array(list(lines), pa.string())).fill_null(-1)
-    return np.array([*lines.values(), -1])[place.to_numpy()]

@@ -92,6 +92,16 @@ class RatingLine(NamedTuple):
     rated_at: datetime | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Grades:
+    """Some lines of qrels, in their order: the facts of a RatingLine, for all of them."""
+
+    lines: np.ndarray  # int64
+    queries: Any  # an Arrow array of strings by dictionary
+    documents: Any  # an Arrow array of strings
+    grades: list[Decimal]
+
+
 def size_of(row: tuple) -> int:
     """About how many bytes of text a row has. A few bytes of a file may become the text of many rows."""
     if type(row) is RatingLine:

@@ -5,15 +5,16 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count, islice, pairwise, repeat
+from decimal import Decimal
+from itertools import islice, pairwise, repeat
 from typing import Any
 
 import numpy as np
 
 from . import values
 from .refusal import Cure, Option, Refusal
-from .rows import RatingLine, RunLine, Stretch
-from .source import BOM, START, Block, Line, Source, Start, lines_of
+from .rows import Grades, RatingLine, RunLine, Stretch
+from .source import BOM, START, Block, Source, Start, lines_of
 from .values import KEY, NUMBER
 
 RUN = "query", "q0", "document", "rank", "score", "system"
@@ -187,44 +188,70 @@ def _stretches(rankings: dict[tuple[str, str], list[tuple[int, str, int, float, 
 
 def read_qrels(source: Source) -> Iterator[RatingLine | Refusal]:
     """Grades in the order of the file. Blank lines and lines that begin with # are skipped."""
+    for each in read_grades(source):
+        if isinstance(each, Refusal):
+            yield each
+        else:
+            keys = each.queries.to_pylist(), each.documents.to_pylist()
+            yield from map(RatingLine, each.lines.tolist(), *keys, repeat(""), each.grades)
+
+
+def read_grades(source: Source) -> Iterator[Grades | Refusal]:
+    """The same, a megabyte of lines at a time."""
     for block, columns in _with_columns(source, QRELS):
         if isinstance(block, Refusal):
             yield block
         else:
-            yield from _regular_qrels(block, columns) or _qrels_lines(source, lines_of(source, block))
+            yield from _regular_grades(block, columns) or _grade_lines(source, block)
 
 
-def _regular_qrels(block: Block, columns: list[Any]) -> Iterator[RatingLine] | None:
-    """The lines of a block; None where one is not regular."""
+def _regular_grades(block: Block, columns: list[Any]) -> list[Grades]:
+    """The lines of a block; [] where one is not regular."""
     if not columns:
-        return None
+        return []
     query, document, grade = columns
     try:
         grades = [values.grade(text) for text in grade.dictionary.to_pylist()]
     except ValueError:
+        return []
+    lines = np.arange(block.first, block.first + len(query))
+    return [Grades(lines, query, document, [grades[i] for i in grade.indices.to_pylist()])]
+
+
+def _grade_lines(source: Source, block: Block) -> Iterator[Grades | Refusal]:
+    """The lines of a block, each looked at by itself."""
+    import pyarrow as pa
+
+    rows = []
+
+    def found() -> Iterator[Grades]:
+        if rows:
+            lines, queries, documents, grades = zip(*rows, strict=True)
+            queries = pa.array(queries, pa.string()).dictionary_encode()
+            yield Grades(np.array(lines), queries, pa.array(documents, pa.string()), list(grades))
+            rows.clear()
+
+    for item in lines_of(source, block):
+        row = item if isinstance(item, Refusal) else _grade_line(source, *item)
+        if isinstance(row, Refusal):
+            yield from found()
+            yield row
+        elif row:
+            rows.append((item.number, *row))
+    yield from found()
+
+
+def _grade_line(source: Source, number: int, text: str) -> tuple[str, str, Decimal] | Refusal | None:
+    """Query, document and grade; None for an empty line."""
+    if not (text := _filled(source, text)):
         return None
-    queries = map(query.dictionary.to_pylist().__getitem__, query.indices.to_pylist())
-    by_line = map(grades.__getitem__, grade.indices.to_pylist())
-    return map(RatingLine, count(block.first), queries, document.to_pylist(), repeat(""), by_line)
-
-
-def _qrels_lines(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[RatingLine | Refusal]:
-    for item in lines:
-        if isinstance(item, Refusal):
-            yield item
-            continue
-        number, text = item
-        if not (text := _filled(source, text)):
-            continue
-        cells = _qrels.fullmatch(text)
-        try:
-            if cells is None or text[0] == MARK:
-                raise ValueError(_wrong_in_qrels(_cells(text)))
-            grade = values.grade(cells[3])
-        except ValueError as error:
-            yield source.refusal(number, *_marked(text) or (str(error), *_qrels_cure(_cells(text))))
-        else:
-            yield RatingLine(number, cells[1], cells[2], "", grade)
+    cells = _qrels.fullmatch(text)
+    try:
+        if cells is None or text[0] == MARK:
+            raise ValueError(_wrong_in_qrels(_cells(text)))
+        return cells[1], cells[2], values.grade(cells[3])
+    except ValueError as error:
+        return source.refusal(number, *_marked(text) or (str(error), *_qrels_cure(_cells(text))))
 
 
 def write_run(rows: Iterable[RunLine]) -> Iterator[str]:
