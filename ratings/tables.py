@@ -249,7 +249,9 @@ register(
     backup="actor",
     collection=OF_PAIR,
 )
-register(Check, "rater pair kind token event created_at", backup="turn", key="rater pair kind", collection=OF_PAIR)
+register(
+    Check, "rater pair kind token event created_at", backup="turn place", key="rater pair kind", collection=OF_PAIR
+)
 register(Judge, "name created_at", backup="collection by", key="name", collection="collection", judges=True)
 register(
     JudgeVersion,

@@ -127,16 +127,13 @@ def outlook_json(outlook: Outlook) -> dict:
 
 
 def total_of(outlook: Outlook) -> int:
-    """The end of the progress bar: about how many tasks there will be in all."""
-    return outlook.done + outlook.about
+    """The end of the progress bar: how many tasks there will be in all."""
+    return outlook.done + outlook.left
 
 
 def left_words(outlook: Outlook, noun: str = "") -> str:
-    """The rounded number of tasks that are left, followed by `noun`, if any. A rater sees no exact number."""
-    how = "more than " if outlook.more else "fewer than " if outlook.few else "about "
-    if outlook.why == "warm_up" or not outlook.left:
-        how = ""
-    return f"{how}{counted(outlook.about, noun) if noun else outlook.about}"
+    """The number of tasks that are left, followed by `noun`, if any."""
+    return f"{'more than ' if outlook.more else ''}{counted(outlook.left, noun) if noun else outlook.left}"
 
 
 def outlook_words(outlook: Outlook) -> tuple[str, str]:
@@ -156,7 +153,7 @@ def outlook_words(outlook: Outlook) -> tuple[str, str]:
         return f"You have rated all that you were asked for: {counted(done, 'document')}. Thank you.", ""
     if left:
         words = left_words(outlook, "document").capitalize()
-        words += f" wait{'s' if outlook.about == 1 else ''} for your rating"
+        words += f" wait{'s' if outlook.left == 1 else ''} for your rating"
         return f"{words}; you have rated {done}." if done else f"{words}.", ""
     if outlook.held_by_others:
         others = outlook.held_by_others

@@ -60,6 +60,8 @@ class Check(models.Model):
     created_at = models.DateTimeField()
     # The place among the rater's tasks while they hold it, as Assignment.turn.
     turn = models.IntegerField(null=True, editable=False)
+    # Of a repeat: before which of the rater's wanted pairs it came (queue.mixing).
+    place = models.PositiveIntegerField(default=0, editable=False)
     event = models.OneToOneField(RatingEvent, models.RESTRICT, null=True, related_name="+")
 
     class Meta:

@@ -9,7 +9,7 @@ How `claim` chooses what a rater gets, all in one transaction:
    depth, then the next; or all. Within a group they are sorted by a random number that each assignment has.
 4. Limit their number: to what was asked for, by the rater's limit and, near the end of the pool, by a fair share
    (`choosing.quota_for`). If candidates run out, pairs follow that the rater put off.
-5. Insert gold pairs and repeats among the candidates (`mixing.mixed`).
+5. Put gold pairs and repeats before some of the candidates (`mixing.mixed`).
 6. Lease the candidates by one conditional UPDATE (`claiming`). If another rater was faster, repeat from step 3
    without those assignments.
 

@@ -5,10 +5,12 @@ is free (open, or its lease expired) and belongs to a pair that the rater has ne
 off. Of several free assignments of a pair the oldest one stands for it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, reduce
 from itertools import chain, islice
+from operator import or_
 from typing import Any, NamedTuple
 
 from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, Subquery, When
@@ -43,6 +45,7 @@ class ExtraGold(NamedTuple):
 
     pair: int
     query: int
+    place: int = 0  # before which of the rater's wanted pairs it comes; 0: anywhere
 
 
 class RepeatPair(NamedTuple):
@@ -50,6 +53,7 @@ class RepeatPair(NamedTuple):
 
     pair: int
     query: int
+    place: int = 0
 
 
 Item = Candidate | ExtraGold | RepeatPair
@@ -223,6 +227,25 @@ def candidates(key: StatementKey) -> QuerySet:
     return free_assignments(key).filter(~Exists(skips().filter(pair=OuterRef("pair"))))
 
 
+COUNTED = 500  # so many free pairs are counted: to count a million takes a second
+
+
+def free_by_query(me: "Claimant", now: datetime, queries: Collection[int] | None) -> Counter[int]:
+    """How many candidates a claim could find of each query: of these queries, or the first COUNTED of any."""
+    blanks = len(padded(list(queries or ())))
+    values = numbered("query", padded(list(queries or ())))
+    (rows,) = _free_queries(me.restricted, blanks)(**parameters(me.rater, now), **values)
+    return Counter(query for (query,) in rows)
+
+
+@cache
+def _free_queries(restricted: bool, queries: int) -> PreparedUnion:
+    rows = candidates(StatementKey("", restricted, 0)).filter(HAS_ROUND).order_by("round", "lot")
+    if queries:
+        rows = rows.filter(reduce(or_, (Q(query=Blank(f"query{i}", Assignment, "query")) for i in range(queries))))
+    return PreparedUnion(lambda: [rows.values_list("query")[: COUNTED + 1]])
+
+
 def is_restricted() -> Exists:
     return Exists(Rater.queries.through.objects.filter(rater=OuterRef("pk")))
 
@@ -303,15 +326,18 @@ def put_off_items(me: Claimant, key: StatementKey, values: dict[str, Any], quota
     return items
 
 
-def any_put_off(me: Rater, restricted: bool, now: datetime) -> bool:
-    """Whether `me` put off anything that they can still get."""
-    skipped_pairs, _ = _put_off(StatementKey("", restricted, 0), me.collection.gold_share > 0)
-    return bool(skipped_pairs(**parameters(me, now))[0])
+def put_off_beside(me: Rater, restricted: bool, now: datetime) -> int:
+    """How many repeats and extra gold pairs `me` put off and can still get."""
+    skipped_pairs, _ = _put_off(StatementKey("", restricted, 0), me.collection.gold_share > 0, beside=True)
+    return len(skipped_pairs(**parameters(me, now))[0])
 
 
 @cache
-def _put_off(key: StatementKey, gold: bool) -> tuple[PreparedUnion, PreparedUnion]:
-    """Two statements: for BATCH put-off pairs that the rater can get, and for free assignments of BATCH pairs."""
+def _put_off(key: StatementKey, gold: bool, *, beside: bool = False) -> tuple[PreparedUnion, PreparedUnion]:
+    """Two statements: for BATCH put-off pairs that the rater can get, and for free assignments of BATCH pairs.
+
+    `beside`: all repeats and extra gold, and nothing else.
+    """
 
     def skipped_pairs() -> list[QuerySet]:
         repeat = Check.objects.filter(
@@ -326,10 +352,11 @@ def _put_off(key: StatementKey, gold: bool) -> tuple[PreparedUnion, PreparedUnio
         extra = extra_golds(key.restricted).filter(pair=OuterRef("pair"))
         free_rows = free_assignments(key).filter(pair=OuterRef("pair"))
         skipped = skips().annotate(repeat=Case(When(Exists(repeat), then=1), default=0))
-        can = Exists(free_rows) | Q(repeat=1)
-        skipped = skipped.filter(can | Exists(extra) if gold else can)
+        is_extra = Q(Exists(extra)) if gold else Q(pk__in=[])
+        can = is_extra & ~Exists(free_rows) if beside else is_extra | Exists(free_rows)
+        skipped = skipped.filter(can | Q(repeat=1))
         rows = skipped.values("pair", "pair__query", "repeat").annotate(last=Max("pk")).order_by("last")
-        return [rows.values_list("pair", "pair__query", "repeat", "last")[:BATCH]]
+        return [rows.values_list("pair", "pair__query", "repeat", "last")[: None if beside else BATCH]]
 
     def assignments() -> list[QuerySet]:
         of_pairs = Q()

@@ -66,9 +66,8 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
             release_all(me)
             return []
         if not failed:
-            # If repeats can be mixed in, checks are read every time: the duration must not give them away.
-            mixes = me.collection.gold_share or me.collection.repeat_share
-            return in_turn(rows, open_checks(me) if choice.holding.checks or mixes else ())
+            has_checks = choice.holding.checks or any(isinstance(item, RepeatPair) for item in items)
+            return in_turn(rows, open_checks(me) if has_checks else ())
         taken |= failed
 
 
@@ -97,8 +96,9 @@ def _hold(
     _lease(me, holding.leases, {candidate.pk: turns[candidate] for candidate in candidates}, now, wait=wait)
     if len(candidates) < len(turns):
         hold_extras(me, {item: turn for item, turn in turns.items() if isinstance(item, ExtraGold)}, now)
-        repeats = {item.pair: turn for item, turn in turns.items() if isinstance(item, RepeatPair)}
-        put_before(me, REPEAT, repeats, now)
+        repeats = {item: turn for item, turn in turns.items() if isinstance(item, RepeatPair)}
+        by_pair = {item.pair: turn for item, turn in repeats.items()}
+        put_before(me, REPEAT, by_pair, now, {item.pair: item.place for item in repeats})
     return held_assignments(me)
 
 

@@ -1,28 +1,39 @@
 """What a rater gets besides candidates: warm-ups before the first pair, and gold pairs and repeats among the
 others.
 
-A rater must not be able to tell gold and repeats from other pairs: not by their place, not by the time at which
-they come back, and not by the duration of a request. Most of what looks unusual below is for this reason.
+Gold and repeats have the same fields, labels, addresses, places and counts as other tasks. Marks decide where they
+come, so that the number that is still to come is known from the start (`Mix.to_come`).
 """
 
-from collections import Counter, deque
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Collection as Ids
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
 from itertools import chain, groupby, zip_longest
-from math import sqrt
-from typing import NamedTuple
+from types import MappingProxyType
 
 from django.conf import settings
-from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, Subquery, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, When
 
 from ..database.prepared import Blank, Prepared, PreparedInsert, PreparedUnion
-from ..models import LOTS, UNDRAWN, Anchor, Assignment, Check, LostLease, Pair, Rater, Rating, RatingEvent
-from . import order
-from .choosing import COLLECTION, Candidate, Choice, Claimant, ExtraGold, Item, RepeatPair, extra_golds, skips
-from .leases import LEASE, NOW, RATER, State, assignment_of, takable, turn_before_all
+from ..models import Anchor, Assignment, Check, LostLease, Pair, Rater, Rating, RatingEvent
+from .choosing import (
+    COLLECTION,
+    Candidate,
+    Choice,
+    Claimant,
+    ExtraGold,
+    Item,
+    RepeatPair,
+    extra_golds,
+    free_by_query,
+    skips,
+)
+from .leases import LEASE, NOW, RATER, State, assignment_of, free, takable, turn_before_all
 from .order import comes_by_query
 from .tasks import REPEAT, WARM_UP
 
@@ -58,184 +69,208 @@ def warm_up(me: Rater, count: int, now: datetime) -> None:
     put_before(me, WARM_UP, {pair: FIRST_TURN + place for place, pair in enumerate(pairs)}, now)
 
 
-def put_before(me: Rater, kind: str, turns: dict[int, int], now: datetime) -> None:
-    """Make the rater hold checks of these pairs (pair id → turn)."""
-    if not turns:
-        return
-    known = {check.pair_id for check in _unanswered(rater=me.pk) if check.kind == kind} & turns.keys()
-    if known:
-        cases = (When(pair=pair, then=turns[pair]) for pair in known)
-        own = me.checks.filter(kind=kind, event__isnull=True, pair__in=known)
-        own.update(turn=Case(*cases, default=F("turn")))
+def put_before(
+    me: Rater, kind: str, turns: dict[int, int], now: datetime, places: Mapping[int, int] = MappingProxyType({})
+) -> None:
+    """Make the rater hold checks of these pairs (pair id → turn). `places`: of repeats, see `Mix`."""
+    known = {check.pair_id for check in _unanswered(rater=me.pk) if check.kind == kind} if turns else ()
     for pair, turn in turns.items():
-        if pair not in known:
-            _insert_check(Check(rater=me, pair_id=pair, kind=kind, turn=turn, created_at=now))
+        facts = {"turn": turn, "place": places.get(pair, 0)}
+        if pair in known:
+            me.checks.filter(kind=kind, event__isnull=True, pair=pair).update(**facts)
+        else:
+            _insert_check(Check(rater=me, pair_id=pair, kind=kind, created_at=now, **facts))
 
 
-# Prepared, so that a claim with gold or a repeat takes no longer than one without.
+# Prepared, because a claim may need several of them.
 _unanswered = Prepared(lambda: Check.objects.filter(rater=RATER, event__isnull=True))
 _insert_check, _insert_extra = PreparedInsert(Check), PreparedInsert(Assignment)
 
 
+ANY = 0  # stands for all queries, in the orders that do not go by query; no query has this id
+
+
 def mixed(me: Claimant, choice: Choice, now: datetime) -> list[Item]:
-    """What `me` gets, in order: new candidates with gold pairs and repeats among them, then what they put off.
+    """What `me` gets, in order: new candidates with gold pairs and repeats before some, then what they put off.
 
-    Before each candidate a random number decides, by the shares of the collection, whether a gold pair, a repeat
-    or nothing is mixed in. Nothing follows the last candidate, because its place would give it away. The result is
-    cut to the quota. The random numbers are a keyed hash of the rater and the number of their acts: a reload gives
-    the same tasks, and nobody can compute them from the code.
-
-    In the orders that do not go by query, wanted gold also comes at its own turn. It is taken ahead of its turn
-    only while the rater has had less gold than the share lets expect by chance (`_most`). Otherwise gold would run
-    out early, and a rater who had met all of it would know that none comes any more.
-
-    In the orders that go by query, a repeat comes only between two queries or within its own. Extra gold has a lot
-    of its own and is sorted by it among the candidates of its query (`_sorted_by_lot`). In the order by rounds
-    this also holds for wanted gold that was not drawn, since its own turn would come after all rounds.
+    Nothing follows the last candidate, because its place would give it away. The result is cut to the quota.
     """
-    gold, repeat = float(me.rater.collection.gold_share), float(me.rater.collection.repeat_share)
-    new, places = choice.new, choice.quota.tasks
-    if not (gold or repeat) or min(choice.quota) <= 0:
+    collection, new, places = me.rater.collection, choice.new, choice.quota.tasks
+    if not (collection.gold_share or collection.repeat_share) or min(choice.quota) <= 0 or not new:
         return (new + choice.put_off)[:places]
-    by_query = comes_by_query(me.rater.collection)
-    chances = [keyed_random(me.rater.pk, me.acts, choice.holding.tasks + place) for place in range(places)]
-    found = _gold_for(me, new, now) if gold else NO_GOLD
-    golds, had = found.left, found.had
-    # Read even if no repeat will come: the duration must not give it away.
-    repeats = _repeats_for(me, places) if repeat else []
-    if by_query:
-        new, golds = _sorted_by_lot(me, choice, golds, gold), []
-    elif golds:
-        new, golds = _with_lost_gold(me, choice, golds)
+    queries = {candidate.query for candidate in new} if comes_by_query(collection) else None
+    mix = mix_of(me.rater, me.restricted, free_by_query(me, now, queries), now, me.acts)
+    repeats = _repeats_for(me, places) if collection.repeat_share else []
+    chosen = {candidate.pair for candidate in new}
     items: list[Item] = []
-    rest, previous_query = deque(new), me.last_query
-    while rest and len(items) < places:
-        chance, tasks = chances[len(items)], me.acts + choice.holding.tasks + len(items) + 1
-        if chance < gold:
-            extras = golds if had < _most(gold * tasks) else []
-        else:
-            extras = repeats if chance < gold + repeat else []
-        query = rest[0].query
-        any_query = not by_query or previous_query not in (None, query)
-        extra = next((each for each in extras if any_query or each.query == query), None)
-        if extra:
-            extras.remove(extra)
-        items.append(extra or rest.popleft())
-        previous_query = items[-1].query
-        had += items[-1].pair in found.pairs
+    for candidate in new:
+        if len(items) >= places:
+            break
+        extra = mix.gold_before(candidate, chosen) or mix.repeat_before(candidate, repeats)
+        items += [extra, candidate] if extra else [candidate]
+        mix.pass_on(candidate)
     return (items + choice.put_off)[:places]
 
 
-def _most(expected: float) -> float:
-    """One standard deviation (Poisson) above the expected number."""
-    return expected + sqrt(expected)
+def marks(share: float, count: int, *key: object) -> int:
+    """How many of the first `count` places are marked: one in each stretch of 1 / `share`, drawn by the key.
 
-
-class Block(NamedTuple):
-    """Pairs of a query that come after each other: all of them, or in the order by rounds those of one round."""
-
-    query: int | None
-    round: int  # 0: not by rounds
-
-
-def _sorted_by_lot(me: Claimant, choice: Choice, golds: list[Item], share: float) -> list[Candidate | ExtraGold]:
-    """The new candidates and the gold of their blocks. Within a block both are sorted by lot from the start point.
-
-    If the last block may have further candidates, gold after its last one is left for later. Gold of the current
-    block comes even if that block has no candidates left.
+    `share`: 0 to 1. The draw is a keyed hash, so that a reload gives the same places, and nobody can compute them
+    from the code.
     """
-    start = order.start_point(me.rater.pk, me.last_pair)
-    by_round = order.ORDERS[me.rater.collection.order].by_round
-    by_block = groupby(choice.new, key=lambda row: Block(row.query, row.round if by_round else 0))
-    blocks = {block: list(rows) for block, rows in by_block}
-    gold_of = _sampled(me.rater, golds, share, by_round)
-    current = _current_block(me, by_round)
-    # The current block has no candidates left, so the rest of its gold comes now. If its round is later than that
-    # of the first block here, it has not ended: pairs of an older round came back.
-    if blocks and current not in blocks and current.round <= next(iter(blocks)).round:
-        blocks = {current: [], **blocks}
-    items: list[Candidate | ExtraGold] = []
-    placed: set[Item] = set()
-    for place, (block, rows) in enumerate(blocks.items(), 1):
-        beside = set(gold_of(block)) - placed
-        sorted_rows = sorted([*rows, *beside], key=lambda item: (_lot(me.rater, item) - start) % LOTS)
-        if place == len(blocks) and not choice.exhausted:
-            while sorted_rows and sorted_rows[-1] in beside:
-                sorted_rows.pop()
-        items += sorted_rows
-        placed |= beside
-    return items
+    if share <= 0 or count <= 0:
+        return 0
+    stretch = int(count * share)  # the one in which the last place lies
+    begin, end = int(stretch / share), int((stretch + 1) / share)
+    return stretch + (begin + int(keyed_random("mark", *key, stretch) * (end - begin)) < count)
 
 
-def _comes_beside(gold: Item, block: Block) -> bool:
-    """Whether gold comes among the candidates of its block. All other gold has a turn of its own.
+@dataclass
+class Group:
+    """The wanted pairs of a rater among which the same gold is mixed in: those of a query, or all."""
 
-    In the order by rounds, gold that was not drawn has no turn before all rounds are done.
+    own: int = 0  # wanted pairs that they have had, hold or put off
+    free: int = 0  # wanted pairs that they can still get, without those they put off
+    had: int = 0  # gold that they have had, hold or put off
+    wanted_gold: dict[int, Candidate] = field(default_factory=dict)  # by pair: some of the free pairs
+    extra_gold: list[ExtraGold] = field(default_factory=list)  # that they can get beside those
+    filled: list[int] = field(default_factory=list)  # the places before which extra gold came
+
+
+@dataclass
+class Mix:
+    """The gold and the repeats among the wanted pairs of a rater.
+
+    Gold comes before marked pairs, as long as the rater has had less gold than marks, since wanted gold also comes
+    at its own turn. It is extra gold while some is to come, and then wanted gold ahead of its turn. In the orders
+    that go by query, each query has its own marks and gold: the place of another query's pair would tell.
+
+    A repeat comes before marked pairs after the first REPEAT_AFTER. In the orders that go by query, it comes only
+    before the first pair of a query, or after REPEAT_AFTER pairs of its own query. Where no grade is old enough,
+    none comes.
     """
-    waits = isinstance(gold, Candidate) and gold.round == UNDRAWN and 0 < block.round < UNDRAWN
-    return gold.query == block.query and (waits or isinstance(gold, ExtraGold))
+
+    rater: Rater
+    gold: float  # how many gold pairs come with each wanted pair
+    repeat: float  # how many repeats
+    first: float | None  # the chance of a repeat before the first pair of a query; None in other orders
+    repeated: Counter[int]  # how many repeats the rater has had, by their place among all wanted pairs
+    groups: dict[int, Group]  # by query, or ANY
+
+    def to_come(self) -> int:
+        """How many gold pairs and repeats are still mixed in, if the rater gets all pairs that are free."""
+        return sum(self._gold_to_come(key) for key in self.groups) + self._repeats_to_come()
+
+    def gold_before(self, candidate: Candidate, chosen: Ids[int]) -> ExtraGold | Candidate | None:
+        """The gold that comes before the candidate, if any. `chosen`: pairs of the same claim."""
+        key = self._key(candidate)
+        group = self.groups[key]
+        place = group.own + 1
+        here = self._gold_marks(key, place)
+        if here == self._gold_marks(key, group.own) or group.had >= here or place in group.filled:
+            return None
+        if to_come := self._gold_to_come(key):
+            # A query with more marks than gold spreads it over all of them: else its first places would tell.
+            left = self._gold_marks(key, group.own + group.free) - here + 1 if self.first is not None else to_come
+            if keyed_random("filled", self.rater.pk, key, here) * left >= to_come:
+                return None
+            group.had += 1
+            group.filled.append(place)
+            return group.extra_gold.pop(0)._replace(place=place)
+        ahead = next((gold for pair, gold in group.wanted_gold.items() if pair not in chosen), None)
+        if ahead:
+            self.pass_on(ahead)
+        return ahead
+
+    def repeat_before(self, candidate: Candidate, repeats: list[RepeatPair]) -> RepeatPair | None:
+        """The repeat that comes before the candidate, if any; it is taken from the list."""
+        key, place = self._key(candidate), self._own + 1
+        own = self.groups[key].own
+        if self._repeat_marks(key, own) == self._repeat_marks(key, own + 1) or self.repeated[place]:
+            return None
+        anywhere = self.first is None or not own
+        found = next((each for each in repeats if anywhere or each.query == candidate.query), None)
+        if found:
+            repeats.remove(found)
+            self.repeated[place] += 1
+            found = found._replace(place=place)
+        return found
+
+    def pass_on(self, candidate: Candidate) -> None:
+        """Count a candidate as one of the rater's own pairs."""
+        group = self.groups[self._key(candidate)]
+        group.own += 1
+        group.free -= 1
+        group.had += group.wanted_gold.pop(candidate.pair, None) is not None
+
+    def _key(self, candidate: Candidate) -> int:
+        return ANY if self.first is None else candidate.query
+
+    def _gold_marks(self, key: int, count: int) -> int:
+        return marks(self.gold, count, "gold", self.rater.pk, key)
+
+    def _repeat_marks(self, key: int, count: int) -> int:
+        later = marks(self.repeat, count - REPEAT_AFTER, "repeat", self.rater.pk, key)
+        starts = self.first is not None and count > 0
+        return later + (starts and keyed_random("first", self.rater.pk, key) < self.first)
+
+    def _gold_to_come(self, key: int) -> int:
+        """How much extra gold of a group: it comes at the marks that wanted gold does not fill."""
+        group = self.groups[key]
+        early = sum(place > group.own for place in group.filled)
+        filled = max(self._gold_marks(key, group.own) + early, group.had + len(group.wanted_gold))
+        unfilled = self._gold_marks(key, group.own + group.free) - filled
+        return max(0, min(len(group.extra_gold), group.free, unfilled))
+
+    def _repeats_to_come(self) -> int:
+        if self._own + sum(group.free for group in self.groups.values()) <= REPEAT_AFTER:
+            return 0
+        marked = sum(
+            self._repeat_marks(key, group.own + group.free) - self._repeat_marks(key, group.own)
+            for key, group in self.groups.items()
+        )
+        return max(0, marked - sum(n for place, n in self.repeated.items() if place > self._own))
+
+    @property
+    def _own(self) -> int:
+        return sum(group.own for group in self.groups.values())
 
 
-def _current_block(me: Claimant, by_round: bool) -> Block:
-    """The block of the rater's last task or act: the latest of its query, since gold may be of any round."""
-    if not by_round:
-        return Block(me.last_query, 0)
-    own = Assignment.objects.filter(rater=me.rater, query=me.last_query, extra=False)
-    return Block(me.last_query, own.aggregate(latest=Max("round"))["latest"] or 0)
+def mix_of(rater: Rater, restricted: bool, can_get: Mapping[int, int], now: datetime, acts: int = 0) -> Mix:
+    """The mix of a rater who can still get so many pairs of each query. `acts`: by it gold is drawn."""
+    collection, by_query = rater.collection, comes_by_query(rater.collection)
+    wanted = max(1 - collection.gold_share - collection.repeat_share, Decimal("0.1"))
+    repeat, first = float(collection.repeat_share / wanted), None
+    if by_query:
+        pairs = Pair.objects.filter(query__collection=collection, retired_at__isnull=True)
+        counts = pairs.aggregate(n=Count("pk"), queries=Count("query", distinct=True)) if repeat else {"n": 0}
+        first = repeat * counts["n"] / max(counts.get("queries", 1), 1)
+    groups: dict[int, Group] = {} if by_query else {ANY: Group()}
 
+    def group(query: int) -> Group:
+        return groups.setdefault(query if by_query else ANY, Group())
 
-def _with_lost_gold(
-    me: Claimant, choice: Choice, golds: list[Item]
-) -> tuple[list[Candidate | ExtraGold], list[Item]]:
-    """The new candidates with the gold that `me` gave back earlier; and the other gold, which is to be mixed in.
-
-    There are few gold pairs. If they were placed by new random numbers each time, a rater who always gives
-    everything back would recognize them by how often they come. So they come again by their lot, as other pairs
-    do. Until the rater's next act everything stays as it was.
-    """
-    acted = RatingEvent.objects.filter(rater=me.rater, pk__gt=Coalesce(OuterRef("act"), 0))
-    rows = LostLease.objects.filter(Exists(acted), rater=me.rater, pair__in=[gold.pair for gold in golds])
-    lost = set(rows.values_list("pair", flat=True))
-    start = order.start_point(me.rater.pk, me.last_pair)
-    items: list[Candidate | ExtraGold] = list(choice.new)
-    number = choice.new[0].round if choice.new else UNDRAWN
-    for gold in golds:
-        # Wanted gold of a later round was taken ahead of its turn. It comes back at once, as other pairs do, and
-        # not only in its own round.
-        if gold.pair in lost and (isinstance(gold, ExtraGold) or gold.round > number):
-            distance = (_lot(me.rater, gold) - start) % LOTS
-            later = (i for i, item in enumerate(items) if (_lot(me.rater, item) - start) % LOTS > distance)
-            place = next(later, len(items) if choice.exhausted and items else None)
-            if place is not None:
-                items.insert(place, gold)
-    return items, [gold for gold in golds if gold.pair not in lost]
-
-
-def _lot(me: Rater, item: Candidate | ExtraGold) -> int:
-    return item.lot if isinstance(item, Candidate) else _drawn_lot(me, item.pair)
-
-
-def _drawn_lot(me: Rater, pair_id: int) -> int:
-    """The lot of a gold pair without an assignment. It stays the same for a rater."""
-    return int(keyed_random("lot", me.pk, pair_id) * LOTS)
-
-
-def _sampled(me: Rater, golds: list[Item], share: float, by_round: bool) -> Callable[[Block], list[Item]]:
-    """A function from a block to a random sample of its gold: about `share` of the block's pairs."""
-    pairs = Pair.objects.filter(query__in={gold.query for gold in golds}, retired_at__isnull=True)
-    is_gold = Count("pk", filter=Q(anchor__use=Anchor.Use.GOLD))
-    of_block, gold_of_query = Counter(), Counter()
-    for query, number, n, gold in pairs.values_list("query", "drawn__round__number").annotate(
-        n=Count("pk"), g=is_gold
-    ):
-        of_block[Block(query, (number or UNDRAWN) if by_round else 0)] += n
-        gold_of_query[query] += gold
-
-    def drawn(gold: Item, block: Block) -> bool:
-        key = ("kept", me.pk, gold.pair, *([block.round] if by_round else []))
-        return keyed_random(*key) < share * of_block[block] / gold_of_query[block.query]
-
-    return lambda block: [gold for gold in golds if _comes_beside(gold, block) and drawn(gold, block)]
+    for query, count in can_get.items():
+        group(query).free += count
+    for rows in _own_pairs(rater, now):
+        for query, count in rows.order_by().values_list("pair__query").annotate(n=Count("pair", distinct=True)):
+            group(query).own += count
+    if collection.gold_share:
+        rows, had = _golds(restricted)(rater=rater.pk, collection=rater.collection_id, now=now)
+        for _, _, query, *_ in had:
+            group(query).had += 1
+        # What the rater gave back earlier comes last: it must not come more often than other pairs.
+        rows = sorted(rows, key=lambda row: (row[-1], keyed_random(rater.pk, acts, row[1])))
+        for free_id, pair, query, holder, number, _ in rows:
+            if free_id is None:
+                group(query).extra_gold.append(ExtraGold(pair, query))
+            else:
+                group(query).wanted_gold[pair] = Candidate(free_id, pair, query, holder, 0, number)
+        extras = Assignment.objects.filter(rater=rater, extra=True)
+        for query, place in extras.values_list("query", "round"):
+            group(query).filled.append(place)
+    repeated = Counter(had_repeats(rater).values_list("place", flat=True) if repeat else ())
+    return Mix(rater, float(collection.gold_share / wanted), repeat, first, repeated, groups)
 
 
 def hold_extras(me: Rater, turns: dict[ExtraGold, int], now: datetime) -> None:
@@ -243,7 +278,7 @@ def hold_extras(me: Rater, turns: dict[ExtraGold, int], now: datetime) -> None:
     lease = {"rater": me, "state": State.LEASED, "leased_until": now + LEASE}
     for extra, turn in turns.items():
         of = {"pair_id": extra.pair, "query_id": extra.query, "collection_id": me.collection_id}
-        _insert_extra(Assignment(**of, **lease, extra=True, turn=turn))
+        _insert_extra(Assignment(**of, **lease, extra=True, turn=turn, round=extra.place))
 
 
 def take_gold(me: Rater, pair_id: int, state: str, now: datetime) -> bool:
@@ -270,48 +305,50 @@ def keyed_random(*parts: object) -> float:
     return int.from_bytes(digest) / 2**64
 
 
-class Golds(NamedTuple):
-    """The gold of a collection, as a claim finds it."""
-
-    left: list[Item]  # not yet had, and not among the new candidates, in random order
-    pairs: set[int]  # all that the rater has not had
-    had: int  # how many the rater has had or holds
-
-
-NO_GOLD = Golds([], set(), 0)
-
-
-def _gold_for(me: Claimant, new: list[Candidate], now: datetime) -> Golds:
-    """The gold for a claim. A pair whose grades are wanted is a candidate, any other is extra gold."""
-    chosen = {candidate.pair for candidate in new}
-    rows, had = _golds(me.restricted)(rater=me.rater.pk, collection=me.rater.collection_id, now=now)
-    left = [row for row in rows if row[1] not in chosen]
-    left.sort(key=lambda row: keyed_random(me.rater.pk, me.acts, row[1]))
-    items = [
-        ExtraGold(pair, query)
-        if free is None
-        else Candidate(free, pair, query, holder, _drawn_lot(me.rater, pair), number)
-        for free, pair, query, holder, number in left
-    ]
-    return Golds(items, {row[1] for row in rows}, len(had))
+def _own_pairs(rater: Rater, now: datetime) -> list[QuerySet]:
+    """The wanted pairs that a rater has rated or holds, said that they cannot judge, and put off."""
+    pair = OuterRef("pair")
+    has, rated = Exists(assignment_of(pair, rater)), Exists(Rating.objects.filter(rater=rater, pair=pair))
+    wanted = Exists(Assignment.objects.filter(free(now), pair=pair))
+    skipped = RatingEvent.objects.standing().filter(wanted, ~has, ~rated, rater=rater, kind=Kind.SKIP)
+    gold = Exists(Anchor.objects.filter(pair=pair, use=Anchor.Use.GOLD))
+    cannot = Rating.objects.filter(~has, ~gold | wanted, rater=rater, grade__isnull=True)
+    return [Assignment.objects.filter(rater=rater, extra=False), cannot, skipped]
 
 
 @cache
 def _golds(restricted: bool) -> PreparedUnion:
-    """The gold that a rater has not had, and the gold that they have had or hold, of which only the number
-    counts.
+    """The gold that a rater has not had, and the gold that they have had, hold or put off.
+
+    Each with its free assignment: if there is none, it is extra gold. Last, whether they gave it back.
     """
-    golds = extra_golds(restricted).filter(~Exists(skips().filter(pair=OuterRef("pair"))))
-    free = Assignment.objects.filter(takable(NOW), pair=OuterRef("pair")).order_by("pk")
+    put_off = Exists(skips().filter(pair=OuterRef("pair")))
+    golds = extra_golds(restricted).filter(~put_off)
+    open_ones = Assignment.objects.filter(takable(NOW), pair=OuterRef("pair")).order_by("pk")
     facts = {"free": "pk", "holder": "rater", "number": "round"}
-    golds = golds.annotate(**{name: Subquery(free.values(fact)[:1]) for name, fact in facts.items()})
-    had = Anchor.objects.of(COLLECTION).filter(Exists(assignment_of(OuterRef("pair"), RATER)), use=Anchor.Use.GOLD)
+    lost = Exists(LostLease.objects.filter(rater=RATER, pair=OuterRef("pair")))
+    golds = golds.annotate(
+        **{name: Subquery(open_ones.values(fact)[:1]) for name, fact in facts.items()},
+        lost=Case(When(lost, then=1), default=0),
+    )
+    own = Exists(assignment_of(OuterRef("pair"), RATER))
+    rated = Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair")))
+    had = Anchor.objects.of(COLLECTION).filter(own | rated | put_off, use=Anchor.Use.GOLD)
     return PreparedUnion(
         lambda: [
-            golds.values_list("free", "pair", "pair__query", "holder", "number"),
-            had.values_list("pk", "pair", "pair__query", "pk", "pk"),
+            golds.values_list("free", "pair", "pair__query", "holder", "number", "lost"),
+            had.values_list("pk", "pair", "pair__query", "pk", "pk", "pk"),
         ]
     )
+
+
+def had_repeats(rater: Rater) -> QuerySet:
+    """The repeats that the rater has answered, holds or put off."""
+    put_off = RatingEvent.objects.standing().filter(
+        rater=rater, pair=OuterRef("pair"), kind=Kind.SKIP, created_at__gte=OuterRef("created_at")
+    )
+    had = Q(event__isnull=False) | Q(turn__isnull=False) | Q(Exists(put_off))
+    return Check.objects.filter(had, rater=rater, kind=REPEAT)
 
 
 def _repeats_for(me: Claimant, count: int) -> list[RepeatPair]:
@@ -326,7 +363,7 @@ def _repeats_for(me: Claimant, count: int) -> list[RepeatPair]:
     # In other orders two pairs of one query seldom follow each other: a repeat of the current query would stand
     # out.
     query = me.last_query if comes_by_query(me.rater.collection) else 0
-    parts = _repeatable(count)(rater=me.rater.pk, before=before, start=start, current_query=query)
+    parts = _grades_to_repeat(count)(rater=me.rater.pk, before=before, start=start, current_query=query)
     rows = dict.fromkeys(chain.from_iterable(parts))
     return [RepeatPair(*row) for row in rows]
 
@@ -339,7 +376,7 @@ def _event_range(after: int) -> PreparedUnion:
 
 
 @cache
-def _repeatable(count: int) -> PreparedUnion:
+def _grades_to_repeat(count: int) -> PreparedUnion:
     """Repeats that were given back unanswered; then grades that can be repeated, of the current query and of any.
 
     Pairs on which the rater acted lately are left out: otherwise a repeat that they put off would be back at once.

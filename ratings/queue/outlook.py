@@ -1,22 +1,18 @@
 """The progress of a rater: what they have done and what is left. It reveals nothing of what others did."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from typing import NamedTuple
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from ..models import HAS_ROUND, Anchor, Assignment, Rater, Rating
-from .choosing import answered_repeats, any_put_off, grades_of, is_restricted, queries_of, row_count
+from ..models import HAS_ROUND, Assignment, Rater, Rating, RatingEvent
+from .choosing import COUNTED, answered_repeats, grades_of, is_restricted, put_off_beside, queries_of, row_count
 from .leases import State, assignment_of, free, surplus_grades
-from .mixing import to_warm_up
-from .order import comes_by_query
+from .mixing import mix_of, to_warm_up
 from .tasks import held_checks
-
-COUNTED = 500  # beyond this a page says "more than": to count a million pairs takes a second
-FINE, COARSE, SMALL = 10, 50, 200  # `left` is rounded to tens, from SMALL on to fifties
 
 
 @dataclass(frozen=True)
@@ -24,23 +20,11 @@ class Outlook:
     """A rater's progress."""
 
     done: int  # their answers, those to repeats included
-    left: int  # about how many tasks they will still get, at most COUNTED; 0 only if there are none
+    left: int  # the tasks that they hold, can get and will get beside, at most COUNTED
     more: bool  # whether there are more than that
     held_by_others: int  # if nothing is left: the number of pairs that others hold
     next_return: datetime | None  # when the first of these leases expires
     why: str = ""  # why they get no pairs: "put_away", "not_active", "limit", "warm_up" (until done)
-
-    @property
-    def few(self) -> bool:
-        return 0 < self.left < FINE
-
-    @property
-    def about(self) -> int:
-        """`left`, rounded up before a rater sees it. Warm-ups are not rounded."""
-        if self.why == "warm_up" or not self.left:
-            return self.left
-        step = FINE if self.left < SMALL else COARSE
-        return -(-self.left // step) * step
 
 
 class RaterCounts(NamedTuple):
@@ -50,10 +34,7 @@ class RaterCounts(NamedTuple):
     restricted: bool  # whether they rate only some queries
     graded: int  # their grades that count towards their limit
     ratings: int
-    cannot: int
     repeats: int
-    assignments: int  # their assignments, leased or done, without extra ones
-    finished: int
     leased: int
 
 
@@ -71,10 +52,10 @@ def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
     room = None if me.limit is None else me.limit - counts.graded
     if room is not None and room <= 0:
         return Outlook(done, 0, False, 0, None, "limit")
-    if not _any_left(counts, now):
+    left = _left(counts, now)
+    if not left:
         returns = list(_held_by_others(counts, now).order_by("leased_until").values_list("pair", "leased_until"))
         return Outlook(done, 0, False, len({pair for pair, _ in returns}), returns[0][1] if returns else None)
-    left = _expected(counts, now)
     if room is not None:
         left = min(left, room)
     return Outlook(done, min(left, COUNTED), left > COUNTED, 0, None)
@@ -85,10 +66,7 @@ def _counts(rater: int) -> RaterCounts:
     ratings, assignments = Rating.objects.filter(rater=me), Assignment.objects.filter(rater=me)
     rows = {
         "ratings": ratings,
-        "cannot": ratings.filter(grade__isnull=True),
         "repeats": answered_repeats(me),
-        "assignments": assignments.filter(extra=False),
-        "finished": assignments.filter(state=State.DONE),
         "leased": assignments.filter(state=State.LEASED),
     }
     counts = {f"n_{name}": row_count(each, "rater") for name, each in rows.items()}
@@ -98,35 +76,20 @@ def _counts(rater: int) -> RaterCounts:
     return RaterCounts(row, row.restricted, *(getattr(row, f"n_{name}") for name in names))
 
 
-def _expected(counts: RaterCounts, now: datetime) -> int:
-    """About how many tasks they will still get, at most one more than COUNTED.
+def _left(counts: RaterCounts, now: datetime) -> int:
+    """How many tasks they will get if nobody else takes a pair; more than COUNTED if there are so many.
 
-    The number is: their own pairs, answered or not, plus the pairs that they could get, plus what is on average
-    mixed in with so many pairs, minus all that they answered. No act of the rater changes the first three, and
-    each answer takes one away, whatever it was. So the sum of done and left does not tell what was mixed in. For
-    the same reason held repeats and extra assignments are not counted.
+    Each answer takes one away, whatever it was, and a claim none: what will be mixed in is counted from the start.
     """
-    answered = counts.finished + counts.cannot + counts.repeats
-    most = max(0, COUNTED + answered - counts.assignments + 1)
-    pairs = counts.assignments + _free_pairs(counts, now)[:most].count()
-    return max(1, min(COUNTED + 1, pairs + _mixed_in(counts.rater, pairs) - answered))
-
-
-def _mixed_in(me: Rater, pairs: int) -> int:
-    """About how many gold pairs and repeats come with so many wanted pairs. 0 in the orders that go by query."""
-    if comes_by_query(me.collection):
-        return 0
-    gold, repeat = me.collection.gold_share, me.collection.repeat_share
-    wanted = max(1 - gold - repeat, Decimal("0.1"))
-    golds = Anchor.objects.of(me.collection_id).filter(use=Anchor.Use.GOLD).count() if gold else 0
-    return int(min(golds, pairs * gold / wanted) + pairs * repeat / wanted)
-
-
-def _any_left(counts: RaterCounts, now: datetime) -> bool:
-    me = counts.rater
-    if counts.leased or held_checks(me).exists() or _unrated_by(me, _free_pairs(counts, now)).exists():
-        return True
-    return any_put_off(me, counts.restricted, now)
+    me, collection = counts.rater, counts.rater.collection
+    put_off = RatingEvent.objects.standing().filter(rater=me, pair=OuterRef("pair"), kind=RatingEvent.Kind.SKIP)
+    free = _unrated_by(me, _free_pairs(counts, now)).annotate(put_off=Subquery(put_off.values("pk")[:1]))
+    rows = list(free.values_list("query", "put_off")[: COUNTED + 1])
+    left = counts.leased + held_checks(me).count() + len(rows) + put_off_beside(me, counts.restricted, now)
+    if left > COUNTED or not (collection.gold_share or collection.repeat_share):
+        return left
+    fresh = Counter(query for query, skipped in rows if skipped is None)
+    return left + mix_of(me, counts.restricted, fresh, now).to_come()
 
 
 def _unrated_by(me: Rater, rows: QuerySet) -> QuerySet:

@@ -177,13 +177,6 @@ def test_gold_comes_until_the_end_where_it_is_no_rarer_than_its_share():
     assert late_gold("random") > 57  # 80, with a standard deviation of 4
 
 
-@pytest.mark.slow
-def test_gold_at_its_own_turn_must_count_against_the_share(monkeypatch):
-    """The twin of the test above: it would see that gold runs out."""
-    monkeypatch.setattr(mixing, "_most", lambda expected: 1000.0)
-    assert late_gold("random") < 57  # 28, with a standard deviation of 6
-
-
 def test_a_gold_pair_that_is_wanted_takes_the_place_that_is_open():
     collection = make_pool(queries=1, documents=60, wanted=1)
     golds = make_anchors(collection, "gold", Pair.objects.all()[:30])

@@ -276,5 +276,5 @@ def test_the_desk_asks_the_database_a_fixed_number_of_times(client, collection, 
         for document in "abcd":
             make_pair(collection, query, document)
     client.post(address("claim"))
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(13):
         client.get(address("rate"))

@@ -53,7 +53,7 @@ def rate(request: HttpRequest, rater: Rater) -> HttpResponse:
         **frame(rater, "rate"),
         "outlook": outlook,
         "pace": pace,
-        "hours": pace.hours(outlook.about) if pace else None,
+        "hours": pace.hours(outlook.left) if pace else None,
         "unread": guidelines is not None and guidelines.version > rater.guidelines_read,
         "rater_read": rater.guidelines_read,
         "lead": lead,
