@@ -272,7 +272,7 @@ def test_a_new_document_is_announced_and_its_grades_are_near(page, collection):
     task = press(page, "2")
     said = page.locator("#said")
     expect(said).to_contain_text("Query: ")
-    expect(said).to_contain_text("2 of about 20")
+    expect(said).to_contain_text("2 of 16")
     page.locator("article.doc").focus()
     stops = 0
     while not page.evaluate("document.activeElement.matches('button.grade')"):

@@ -90,7 +90,7 @@ def test_a_rater_sees_their_own_progress_and_no_result(client):
     collection.save()
     response = client.get("/")
     page = text_of(response)
-    assert "0 rated, fewer than 10 left" in page
+    assert "0 rated, 1 left" in page
     assert 'action="/collections/hills/rate/next/"' in response.content.decode()
     for hidden in ("good", "bad", "0.8155", "nDCG", "three ways"):
         assert hidden not in page

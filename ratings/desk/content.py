@@ -121,6 +121,7 @@ def outlook_json(outlook: Outlook) -> dict:
     return {
         "done": outlook.done,
         "total": total_of(outlook),
+        "more": outlook.more,
         "left": left_words(outlook),
         "words": list(outlook_words(outlook)),
     }

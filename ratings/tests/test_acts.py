@@ -55,7 +55,7 @@ def test_a_claim_answers_tasks_field_by_field(client, collection):
     pairs = [make_pair(collection, "q1", document) for document in "abc"]
     answer = claimed(client, outlook="1")
     assert set(answer) == {"tasks", "order", "outlook", "guidelines", "scale"}
-    assert set(answer["outlook"]) == {"done", "total", "left", "words"}
+    assert set(answer["outlook"]) == {"done", "total", "more", "left", "words"}
     assert [set(task) for task in answer["tasks"]] == [TASK] * len(answer["tasks"])
     task = next(t for t in answer["tasks"] if t["token"] == str(pairs[0].token))
     assert task == {

@@ -66,7 +66,7 @@ function showTask(task) {
     whenIdle(() => {
       prepare(tasks.following);
       ahead();
-      announce(`${task.document.title || "A document without a title"}. Query: ${task.query.text}. ${past.outlook.done + 1} of about ${Math.max(past.outlook.done + 1, past.outlook.total)}`);
+      announce(`${task.document.title || "A document without a title"}. Query: ${task.query.text}. ${past.outlook.done + 1} of ${Math.max(past.outlook.done + 1, past.outlook.total)}${past.outlook.more ? " or more" : ""}`);
       past.show();
     }, { timeout: 100 });
   });

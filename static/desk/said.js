@@ -24,5 +24,5 @@ export function showProgress({ done, total, left }) {
   at("left").textContent = `${left} left`;
   bar.max = Math.max(done, total);
   bar.value = done;
-  bar.textContent = `${done} of about ${bar.max}`;
+  bar.textContent = `${done} of ${bar.max}`;
 }
