@@ -20,7 +20,7 @@ from django.conf import settings
 from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, When
 
 from ..database.prepared import Blank, Prepared, PreparedInsert, PreparedUnion
-from ..models import Anchor, Assignment, Check, LostLease, Pair, Rater, Rating, RatingEvent
+from ..models import Anchor, Assignment, Check, LostLease, Rater, Rating, RatingEvent
 from .choosing import (
     COLLECTION,
     Candidate,
@@ -153,7 +153,7 @@ class Mix:
     rater: Rater
     gold: float  # how many gold pairs come with each wanted pair
     repeat: float  # how many repeats
-    first: float | None  # the chance of a repeat before the first pair of a query; None in other orders
+    by_query: bool
     repeated: Counter[int]  # how many repeats the rater has had, by their place among all wanted pairs
     groups: dict[int, Group]  # by query, or ANY
 
@@ -171,7 +171,7 @@ class Mix:
             return None
         if to_come := self._gold_to_come(key):
             # A query with more marks than gold spreads it over all of them: else its first places would tell.
-            left = self._gold_marks(key, group.own + group.free) - here + 1 if self.first is not None else to_come
+            left = self._gold_marks(key, group.own + group.free) - here + 1 if self.by_query else to_come
             if keyed_random("filled", self.rater.pk, key, here) * left >= to_come:
                 return None
             group.had += 1
@@ -188,7 +188,7 @@ class Mix:
         own = self.groups[key].own
         if self._repeat_marks(key, own) == self._repeat_marks(key, own + 1) or self.repeated[place]:
             return None
-        anywhere = self.first is None or not own
+        anywhere = not self.by_query or not own
         found = next((each for each in repeats if anywhere or each.query == candidate.query), None)
         if found:
             repeats.remove(found)
@@ -204,15 +204,18 @@ class Mix:
         group.had += group.wanted_gold.pop(candidate.pair, None) is not None
 
     def _key(self, candidate: Candidate) -> int:
-        return ANY if self.first is None else candidate.query
+        return candidate.query if self.by_query else ANY
 
     def _gold_marks(self, key: int, count: int) -> int:
         return marks(self.gold, count, "gold", self.rater.pk, key)
 
     def _repeat_marks(self, key: int, count: int) -> int:
         later = marks(self.repeat, count - REPEAT_AFTER, "repeat", self.rater.pk, key)
-        starts = self.first is not None and count > 0
-        return later + (starts and keyed_random("first", self.rater.pk, key) < self.first)
+        if not self.by_query or not count:
+            return later
+        # One mark at the start of a query stands for its first REPEAT_AFTER pairs.
+        pairs = min(self.groups[key].own + self.groups[key].free, REPEAT_AFTER)
+        return later + (keyed_random("first", self.rater.pk, key) < self.repeat * pairs)
 
     def _gold_to_come(self, key: int) -> int:
         """How much extra gold of a group: it comes at the marks that wanted gold does not fill."""
@@ -240,11 +243,7 @@ def mix_of(rater: Rater, restricted: bool, can_get: Mapping[int, int], now: date
     """The mix of a rater who can still get so many pairs of each query. `acts`: by it gold is drawn."""
     collection, by_query = rater.collection, comes_by_query(rater.collection)
     wanted = max(1 - collection.gold_share - collection.repeat_share, Decimal("0.1"))
-    repeat, first = float(collection.repeat_share / wanted), None
-    if by_query:
-        pairs = Pair.objects.filter(query__collection=collection, retired_at__isnull=True)
-        counts = pairs.aggregate(n=Count("pk"), queries=Count("query", distinct=True)) if repeat else {"n": 0}
-        first = repeat * counts["n"] / max(counts.get("queries", 1), 1)
+    repeat = float(collection.repeat_share / wanted)
     groups: dict[int, Group] = {} if by_query else {ANY: Group()}
 
     def group(query: int) -> Group:
@@ -252,9 +251,8 @@ def mix_of(rater: Rater, restricted: bool, can_get: Mapping[int, int], now: date
 
     for query, count in can_get.items():
         group(query).free += count
-    for rows in _own_pairs(rater, now):
-        for query, count in rows.order_by().values_list("pair__query").annotate(n=Count("pair", distinct=True)):
-            group(query).own += count
+    for query, count in chain(*_own_pairs()(rater=rater.pk, now=now)):
+        group(query).own += count
     if collection.gold_share:
         rows, had = _golds(restricted)(rater=rater.pk, collection=rater.collection_id, now=now)
         for _, _, query, *_ in had:
@@ -270,7 +268,7 @@ def mix_of(rater: Rater, restricted: bool, can_get: Mapping[int, int], now: date
         for query, place in extras.values_list("query", "round"):
             group(query).filled.append(place)
     repeated = Counter(had_repeats(rater).values_list("place", flat=True) if repeat else ())
-    return Mix(rater, float(collection.gold_share / wanted), repeat, first, repeated, groups)
+    return Mix(rater, float(collection.gold_share / wanted), repeat, by_query, repeated, groups)
 
 
 def hold_extras(me: Rater, turns: dict[ExtraGold, int], now: datetime) -> None:
@@ -305,15 +303,23 @@ def keyed_random(*parts: object) -> float:
     return int.from_bytes(digest) / 2**64
 
 
-def _own_pairs(rater: Rater, now: datetime) -> list[QuerySet]:
-    """The wanted pairs that a rater has rated or holds, said that they cannot judge, and put off."""
+@cache
+def _own_pairs() -> PreparedUnion:
+    """By query, how many wanted pairs a rater has rated or holds, said that they cannot judge, or put off."""
     pair = OuterRef("pair")
-    has, rated = Exists(assignment_of(pair, rater)), Exists(Rating.objects.filter(rater=rater, pair=pair))
-    wanted = Exists(Assignment.objects.filter(free(now), pair=pair))
-    skipped = RatingEvent.objects.standing().filter(wanted, ~has, ~rated, rater=rater, kind=Kind.SKIP)
+    has, rated = Exists(assignment_of(pair, RATER)), Exists(Rating.objects.filter(rater=RATER, pair=pair))
+    wanted = Exists(Assignment.objects.filter(free(NOW), pair=pair))
     gold = Exists(Anchor.objects.filter(pair=pair, use=Anchor.Use.GOLD))
-    cannot = Rating.objects.filter(~has, ~gold | wanted, rater=rater, grade__isnull=True)
-    return [Assignment.objects.filter(rater=rater, extra=False), cannot, skipped]
+    held = Assignment.objects.filter(rater=RATER, extra=False)
+    cannot = Rating.objects.filter(~has, ~gold | wanted, rater=RATER, grade__isnull=True)
+    put_off = RatingEvent.objects.standing().filter(wanted, ~has, ~rated, rater=RATER, kind=Kind.SKIP)
+    by_query = [(held, "query"), (cannot, "query"), (put_off, "pair__query")]
+    return PreparedUnion(
+        lambda: [
+            rows.order_by().values(query).annotate(n=Count("pair", distinct=True)).values_list(query, "n")
+            for rows, query in by_query
+        ]
+    )
 
 
 @cache
