@@ -36,8 +36,6 @@ class Candidate(NamedTuple):
     pair: int
     query: int
     rater: int | None  # whose lease on it expired
-    lot: int
-    round: int
 
 
 class ExtraGold(NamedTuple):
@@ -99,7 +97,7 @@ class StatementKey(NamedTuple):
     taken: int = 0  # how many blanks there are for assignments that others took first
 
 
-START, QUERY_START = Blank("start", Assignment, "lot"), Blank("query_start", Assignment, "lot")
+START = Blank("start", Assignment, "lot")
 CURRENT_QUERY = Blank("current_query", Assignment, "query")
 
 
@@ -172,7 +170,7 @@ def choose(me: Claimant, count: int, now: datetime, taken: set[int]) -> Choice:
     start = order.start_point(me.rater.pk, me.last_pair)
     # There is no query with the id 0: it stands for no current query.
     values = {**parameters(me.rater, now, taken), "current_query": me.last_query or 0}
-    values |= {"start": start, "query_start": order.query_point(start)}
+    values["start"] = start
     key = StatementKey(me.rater.collection.order, me.restricted, count, taken=len(padded(taken)))
     if me.restricted and not _has_candidates(key)(**values):
         key = key._replace(count=0)
@@ -268,13 +266,13 @@ def _candidates(key: StatementKey) -> PreparedUnion:
 
     def parts() -> list[QuerySet]:
         holding = [
-            leased_to(RATER).values_list("pk", "pair", "query", "lot", "lot", "turn"),
-            held_checks(RATER).values_list("pk", "pair", "pair__query", "rater", "rater", "turn"),
+            leased_to(RATER).values_list("pk", "pair", "query", "turn"),
+            held_checks(RATER).values_list("pk", "pair", "pair__query", "turn"),
         ]
         if not key.count:
             return holding
         seen = [Blank(f"seen{place}", Assignment, "id") for place in range(key.seen)]
-        group = order.ORDERS[key.order].group(candidates(key), CURRENT_QUERY, seen, QUERY_START)
+        group = order.ORDERS[key.order].group(candidates(key), CURRENT_QUERY, seen, START)
         rows = order.from_start(group, START, key.count, *Candidate._fields)
         return rows if key.seen else holding + rows
 

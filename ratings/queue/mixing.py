@@ -40,6 +40,7 @@ from .tasks import REPEAT, WARM_UP
 Kind = RatingEvent.Kind
 
 REPEAT_AFTER = 20  # acts that lie at least between a grade and its repeat, so that the grade may be forgotten
+FIRST_REPEAT = REPEAT_AFTER + 10  # pairs before the first repeat: ten may be held when a claim looks for it
 GIVEN_BACK = 100  # the most repeats that are read of those that a rater gave back unanswered
 # The first turns of warm-ups, which come before all other tasks, and of warm-ups that were put off.
 FIRST_TURN, LATER_TURN = -2_000_000, -1_000_000
@@ -145,9 +146,9 @@ class Mix:
     at its own turn. It is extra gold while some is to come, and then wanted gold ahead of its turn. In the orders
     that go by query, each query has its own marks and gold: the place of another query's pair would tell.
 
-    A repeat comes before marked pairs after the first REPEAT_AFTER. In the orders that go by query, it comes only
-    before the first pair of a query, or after REPEAT_AFTER pairs of its own query. Where no grade is old enough,
-    none comes.
+    A repeat comes before marked pairs after the first FIRST_REPEAT. In the orders that go by query, it comes only
+    before the first pair of a query, or after so many pairs of its own query. Where no grade is old enough, none
+    comes.
     """
 
     rater: Rater
@@ -210,11 +211,11 @@ class Mix:
         return marks(self.gold, count, "gold", self.rater.pk, key)
 
     def _repeat_marks(self, key: int, count: int) -> int:
-        later = marks(self.repeat, count - REPEAT_AFTER, "repeat", self.rater.pk, key)
+        later = marks(self.repeat, count - FIRST_REPEAT, "repeat", self.rater.pk, key)
         if not self.by_query or not count:
             return later
-        # One mark at the start of a query stands for its first REPEAT_AFTER pairs.
-        pairs = min(self.groups[key].own + self.groups[key].free, REPEAT_AFTER)
+        # One mark at the start of a query stands for its first pairs.
+        pairs = min(self.groups[key].own + self.groups[key].free, FIRST_REPEAT)
         return later + (keyed_random("first", self.rater.pk, key) < self.repeat * pairs)
 
     def _gold_to_come(self, key: int) -> int:
@@ -226,7 +227,7 @@ class Mix:
         return max(0, min(len(group.extra_gold), group.free, unfilled))
 
     def _repeats_to_come(self) -> int:
-        if self._own + sum(group.free for group in self.groups.values()) <= REPEAT_AFTER:
+        if self._own + sum(group.free for group in self.groups.values()) <= FIRST_REPEAT:
             return 0
         marked = sum(
             self._repeat_marks(key, group.own + group.free) - self._repeat_marks(key, group.own)
@@ -259,11 +260,11 @@ def mix_of(rater: Rater, restricted: bool, can_get: Mapping[int, int], now: date
             group(query).had += 1
         # What the rater gave back earlier comes last: it must not come more often than other pairs.
         rows = sorted(rows, key=lambda row: (row[-1], keyed_random(rater.pk, acts, row[1])))
-        for free_id, pair, query, holder, number, _ in rows:
+        for free_id, pair, query, holder, _ in rows:
             if free_id is None:
                 group(query).extra_gold.append(ExtraGold(pair, query))
             else:
-                group(query).wanted_gold[pair] = Candidate(free_id, pair, query, holder, 0, number)
+                group(query).wanted_gold[pair] = Candidate(free_id, pair, query, holder)
         extras = Assignment.objects.filter(rater=rater, extra=True)
         for query, place in extras.values_list("query", "round"):
             group(query).filled.append(place)
@@ -331,7 +332,7 @@ def _golds(restricted: bool) -> PreparedUnion:
     put_off = Exists(skips().filter(pair=OuterRef("pair")))
     golds = extra_golds(restricted).filter(~put_off)
     open_ones = Assignment.objects.filter(takable(NOW), pair=OuterRef("pair")).order_by("pk")
-    facts = {"free": "pk", "holder": "rater", "number": "round"}
+    facts = {"free": "pk", "holder": "rater"}
     lost = Exists(LostLease.objects.filter(rater=RATER, pair=OuterRef("pair")))
     golds = golds.annotate(
         **{name: Subquery(open_ones.values(fact)[:1]) for name, fact in facts.items()},
@@ -342,8 +343,8 @@ def _golds(restricted: bool) -> PreparedUnion:
     had = Anchor.objects.of(COLLECTION).filter(own | rated | put_off, use=Anchor.Use.GOLD)
     return PreparedUnion(
         lambda: [
-            golds.values_list("free", "pair", "pair__query", "holder", "number", "lost"),
-            had.values_list("pk", "pair", "pair__query", "pk", "pk", "pk"),
+            golds.values_list("free", "pair", "pair__query", "holder", "lost"),
+            had.values_list("pk", "pair", "pair__query", "pk", "pk"),
         ]
     )
 

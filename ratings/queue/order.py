@@ -25,7 +25,7 @@ IntOrBlank = Any
 def by_query(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
     """The assignments of the current query, then of another one: a rater spends most time on a new query.
 
-    `start`: where the choice of that other one begins, see `query_point`.
+    `start`: the lot from which on that other one is looked for.
     """
     if not seen:
         return free.filter(query=current)
@@ -108,12 +108,3 @@ def from_start(group: QuerySet, start: IntOrBlank, count: int, *columns: str) ->
 def start_point(rater_id: int, pair_id: int | None) -> int:
     """The lot, 0…LOTS−1, from which the rater continues after the pair."""
     return int.from_bytes(blake2b(f"{rater_id}/{pair_id}".encode(), digest_size=8).digest()) % LOTS
-
-
-def query_point(start: int) -> int:
-    """The lot from which the rater's next query is chosen. It is far from the start point in most cases.
-
-    If it were the start point itself, the first document of the query would have the next lot of all assignments.
-    Gold has a random lot, so it could hardly ever come before that document.
-    """
-    return LOTS - 1 - start

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from ratings import queue
-from ratings.models import LOTS, UNRANKED, Assignment, Collection
+from ratings.models import UNRANKED, Assignment, Collection
 from ratings.pool.pooling import pool
 from ratings.queue import order
 
@@ -71,19 +71,6 @@ def test_best_first_gives_each_depth_whole_before_the_next():
     assert documents[:5] == ["a"] * 5
     assert sorted(documents[5:15]) == ["b"] * 5 + ["d"] * 5
     assert documents[15:] == ["c"] * 5
-
-
-def test_the_first_document_of_a_query_is_not_the_next_one_of_the_whole_pool():
-    """Else gold of its query, whose lot chance drew, could hardly come before it."""
-    collection = make_pool("query", wanted=40)
-    ways = []  # from the start point to the first document, as a share of all lots
-    for number in range(40):
-        rater = make_rater(collection, f"rater{number}")
-        (task,) = queue.claim(rater, 1, now=NOW)
-        lot = Assignment.objects.get(pair=task.pair, rater=rater).lot
-        ways.append((lot - order.start_point(rater.pk, None)) % LOTS / LOTS)
-    # The next of a query's four documents is a fifth of the way on or so, that of all twenty a twentieth.
-    assert sum(ways) / len(ways) > 0.1
 
 
 @pytest.mark.parametrize("chosen", Collection.Order.values)
