@@ -273,6 +273,7 @@ def test_a_new_document_is_announced_and_its_grades_are_near(page, collection):
     said = page.locator("#said")
     expect(said).to_contain_text("Query: ")
     expect(said).to_contain_text("2 of 16")
+    expect(page.locator("#left")).to_have_text("15 left")
     page.locator("article.doc").focus()
     stops = 0
     while not page.evaluate("document.activeElement.matches('button.grade')"):
@@ -281,6 +282,7 @@ def test_a_new_document_is_announced_and_its_grades_are_near(page, collection):
     assert stops <= 3
     page.keyboard.press("u")
     comes_back(page, task)
+    expect(page.locator("#left")).to_have_text("16 left")
 
 
 @pytest.mark.parametrize(("presses", "value"), [("3", "3"), ("0", "0"), ("-", "-1")])

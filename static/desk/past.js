@@ -30,7 +30,6 @@ export class Past {
   }
 
   count(step) {
-    // Only the server knows what is left, in round numbers.
     this.outlook = { ...this.outlook, done: this.outlook.done + step };
   }
 

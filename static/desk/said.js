@@ -17,11 +17,11 @@ export function showLast(act) {
   if (act) at("last-said").replaceChildren(...said(act));
 }
 
-/** Show the progress. */
-export function showProgress({ done, total, left }) {
+/** Show the progress. Each answer takes one from what is left; `more`: than the server counts. */
+export function showProgress({ done, total, left, more }) {
   const bar = at("progress").querySelector("progress");
   at("done").textContent = done;
-  at("left").textContent = `${left} left`;
+  at("left").textContent = `${more ? left : Math.max(0, total - done)} left`;
   bar.max = Math.max(done, total);
   bar.value = done;
   bar.textContent = `${done} of ${bar.max}`;
