@@ -20,7 +20,7 @@ from ratings.formats.rankings import (
     repeats,
 )
 from ratings.formats.refusal import KEEP_ONE, Refusal, Refused
-from ratings.formats.rows import Stretch
+from ratings.formats.rows import Stretch, taken
 from ratings.formats.source import Source
 from ratings.words import counted
 
@@ -43,8 +43,14 @@ class Qrels:
         from pyarrow import compute
 
         begin, end = self.begin[query : query + 2].tolist()
-        place = compute.index_in(documents, self.documents[begin:end]).fill_null(-1 - begin).to_numpy()
-        return place + np.int64(begin)
+        place = compute.index_in(documents, self.documents[begin:end])
+        # By its buffers: fill_null and to_numpy would first import pandas.
+        found, places = place.buffers()
+        places = np.frombuffer(places, np.int32, len(place)) + np.int64(begin)
+        if found is None:
+            return places
+        found = np.unpackbits(np.frombuffer(found, np.uint8), count=len(place), bitorder="little")
+        return np.where(found, places, -1)
 
 
 def read_qrels(source: Source) -> Qrels:
@@ -63,9 +69,9 @@ def read_qrels(source: Source) -> Qrels:
     coded = pa.chunked_array([part.queries for part in parts]).unify_dictionaries().combine_chunks()
     keys = coded.dictionary.to_pylist()
     queries = {key: number for number, key in enumerate(sorted(keys, key=values.natural))}
-    query = np.array([queries[key] for key in keys])[coded.indices.to_numpy()]
+    query = np.array([queries[key] for key in keys])[np.from_dlpack(coded.indices)]
     # Equal pairs come together, the first line first.
-    pair = query * len(documents) + documents.dictionary_encode().indices.to_numpy()
+    pair = query * len(documents) + np.from_dlpack(documents.dictionary_encode().indices)
     order = np.argsort(pair, kind="stable")
     again = np.append(False, pair[order][1:] == pair[order][:-1])
     first = order[np.maximum.accumulate(np.where(again, 0, np.arange(len(order))))]
@@ -82,7 +88,7 @@ def read_qrels(source: Source) -> Qrels:
         notes.append(f"{source.name}: {counted(repeated, 'line repeats', 'lines repeat')} an earlier one.")
     begin = np.searchsorted(query[kept], np.arange(len(queries) + 1))
     judgments = Judgments(len(queries), query[kept], np.arange(len(kept)), grade[kept])
-    return Qrels(queries, begin, documents.take(kept), judgments, notes)
+    return Qrels(queries, begin, taken(documents, kept), judgments, notes)
 
 
 def read_run(
@@ -193,7 +199,7 @@ def _packed(
         part, in_order = slice(*offsets[query : query + 2].tolist()), best_first(each, order)
         line = qrels.judged(query, each.documents)[in_order]
         if same_numbers:
-            keys = each.documents.take(in_order).to_pylist()
+            keys = taken(each.documents, in_order).to_pylist()
             documents[part] = [qrels.others.setdefault(key, judged + len(qrels.others)) for key in keys]
         np.copyto(documents[part], line, where=line >= 0, casting="unsafe")
         scores[part] = each.scores[in_order]

@@ -102,6 +102,14 @@ class Grades:
     grades: list[Decimal]
 
 
+def taken(array: Any, places: np.ndarray) -> Any:
+    """The elements of an Arrow array at these places. Given NumPy's array, Arrow would first import pandas."""
+    import pyarrow as pa
+
+    indices = pa.py_buffer(np.ascontiguousarray(places, np.int64))
+    return array.take(pa.Array.from_buffers(pa.int64(), len(places), [None, indices]))
+
+
 def size_of(row: tuple) -> int:
     """About how many bytes of text a row has. A few bytes of a file may become the text of many rows."""
     if type(row) is RatingLine:

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import values
 from .refusal import Cure, Option, Refusal
-from .rows import Grades, RatingLine, RunLine, Stretch
+from .rows import Grades, RatingLine, RunLine, Stretch, taken
 from .source import BOM, START, Block, Source, Start, lines_of
 from .values import KEY, NUMBER
 
@@ -65,17 +65,21 @@ def _regular_run(block: Block, columns: list[Any]) -> list[Stretch]:
         return []
     query, documents, ranks, scores, system = columns
     queries, systems = query.dictionary.to_pylist(), system.dictionary.to_pylist()
-    lines, ranks, scores = np.arange(block.first, block.first + len(query)), ranks.to_numpy(), scores.to_numpy()
+    lines, ranks, scores = (
+        np.arange(block.first, block.first + len(query)),
+        np.from_dlpack(ranks),
+        np.from_dlpack(scores),
+    )
     if (
         max(map(len, systems)) > values.SYSTEM_NAME_LENGTH
         or not (np.abs(ranks) < MOST_RANK).all()
         or not np.isfinite(scores).all()
     ):
         return []
-    ranking = query.indices.to_numpy().astype(np.int64) * len(systems) + system.indices.to_numpy()
+    ranking = np.from_dlpack(query.indices).astype(np.int64) * len(systems) + np.from_dlpack(system.indices)
     if (ranking[1:] < ranking[:-1]).any():
         order = np.argsort(ranking, kind="stable")
-        ranking, lines, documents = ranking[order], lines[order], documents.take(order)
+        ranking, lines, documents = ranking[order], lines[order], taken(documents, order)
         ranks, scores = ranks[order], scores[order]
     first = np.flatnonzero(np.append(True, ranking[1:] != ranking[:-1]))
     stretches = []
