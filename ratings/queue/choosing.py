@@ -6,7 +6,7 @@ off. Of several free assignments of a pair the oldest one stands for it.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache, reduce
 from itertools import chain, islice
@@ -228,7 +228,7 @@ def candidates(key: StatementKey) -> QuerySet:
 COUNTED = 500  # so many free pairs are counted: to count a million takes a second
 
 
-def free_by_query(me: "Claimant", now: datetime, queries: Collection[int] | None) -> Counter[int]:
+def free_by_query(me: "Claimant", now: datetime, queries: set[int] | None) -> Counter[int]:
     """How many candidates a claim could find of each query: of these queries, or the first COUNTED of any."""
     blanks = len(padded(list(queries or ())))
     values = numbered("query", padded(list(queries or ())))
@@ -253,9 +253,9 @@ def queries_of(rater: Rater | Blank) -> QuerySet:
     return Rater.queries.through.objects.filter(rater=rater).values("query")
 
 
-def skips() -> QuerySet:
+def skips(rater: Rater | Blank = RATER) -> QuerySet:
     """The events by which the rater put pairs off."""
-    return RatingEvent.objects.standing().filter(rater=RATER, kind=Kind.SKIP)
+    return RatingEvent.objects.standing().filter(rater=rater, kind=Kind.SKIP)
 
 
 @cache

@@ -6,7 +6,6 @@ come, so that the number that is still to come is known from the start (`Mix.to_
 """
 
 from collections import Counter
-from collections.abc import Collection as Ids
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -162,7 +161,7 @@ class Mix:
         """How many gold pairs and repeats are still mixed in, if the rater gets all pairs that are free."""
         return sum(self._gold_to_come(key) for key in self.groups) + self._repeats_to_come()
 
-    def gold_before(self, candidate: Candidate, chosen: Ids[int]) -> ExtraGold | Candidate | None:
+    def gold_before(self, candidate: Candidate, chosen: set[int]) -> ExtraGold | Candidate | None:
         """The gold that comes before the candidate, if any. `chosen`: pairs of the same claim."""
         key = self._key(candidate)
         group = self.groups[key]
@@ -313,7 +312,7 @@ def _own_pairs() -> PreparedUnion:
     gold = Exists(Anchor.objects.filter(pair=pair, use=Anchor.Use.GOLD))
     held = Assignment.objects.filter(rater=RATER, extra=False)
     cannot = Rating.objects.filter(~has, ~gold | wanted, rater=RATER, grade__isnull=True)
-    put_off = RatingEvent.objects.standing().filter(wanted, ~has, ~rated, rater=RATER, kind=Kind.SKIP)
+    put_off = skips().filter(wanted, ~has, ~rated)
     by_query = [(held, "query"), (cannot, "query"), (put_off, "pair__query")]
     return PreparedUnion(
         lambda: [
@@ -351,9 +350,7 @@ def _golds(restricted: bool) -> PreparedUnion:
 
 def had_repeats(rater: Rater) -> QuerySet:
     """The repeats that the rater has answered, holds or put off."""
-    put_off = RatingEvent.objects.standing().filter(
-        rater=rater, pair=OuterRef("pair"), kind=Kind.SKIP, created_at__gte=OuterRef("created_at")
-    )
+    put_off = skips(rater).filter(pair=OuterRef("pair"), created_at__gte=OuterRef("created_at"))
     had = Q(event__isnull=False) | Q(turn__isnull=False) | Q(Exists(put_off))
     return Check.objects.filter(had, rater=rater, kind=REPEAT)
 

@@ -8,8 +8,17 @@ from typing import NamedTuple
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from ..models import HAS_ROUND, Assignment, Rater, Rating, RatingEvent
-from .choosing import COUNTED, answered_repeats, grades_of, is_restricted, put_off_beside, queries_of, row_count
+from ..models import HAS_ROUND, Assignment, Rater, Rating
+from .choosing import (
+    COUNTED,
+    answered_repeats,
+    grades_of,
+    is_restricted,
+    put_off_beside,
+    queries_of,
+    row_count,
+    skips,
+)
 from .leases import State, assignment_of, free, surplus_grades
 from .mixing import mix_of, to_warm_up
 from .tasks import held_checks
@@ -82,7 +91,7 @@ def _left(counts: RaterCounts, now: datetime) -> int:
     Each answer takes one away, whatever it was, and a claim none: what will be mixed in is counted from the start.
     """
     me, collection = counts.rater, counts.rater.collection
-    put_off = RatingEvent.objects.standing().filter(rater=me, pair=OuterRef("pair"), kind=RatingEvent.Kind.SKIP)
+    put_off = skips(me).filter(pair=OuterRef("pair"))
     free = _unrated_by(me, _free_pairs(counts, now)).annotate(put_off=Subquery(put_off.values("pk")[:1]))
     rows = list(free.values_list("query", "put_off")[: COUNTED + 1])
     left = counts.leased + held_checks(me).count() + len(rows) + put_off_beside(me, counts.restricted, now)
