@@ -6,8 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
+from django.core.cache import caches
+from django.core.cache.backends.filebased import FileBasedCache
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 from hypothesis import settings as hypothesis_settings
@@ -76,6 +79,22 @@ def priority() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "setpriority", lambda *arguments: None)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folder_of_signs(tmp_path_factory) -> Iterator[None]:
+    """Each process of the suite has signs of life of its own: beside SQLite they are files."""
+    if connection.vendor == "sqlite":
+        settings.CACHES["jobs"]["LOCATION"] = tmp_path_factory.mktemp("jobs")
+    yield
+
+
+@pytest.fixture(autouse=True)
+def no_signs() -> Iterator[None]:
+    """Signs in files outlive the transaction of a test."""
+    yield
+    if isinstance(caches["jobs"], FileBasedCache):
+        caches["jobs"].clear()
 
 
 def filled_tables(names: Iterable[str]) -> set[str]:

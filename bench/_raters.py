@@ -203,6 +203,7 @@ class Rater:
         """Send one act until it is confirmed, each time with its key. Returns that and the answer."""
         key = str(UUID(int=self.chance.getrandbits(128), version=4))
         path = f"{self.base}undo/" if kind == UNDO else f"{self.base}{token}/{kind}/"
+        first = time.time()
         answer, tries, seconds, sent = self.insist(path, {**fields, "client_key": key})
         if answer.get("key") != key:
             raise Refused(f"{path}: the answer is about another act: {answer}")
@@ -216,6 +217,7 @@ class Rater:
             tries=tries,
             seconds=round(seconds, 5),
             sent=sent,
+            first=first,
         )
         return key, answer
 

@@ -3,34 +3,37 @@
 Each round imports the file into a collection of its own, in which nothing is known but the queries; then once more
 as another system, when all documents are known. Beside it the same lines go into a bare table without a key, as
 fast as the database takes them (COPY of the bytes, or executemany in one transaction), and into one through
-Django's bulk_create. A rater in a process of their own saves during the first import, and during one of ratings,
-whose last transaction records all of them: on SQLite, nobody else can write until it ends.
+Django's bulk_create. Twelve raters save over HTTP during the first import and during one of ratings, and somebody
+looks at pages and signs in: on SQLite, nobody else can write until an import ends.
 """
 
 import argparse
-import json
 import os
 import random
 import resource
 import statistics
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from bench._engines import on_each_engine
+from bench._raters import Browser, Busy, Habits, Ledger, Rater, rating, read
 from bench._rounds import Side, arguments, goal, machine, ratio, seconds, table
+from bench._served import OURS, ROOT, served, servers
 
 CASES = {"a": 1_000, "b": 7_000}  # queries
 DEPTH = 1_000
 POOL = 9_000_000  # documents that may be returned: of a million results 946,000 have one of their own
-ASKED, JUDGED = 300, 100  # queries that the rater rates, and documents of each
-PAUSE = 0.02  # seconds between two saves
-WAIT, MEMORY = 300, 400  # milliseconds that a save may take, MB
-LONGEST = 500  # milliseconds that a save may take while ratings are imported
+SLUG, RATERS, SIGN_IN = "rated", 12, "/accounts/sign-in/"
+PAUSE = 1.0  # mean seconds between two acts of a rater
+ANSWERED, STORED = 5, 30  # seconds: that a page may take, and after the import until all that was saved is stored
+MEMORY = 400  # MB
 RATED = 200  # ratings of a query
 GOALS = {"postgresql": (12, 6), "sqlite": (4, 2)}  # times the bare table: documents new, and known
 
@@ -136,97 +139,115 @@ def sides(path: Path, queries: int) -> list[Side]:
     ]
 
 
-# The rater
+# The raters
 
 
-def rate() -> None:
-    """In a process of its own: save after save until the input ends. Prints how long each took."""
-    import threading
+class Onlooker(threading.Thread):
+    """Asks for some pages again and again, and signs in. Keeps the longest answer of each, in seconds."""
 
-    import django
+    PAGES = ("/livez", SIGN_IN, f"/collections/{SLUG}/", f"/collections/{SLUG}/progress/")
 
-    django.setup()
-    from django.db import OperationalError
+    def __init__(self, address: tuple[str, int]) -> None:
+        super().__init__(daemon=True)
+        self.address, self.over = address, threading.Event()
+        self.longest = dict.fromkeys((*self.PAGES, "signed in"), 0.0)
+        self.answers: Counter[str] = Counter()
+        self.browser = Browser(address)
+        self.browser.sign_in(f"{SLUG}-0")
 
-    from ratings import queue
-    from ratings.models import Collection, Rater
+    def run(self) -> None:
+        while not self.over.wait(0.1):
+            for page in self.PAGES:
+                browser = Browser(self.address) if page == SIGN_IN else self.browser
+                self.time(page, partial(browser.ask, page))
+            self.time("signed in", self.sign_in)
 
-    over = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
-    collection = Collection.objects.get(slug="rated")
-    rater, grade = Rater.objects.get(collection=collection), collection.grades.first()
-    print("begun", flush=True)
-    took, late = [], 0
-    while not (over.is_set() and took):
-        begun = time.perf_counter()
+    def sign_in(self) -> tuple[int]:
         try:
-            tasks = queue.claim(rater, 20)
-        except OperationalError:
-            late += 1
-            took.append(time.perf_counter() - begun)
-            continue
-        if not tasks:
-            raise SystemExit("the rater has rated all there is: more JUDGED are needed")
-        for task in tasks:
-            begun = time.perf_counter()
-            try:
-                queue.save(rater, task, queue.Submission(grade=grade))
-            except OperationalError:
-                late += 1
-            took.append(time.perf_counter() - begun)
-            time.sleep(PAUSE)
-            if over.is_set():
-                break
-    queue.stop(rater)
-    print(json.dumps({"took": took, "late": late}))
+            Browser(self.address).sign_in(f"{SLUG}-1")
+        except Busy:
+            return (503,)
+        return (302,)
+
+    def time(self, name: str, ask: Callable[[], tuple]) -> None:
+        begun = time.perf_counter()
+        status = ask()[0]
+        self.longest[name] = max(self.longest[name], time.perf_counter() - begun)
+        self.answers[f"{name} {status}"] += 1
 
 
-def something_to_rate() -> None:
-    from bench._people import made_raters
-    from ratings import queue
-    from ratings.models import Collection, Document, Grade, Query
+@dataclass
+class Seen:
+    """What raters and onlookers saw while something was imported."""
 
-    collection = Collection.objects.create(slug="rated", name="rated")
-    Grade.objects.create(collection=collection, value=1)
-    made_raters(collection, ["rater"])
-    queries = Query.objects.bulk_create(
-        Query(collection=collection, key=f"q{number}", text=f"query {number}") for number in range(ASKED)
+    took: float  # seconds of the import
+    acts: list[float]  # seconds from the first try of each act to its confirmation
+    after: float  # seconds after the import until the last act of its time was stored
+    longest: dict[str, float]
+    answers: Counter
+    statuses: Counter
+    wrong: int  # acts that the record does not hold as they were confirmed
+
+
+def beside(options: argparse.Namespace, act: Callable[[], object], seed: int) -> Seen:
+    """What twelve raters and an onlooker see of our server while `act` runs in this process."""
+    from bench._round import compared, made
+    from ratings.models import Collection, Membership, Role
+
+    collection = Collection.objects.filter(slug=SLUG).first()
+    collection = collection or made(SLUG, raters=RATERS + 1, pairs=5_000, wanted=1, order=Collection.Order.RANDOM)
+    Membership.objects.filter(user__username=f"{SLUG}-0").update(role=Role.ADMIN)
+    ledger = Ledger(options.data / f"{options.engine}.ledger")
+    stopping = threading.Event()
+    with served(servers()[OURS], options.data / f"{options.engine}.log") as server:
+        names = [f"{SLUG}-{number}" for number in range(1, RATERS + 1)]
+        facts = (["0", "1", "2", "3"], ledger, Habits(PAUSE), stopping, seed)
+        raters = [Rater(server.address, SLUG, name, *facts) for name in names]
+        with rating(raters):
+            onlooker = Onlooker(server.address)
+            time.sleep(5)
+            onlooker.start()
+            begun = time.time()
+            act()
+            ended = time.time()
+            time.sleep(10)
+            onlooker.over.set()
+            onlooker.join()
+    ledger.close()
+    acts = read(ledger.path)
+    late = [line["sent"] + line["seconds"] - ended for line in acts if begun <= line["first"] <= ended]
+    return Seen(
+        ended - begun,
+        [line["sent"] + line["seconds"] - line["first"] for line in acts if begun <= line["first"] <= ended],
+        max([0.0, *late]),
+        onlooker.longest,
+        onlooker.answers,
+        sum((Counter(rater.statuses) for rater in raters), Counter()),
+        compared(collection, acts).wrong,
     )
-    documents = Document.objects.bulk_create(
-        Document(collection=collection, key=f"d{number}") for number in range(ASKED * JUDGED)
+
+
+def told(what: str, seen: Seen) -> str:
+    """What was seen, in lines, with goals."""
+    pages = ", ".join(f"{page} {took:.2f} s" for page, took in seen.longest.items())
+    goals = goal(f"{what}: pages and sign-in, longest in s", max(seen.longest.values()), f"<= {ANSWERED}")
+    goals += goal(f"{what}: acts stored after its end, s", seen.after, f"<= {STORED}")
+    goals += goal(f"{what}: acts lost or otherwise", seen.wrong, "<= 0")
+    return (
+        f"{RATERS} raters while {what} came in ({seen.took:.1f} s): {latencies(seen.acts)};"
+        f" answers {dict(seen.statuses)}. Longest answers: {pages}; answers {dict(seen.answers)}.\n\n{goals}"
     )
-    ids = [(queries[place // JUDGED].pk, document.pk) for place, document in enumerate(documents)]
-    queue.want(list(queue.pairs_for(ids).values()), 1)
 
 
-@contextmanager
-def rating(found: dict) -> Iterator[None]:
-    environment = {**os.environ, "IDEALIST_SHORT_WAITS": "1"}
-    command = [sys.executable, "-P", "-m", "bench.intake", "--rate"]
-    rater = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-    rater.stdout.readline()  # until it has begun
-    try:
-        yield
-    finally:
-        found.update(json.loads(rater.communicate()[0]))
-
-
-def of_ratings(path: Path, queries: int) -> tuple[str, float]:
-    """What a rater waits while ratings are imported, in words, and their longest wait in milliseconds."""
+def of_ratings(path: Path, queries: int) -> None:
     from ratings import intake
     from ratings.formats.source import opened
 
-    count, meanwhile, collection = write_qrels(path, queries), {}, new_collection("with-ratings", queries)
-    with rating(meanwhile):
-        worked = time.process_time()
-        with opened(str(path)) as source:
-            report = intake.import_qrels(collection, [source])
-        worked = time.process_time() - worked
+    count, collection = write_qrels(path, queries), new_collection("with-ratings", queries)
+    with opened(str(path)) as source:
+        report = intake.import_qrels(collection, [source])
     if report.counts["new"] != count:
         raise SystemExit(f"{report.counts['new']:,} ratings of {count:,} were imported")
-    told = f"A rater while {count:,} ratings come in ({worked:.1f} s of processor time)"
-    longest = max(meanwhile["took"]) * 1000
-    return f"{told}: {latencies(meanwhile['took'])}, {meanwhile['late']} gave up after 4 s.", longest
 
 
 def of_all(took: list[float], part: int) -> float:
@@ -235,8 +256,8 @@ def of_all(took: list[float], part: int) -> float:
 
 
 def latencies(took: list[float]) -> str:
-    parts = ", ".join(f"p{part} {of_all(took, part) * 1000:.0f} ms" for part in (50, 99))
-    return f"{len(took):,} saves, {parts}, longest {max(took) * 1000:.0f} ms"
+    parts = ", ".join(f"p{part} {of_all(took, part) * 1000:.0f} ms" for part in (50, 95))
+    return f"{len(took):,} acts, {parts}, longest {max(took):.1f} s"
 
 
 def main(options: argparse.Namespace) -> None:
@@ -246,26 +267,22 @@ def main(options: argparse.Namespace) -> None:
 
     django.setup()
     call_command("migrate", verbosity=0)
+    call_command("createcachetable", verbosity=0)
+    # In a process of its own, so that its memory does not count.
+    subprocess.run([sys.executable, str(ROOT / "manage.py"), "collectstatic", "--no-input", "-v0"], check=True)
     options.data.mkdir(parents=True, exist_ok=True)
     queries = 50 if options.small else CASES[options.case]
     path = options.data / f"intake-{queries}.run"
     results = write_run(path, queries)
-    something_to_rate()
     print(f"## {options.engine}: {results:,} results\n\n{machine(options.rounds, 'django')}")
     every = sides(path, queries)[: 3 if queries > 1_000 else 4]  # seven million rows by bulk_create take long
     limit, new, known, *others = every
-    alone, meanwhile = {}, {}
-    with rating(alone):
-        time.sleep(10)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     collection = new.build()
-    with rating(meanwhile):
-        begun, worked = time.perf_counter(), time.process_time()
-        new.run(collection)
-        while_rated, worked = time.perf_counter() - begun, time.process_time() - worked
+    of_run = beside(options, lambda: new.run(collection), seed=1)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     ratings = options.ratings or (10_000 if options.small else 400_000)
-    waited, longest = of_ratings(options.data / "intake.qrels", ratings // RATED)
+    of_qrels = beside(options, lambda: of_ratings(options.data / "intake.qrels", ratings // RATED), seed=2)
     for _ in range(options.rounds):
         for side in every:
             built, ready = seconds(side.build)
@@ -274,15 +291,9 @@ def main(options: argparse.Namespace) -> None:
     print(table(every, every[:2]))
     speeds = [results / statistics.median(side.took) for side in (new, known)]
     print(f"Results a second: {speeds[0]:,.0f} with new documents, {speeds[1]:,.0f} with known ones.")
-    print(f"While somebody rates: {while_rated:.1f} s, {worked:.1f} s of processor time.")
     print(f"Peak memory {peak:,.0f} MB, {before:,.0f} MB of it before the import.\n")
-    print(f"A rater, nothing else: {latencies(alone['took'])}.")
-    print(f"A rater meanwhile: {latencies(meanwhile['took'])}, {meanwhile['late']} gave up after 4 s.")
-    print(f"{waited}\n")
-    worst = of_all(meanwhile["took"], 99)
-    print(goal("a save meanwhile, p99 in ms", worst * 1000, f"<= {WAIT}"), end="")
-    print(goal("a save meanwhile / alone, p99", worst / of_all(alone["took"], 99), "<= 2"), end="")
-    print(goal("a save while ratings come in, longest in ms", longest, f"<= {LONGEST}"), end="")
+    print(told(f"{results:,} results", of_run))
+    print(told(f"{ratings:,} ratings", of_qrels))
     print(goal("peak memory, MB", peak, f"<= {MEMORY}"), end="")
     for side, bound in zip((new, known), GOALS[connection.vendor], strict=True):
         print(goal(f"{side.name} / {limit.name}", ratio(side, limit), f"<= {bound}"), end="")
@@ -297,11 +308,8 @@ if __name__ == "__main__":
     parser.add_argument("--ratings", type=int, help="that are imported while somebody rates")
     parser.add_argument("--postgres", metavar="URL", help="a server on which a database may be made")
     parser.add_argument("--engine", help=argparse.SUPPRESS)
-    parser.add_argument("--rate", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.rate:
-        rate()
-    elif chosen.engine:
+    if chosen.engine:
         main(chosen)
     else:
         on_each_engine("bench.intake", chosen.postgres)

@@ -29,7 +29,7 @@ from ratings.words import as_sentence, nearest
 # {status: description with all its causes}
 STATUSES = DETAILS | {
     503: "The database is locked, or it or the store of files cannot be reached or, with the type"
-    " urn:idealist:problem:busy, another import is under way, or documents are being computed for this"
+    " urn:idealist:problem:busy, documents are being computed for this"
     " account or for two others or, with the type urn:idealist:problem:no-room, there is no space for the body."
     " Nothing was written; send the same again after the seconds of Retry-After."
 }

@@ -301,11 +301,13 @@ if DATABASE_POOLER and not DATABASES["default"]["ENGINE"].endswith("postgresql")
 # Processes that serve pages set IDEALIST_SHORT_WAITS; operators do not. A command may wait until an import ends; a
 # person may not.
 PATIENCE = 4  # seconds
+# On SQLite all saves wait for one import, with a thread of the server each; the desk sends them again.
+PATIENCE_ON_SQLITE = 2
 SHORT_WAITS = env_bool("IDEALIST_SHORT_WAITS")
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["ENGINE"] = "config.sqlite"
     DATABASES["default"]["OPTIONS"] = {
-        "timeout": PATIENCE if SHORT_WAITS else 20.0,
+        "timeout": PATIENCE_ON_SQLITE if SHORT_WAITS else 20.0,
         # Under load, a transaction that reads and then writes fails unless it starts as a writer.
         "transaction_mode": "IMMEDIATE",
         # FULL, so that an acknowledged rating survives a power cut.
@@ -339,6 +341,7 @@ if DATABASE_POOLER:
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "tries": machines.tries(os.environ.get("CACHE_URL", "")),
+    "jobs": machines.signs(os.environ.get("CACHE_URL", ""), DATABASES["default"], DATA_DIR / "jobs"),
 }
 # `manage.py work` runs the long tasks. The server keeps it running. See ratings/imports/jobs.py.
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}

@@ -27,6 +27,7 @@ from .models import (
     Deletion,
     Document,
     Drawn,
+    FormerText,
     Grade,
     Guidelines,
     Invitation,
@@ -39,7 +40,6 @@ from .models import (
     LostLease,
     MachineGrade,
     Membership,
-    OtherText,
     Pair,
     Picture,
     Presentation,
@@ -52,13 +52,13 @@ from .models import (
     Receipt,
     Round,
     SampledPair,
-    StagedRating,
     SuperuserByGroup,
     System,
 )
 
-# Whoever has a backup must not be able to use open sessions. A worker enqueues lost tasks again.
-LEFT_OUT = ("ratings.Session", "django_tasks_database.DBTaskResult")
+# Whoever has a backup must not be able to use open sessions. A worker enqueues lost tasks again. Staged ratings go
+# before their transaction ends.
+LEFT_OUT = ("ratings.Session", "django_tasks_database.DBTaskResult", "ratings.StagedRating")
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def in_archive(*, judges: bool) -> list[Table]:
 
 
 def rows_to_delete(collection: Collection) -> Iterator[QuerySet]:
-    """The rows of each table, in an order in which they can be deleted, also those that an import still writes."""
+    """The rows of each table, in an order in which they can be deleted."""
     for table in reversed(TABLES.values()):
         if table.collection and table.model is not Collection:
             rows = table.model._base_manager.filter(**{table.collection: collection.pk})
@@ -238,8 +238,7 @@ register(Adjudication, "pair grade reason created_at", backup="actor", key="pair
 register(
     Job,
     "files state created_at ended_at",
-    backup="collection by kind options checking attended staging attempt deaths beat_at message done share report"
-    " former started_at",
+    backup="collection by kind options checking attempt deaths beat_at message report former started_at",
     collection="collection",
 )
 register(
@@ -305,12 +304,7 @@ register(
 # Tables that are in backups alone
 
 register(LostLease, backup="pair rater act", collection=OF_PAIR)
-register(OtherText, backup="job document title body url fields exchanged", collection="job__collection")
-register(
-    StagedRating,
-    backup="job rater query document token value reason comment seconds rated_at rating revision",
-    collection="job__collection",
-)
+register(FormerText, backup="job document title body url fields", collection="job__collection")
 register(Deletion, backup="collection slug by deleted_at remove_at removing")
 register(Membership, backup="collection user role by_group", collection="collection")
 register(

@@ -16,7 +16,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from ratings.database import disk
-from ratings.imports import jobs
+from ratings.imports import jobs, signs
 from ratings.sign_in import second_factor
 
 from . import services
@@ -152,7 +152,7 @@ def writing_to_postgresql() -> Iterator[Problem]:
 
 def worker() -> Iterator[Problem]:
     """Whether a worker runs, by its heartbeat."""
-    if not jobs.has_worker():
+    if not signs.has_worker():
         message = "No worker has run for half a minute: imports wait, and no round is drawn."
         yield Problem(message, f"Start one: {jobs.START}")
 

@@ -15,7 +15,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, H
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from ratings import happenings
-from ratings.imports import jobs
+from ratings.imports import signs
 from ratings.models import Assignment, Collection, Job
 
 from . import checks, services
@@ -101,7 +101,7 @@ def backup_metric() -> Metric:
 
 
 def worker_metrics() -> Iterator[Metric]:
-    last_heartbeat_at = jobs.last_heartbeat()
+    last_heartbeat_at = signs.last_of_worker()
     if last_heartbeat_at is not None:
         yield gauge(
             "worker_seconds", "Since the last heartbeat of a worker.", max(0.0, time.time() - last_heartbeat_at)

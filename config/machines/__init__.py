@@ -48,6 +48,13 @@ def in_bucket(setting: str, url: str, folder: str = "") -> dict:
     return {"BACKEND": "config.machines.bucket.Bucket", "OPTIONS": options}
 
 
+def signs(url: str, database: dict, folder: Path) -> dict:
+    """The cache of signs of life of jobs: files beside SQLite, which one import locks, or as for tries."""
+    if url or not database["ENGINE"].endswith("sqlite"):
+        return tries(url)
+    return {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": folder}
+
+
 def tries(url: str) -> dict:
     """The cache that counts tries: a table of the database or, where there is a `url`, Valkey or Redis."""
     if not url:

@@ -7,6 +7,7 @@ transaction starts when the one before it ends. For writers of other processes S
 
 from collections import defaultdict
 from threading import Lock
+from time import monotonic
 
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
@@ -23,15 +24,22 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return _write_locks[str(self.settings_dict["NAME"])]
 
     def _start_transaction_under_autocommit(self) -> None:
-        write_lock = self.write_lock
-        if not write_lock.acquire(timeout=self.settings_dict["OPTIONS"].get("timeout", 5)):
+        write_lock, patience, began = self.write_lock, self.settings_dict["OPTIONS"].get("timeout", 5), monotonic()
+        if not write_lock.acquire(timeout=patience):
             raise OperationalError("database is locked")
         self._held_lock = write_lock
+        left = max(0.0, patience - (monotonic() - began))
         try:
+            self._wait_at_most(left)
             super()._start_transaction_under_autocommit()
+            self._wait_at_most(patience)
         except BaseException:
             self._release()
             raise
+
+    def _wait_at_most(self, seconds: float) -> None:
+        """For writers of other processes."""
+        self.connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
 
     def _commit(self) -> None:
         try:

@@ -33,6 +33,7 @@ def everything() -> None:
         Deletion,
         Document,
         Drawn,
+        FormerText,
         Grade,
         Invitation,
         Job,
@@ -43,7 +44,6 @@ def everything() -> None:
         JudgeVersion,
         LostLease,
         MachineGrade,
-        OtherText,
         Pair,
         Picture,
         Presentation,
@@ -54,7 +54,6 @@ def everything() -> None:
         Receipt,
         Round,
         SampledPair,
-        StagedRating,
         SuperuserByGroup,
     )
     from ratings.pictures import store
@@ -135,9 +134,7 @@ def everything() -> None:
     Presentation.objects.create(collection=hills, version=1, content={"document": [], "query": []})
     waiting = uploads.keep(_sent("queries.tsv", b"q9\tnew\n"))
     job = Job.objects.create(collection=gone, kind="queries", files=[waiting], beat_at=AT, state="queued")
-    OtherText.objects.create(job=job, document=document, title=HARD, body="", url="", fields={})
-    staged = {"rater": "x", "query": query, "document": document, "value": Decimal("1e-9"), "reason": ""}
-    StagedRating.objects.create(job=job, **staged, comment=HARD)
+    FormerText.objects.create(job=job, document=document, title=HARD, body="", url="", fields={})
     webp = io.BytesIO()
     Image.new("RGB", (8, 8), "teal").save(webp, "WEBP")
     digest = store.keep(webp.getvalue())

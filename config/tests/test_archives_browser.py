@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from playwright.sync_api import Page, expect
 
-from ratings.imports import jobs
+from ratings.imports import signs
 from ratings.management.commands.work import work
 from ratings.models import Collection, Job
 from ratings.tests.cast import make_collection
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def archive(settings, tmp_path) -> bytes:
     settings.DATA_DIR = tmp_path
     content = from_elsewhere()
-    jobs.record_heartbeat()
+    signs.show_worker()
     get_user_model().objects.create_superuser("root", password="a pass phrase")
     return content
 

@@ -346,7 +346,7 @@ def test_a_worker_notes_who_asked_for_the_import(world):
 
 def test_the_worker_takes_up_a_job_for_who_asked(world, monkeypatch):
     seen = []
-    monkeypatch.setattr(jobs, "_import", lambda job: seen.append(audit.who.now()) or broken())
+    monkeypatch.setattr(jobs, "_import", lambda job, progress: seen.append(audit.who.now()) or broken())
     job = jobs.check(world.collection, "queries", [], {}, world.users["admin"])
     assert job.take_up()
     jobs.work_on(job)

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission
 from playwright.sync_api import expect
 
 from ratings import queue
-from ratings.imports import jobs
+from ratings.imports import signs
 from ratings.management.commands.work import work
 from ratings.models import Collection, Role
 from ratings.set_up import deleting, putting_away
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 @pytest.fixture
 def collection(settings, tmp_path) -> Collection:
     settings.DATA_DIR = tmp_path
-    jobs.record_heartbeat()
+    signs.show_worker()
     collection = make_collection()
     make_ranking(collection, "bm25", "q1", "abcd")
     queue.save(make_rater(collection), make_pair(collection), queue.Submission(grade=grade(collection, "2")))

@@ -13,7 +13,7 @@ from django.core.cache import caches
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from ratings.imports import jobs
+from ratings.imports import signs
 from ratings.management.commands.work import work
 from ratings.models import Picture, Rating
 
@@ -146,7 +146,7 @@ def rate(walk: Walk, link: str, script: bool) -> None:
 @pytest.mark.parametrize("script", [True, False], ids=["with the script", "without"])
 def test_a_shop_with_pictures_is_rated_without_a_terminal(visit, settings, tmp_path, files, script):
     settings.DATA_DIR = tmp_path
-    jobs.record_heartbeat()
+    signs.show_worker()
     get_user_model().objects.create_superuser("root", password="a pass phrase")
     page = visit.sign_in_by_keyboard(visit.page(java_script_enabled=script), "root")
     begun = time.monotonic()

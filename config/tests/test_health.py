@@ -28,7 +28,7 @@ from django.urls import reverse
 from config import machines
 from config.health import checks, doctor, endpoints, services
 from config.tests.bucket import Store, store
-from ratings.imports import jobs
+from ratings.imports import signs
 from ratings.models import Rating
 from ratings.sign_in import secrets_at_rest
 from ratings.tests.cast import make_collection, make_pair, make_rater, make_user
@@ -59,7 +59,7 @@ def sound(settings, tmp_path, monkeypatch) -> Iterator[None]:
     settings.METRICS_TOKEN = TOKEN
     monkeypatch.setattr(endpoints.readiness, "checked_at", float("-inf"))
     monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE))
-    jobs.record_heartbeat()
+    signs.show_worker()
     with mock.patch.object(checks, "TIMEOUT", 60):
         yield
 
@@ -70,10 +70,7 @@ Usage = namedtuple("Usage", "free")
 
 def no_worker(data: Path) -> None:
     """Forget the heartbeat."""
-    if connection.vendor == "sqlite":
-        (data / "worker.beat").unlink()
-    else:
-        caches["tries"].delete(jobs.BEATING)
+    caches["jobs"].delete(signs.WORKER)
 
 
 class Away:
@@ -251,7 +248,7 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
             setattr(settings, name, value)
         tmp_path.chmod(0o700)
         (tmp_path / "secret.key").unlink(missing_ok=True)
-        jobs.record_heartbeat()
+        signs.show_worker()
         monkeypatch.undo()
         monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE))
     assert doctor.report(checks.outcomes(checks.CHECKS), []) == 0

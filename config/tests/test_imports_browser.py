@@ -4,10 +4,11 @@ import time
 from threading import Thread
 
 import pytest
+from django.core.cache import caches
 from django.db import connection
 from playwright.sync_api import Page, expect
 
-from ratings.imports import jobs
+from ratings.imports import signs
 from ratings.management.commands.work import work
 from ratings.models import Job, Rating, Role
 from ratings.tests.cast import make_collection, make_member
@@ -23,7 +24,7 @@ RATINGS = "query,docid,who,label\nq1,a,Ann,3\nq1,b,Ann,7\nq2,a,Ben,0\n"
 @pytest.fixture
 def collection(settings, tmp_path):
     settings.DATA_DIR = tmp_path
-    jobs.record_heartbeat()
+    signs.show_worker()
     collection = make_collection()
     make_member(collection, "admin", Role.ADMIN)
     return collection
@@ -77,8 +78,8 @@ def test_the_script_tells_how_far_it_is_and_what_became_of_it(visit, collection)
         for done in range(1, 10_000):
             if over:
                 break
-            facts = {"message": "writing", "done": done * 100, "share": min(0.99, done / 200)}
-            Job.objects.filter(pk=job.pk).update(**facts)
+            step = signs.Step("writing", min(0.99, done / 200), done * 100)
+            caches["jobs"].set(signs._step(job), step)
             time.sleep(0.1)
         connection.close()
 

@@ -24,6 +24,7 @@ import psycopg
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import Argon2PasswordHasher, make_password
+from django.core.cache import caches
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
@@ -43,7 +44,7 @@ from config.tests import cluster
 from config.tests.bucket import Store, store
 from evaluation.record import sql
 from ratings.formats.refusal import Refusal
-from ratings.imports import uploads
+from ratings.imports import signs, uploads
 from ratings.imports.preview import guessed_kind
 from ratings.models import Collection, Document, Job, Picture, Rating
 from ratings.people import throttle
@@ -473,7 +474,7 @@ def test_what_is_begun_on_one_machine_goes_on_on_the_other():
         shown_on_both(admin, other)
         archived_and_restored(admin, other)
         for machine in found.all:
-            assert not any((machine.data / name).exists() for name in ("pictures", "secret.key", "worker.beat"))
+            assert not any((machine.data / name).exists() for name in ("pictures", "secret.key", "jobs"))
             assert not list((machine.data / "uploads").iterdir())
             assert "Traceback" not in machine.web.said() + machine.worker.said()
     # After an import PostgreSQL counts its tables, even if the worker is dead. Emptying them would be a deadlock.
@@ -512,10 +513,11 @@ def imported_after_a_kill(first, second, admin: Person) -> None:
     job = Job.objects.get(kind="documents")
     until(lambda: of(job).state == "checked")
     assert admin.send(f"/collections/shop/import/{job.pk}/start/") == 302
-    until(lambda: of(job).staging or of(job).is_over)
+    until(lambda: of(job).state != "queued")
     first.worker.kill()
     assert of(job).state == "running" and not Document.objects.filter(key="x1").exists()
     Job.objects.filter(pk=job.pk).update(beat_at=timezone.now() - timedelta(minutes=1))
+    caches["jobs"].delete(signs._step(of(job)))
     second.worker.start()
     until(lambda: of(job).is_over)
     assert (of(job).state, of(job).deaths) == ("published", 1)

@@ -30,7 +30,7 @@ def figures(text: bytes | None = None) -> dict[tuple, float]:
 def test_every_figure_of_the_dashboard_and_of_the_alerts_exists():
     make_collection()
     Client().get("/")
-    metrics.jobs.record_heartbeat()
+    metrics.signs.show_worker()
     known = {name for name, *_ in figures()}
     dashboard = (MONITORING / "grafana.json").read_text()
     json.loads(dashboard)

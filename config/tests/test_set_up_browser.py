@@ -8,7 +8,7 @@ from django.core.cache import caches
 from playwright.sync_api import Page, expect
 
 from ratings import queue
-from ratings.imports import jobs
+from ratings.imports import signs
 from ratings.management.commands.work import work
 from ratings.models import Collection, Rating, Role
 from ratings.set_up import samples
@@ -65,7 +65,7 @@ def bring(page: Page, name: str) -> None:
 
 def test_from_nothing_to_a_first_rating_without_a_terminal_and_without_javascript(visit, root, settings, tmp_path):
     settings.DATA_DIR = tmp_path
-    jobs.record_heartbeat()
+    signs.show_worker()
     page = visit.sign_in_by_keyboard(visit.page(java_script_enabled=False), "root")
     follow(page.get_by_role("link", name="New collection"))
     page.get_by_label("Name", exact=True).fill("Shop")

@@ -224,7 +224,7 @@ def test_a_host_that_no_request_can_have_is_refused(tmp_path, name):
 
 
 def test_a_page_waits_for_a_lock_for_a_few_seconds_and_a_command_for_longer(tmp_path):
-    assert options(tmp_path, "config.wsgi")["timeout"] == 4
+    assert options(tmp_path, "config.wsgi")["timeout"] == 2
     assert options(tmp_path, "config.settings")["timeout"] == 20
 
 

@@ -6,7 +6,6 @@ batch, and nothing of that batch is written.
 
 import io
 import json
-import time
 from collections.abc import Callable, Iterable
 from typing import Annotated, Literal
 
@@ -19,8 +18,7 @@ from ..formats import values
 from ..formats.refusal import Option, Refusal
 from ..formats.source import Source
 from ..intake import Report
-from ..intake.publishing import Busy
-from ..models import Collection, Job, Reason, Scope
+from ..models import Reason, Scope
 from ..words import as_sentence, counted
 from .access import collection_in
 from .problems import Problem
@@ -30,8 +28,6 @@ from .shapes import DocumentKey, Number, QueryKey, RaterName, Sent, SystemName, 
 
 NAME = "the batch"
 MOST_RESULTS = 50_000  # of the rankings of one batch
-WAIT, PAUSE, LATER = 3, 0.1, 5  # seconds: for another import, between two checks, of Retry-After
-UNDER_WAY = "Another import is under way in this collection. Nothing was written; send the same again later."
 TRIES = 3  # of an import, if somebody else wrote between its checks and its writing
 OWN_NAMES = {"id", "title", "body", "url"}  # members of a document that are no fields
 
@@ -263,7 +259,7 @@ def import_batch(
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
 
     def imported() -> dict:
-        """The answer of the import. Raises Problem with its refusals, and Busy."""
+        """The answer of the import. Raises Problem with its refusals."""
         try:
             for _ in range(TRIES):
                 report = run(collection, [Source(NAME, io.BytesIO(lines))], format="jsonl", **choices)
@@ -271,29 +267,10 @@ def import_batch(
                     break
         except ValueError as error:
             raise Problem(422, f"{as_sentence(error)} Nothing was written.", kind="refused") from error
-        if report.busy:
-            raise Busy(None)
         if report.refused:
             detail = f"Nothing was written: {counted(report.refused, 'thing')} to correct."
             raise Problem(422, detail, kind="refused", errors=[batch.entry(each) for each in report.refusals])
         counts = {name: report.counts[name] for name in ("new", "changed", "unchanged")}
         return counts | {"facts": report.facts, "warnings": report.warnings}
 
-    return retried(collection, lambda: with_receipt(request, collection, key, imported))
-
-
-def retried(collection: Collection, act: Callable[[], dict]) -> dict:
-    """The answer of `act`, which is retried for a while if another import is under way. Raises Problem.
-
-    Between two tries no transaction is open: on SQLite it would block that import and all raters.
-    """
-    end = time.monotonic() + WAIT
-    while True:
-        try:
-            return act()
-        except Busy:
-            others = Job.objects.staging().filter(collection=collection)
-            while time.monotonic() < end and others.exists():
-                time.sleep(PAUSE)
-            if time.monotonic() >= end:
-                raise Problem(503, UNDER_WAY, kind="busy", headers={"Retry-After": f"{LATER}"}) from None
+    return with_receipt(request, collection, key, imported)

@@ -167,7 +167,7 @@ def copy(
     Raises ValueError for a slug that is taken or invalid.
     """
     with tempfile.TemporaryFile() as file:
-        progress(f"reading {source}", None, 0)  # the only report, since nothing can be stored within a snapshot
+        progress(f"reading {source}", None, 0)
         writing.write(source, file, copied=True)
         with unpacked(file, source.name, ours=True) as found:
             return restore(found, slug, name=name, maker=maker, progress=progress, job=job)
@@ -198,10 +198,9 @@ def restore(
             return report
         _tell(archive, restoring.made["name"] if checking else slug, checking, report)
         if not checking:
-            progress("writing", None, 0)  # the last report, since nothing can be stored beside the transaction
             try:
                 with transaction.atomic():
-                    _write(restoring, slug, name, maker, job)
+                    _write(restoring, slug, name, maker, job, progress)
             except _Refused as refused:
                 report.clear()
                 report.refuse(refused.refusal)
@@ -226,7 +225,14 @@ class _Refused(Exception):
         self.refusal = refusal
 
 
-def _write(restoring: "Restoring", slug: str, name: str, maker: AbstractBaseUser | None, job: Job | None) -> None:
+def _write(
+    restoring: "Restoring",
+    slug: str,
+    name: str,
+    maker: AbstractBaseUser | None,
+    job: Job | None,
+    progress: Progress,
+) -> None:
     archive, report = restoring.archive, restoring.report
     now = timezone.now()
     if name:
@@ -240,13 +246,13 @@ def _write(restoring: "Restoring", slug: str, name: str, maker: AbstractBaseUser
         problem = f"somebody made a collection {slug!r} meanwhile"
         raise _Refused(archive.refusal("", 0, problem, "Choose another name.")) from error
     for table in archive.tables[1:]:
-        restoring.write(table)
+        restoring.write(table, progress)
     if maker:
         Membership.objects.create(collection=collection, user=maker, role=Role.ADMIN)
     over = {"state": Job.State.PUBLISHED, "ended_at": now, "collection": collection}
     if job is None:
         files = [{"name": Path(archive.name).name}]
-        job = Job.objects.create(kind=Job.Kind.ARCHIVE, files=files, attended=True, started_at=now, **over)
+        job = Job.objects.create(kind=Job.Kind.ARCHIVE, files=files, started_at=now, **over)
     elif not job.mine().update(**over):
         raise Superseded
     job.collection, report.job = collection, job.pk
@@ -395,7 +401,7 @@ class Restoring:
         insert(Collection, names, [[values[name] for name in names]])
         return Collection.objects.get(pk=self.collection)
 
-    def write(self, table: Table) -> None:
+    def write(self, table: Table, progress: Progress) -> None:
         """Write the rows of a table. Raises _Refused for a line that breaks a rule of the database."""
         self.ids[table.model] = array("q", [0])
         defaults = _defaults(table.model)
@@ -410,6 +416,8 @@ class Restoring:
             self._renew_tokens(table.model, rows)
             self._insert(table, rows, batch[0][0])
             self._remember(table.model, rows)
+            done = len(self.ids[table.model]) - 1
+            progress(f"writing {table.member}", done / max(self.archive.counts[table.member], 1), done)
 
     def _row(self, table: Table, found: dict[str, Any]) -> dict[str, Any]:
         """The row of a line, by column."""
@@ -431,7 +439,7 @@ class Restoring:
         elif table.model is Assignment:
             row["round"] = self.rounds.get(row["pair_id"], UNDRAWN)
         elif table.model is Job:
-            row |= {"kind": Job.Kind.RATINGS.value, "attended": True}
+            row["kind"] = Job.Kind.RATINGS.value
         return row
 
     def _renew_tokens(self, model: type[Model], rows: list[dict]) -> None:

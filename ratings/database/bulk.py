@@ -24,6 +24,22 @@ def read(rows: QuerySet, columns: Iterable[str]) -> Iterator[tuple]:
         yield from cursor.fetchall()
 
 
+def check_links() -> None:
+    """Check the foreign keys of this transaction now.
+
+    PostgreSQL would otherwise check every row at the commit, when locks are held for which raters wait.
+    """
+    if connection.vendor == "postgresql":
+        connection.check_constraints()
+
+
+def without_time_limit() -> None:
+    """Let the statements of this transaction take as long as they need: the limit suits pages."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = 0")
+
+
 def new_ids(model: type[Model], count: int) -> Sequence[int]:
     """Primary keys for rows that are inserted in this transaction; no other transaction gets them."""
     table = model._meta.db_table

@@ -5,16 +5,11 @@ is enqueued again.
 """
 
 import logging
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import timedelta
-from pathlib import Path
-from threading import Event, Thread
 
-from django.conf import settings
-from django.core.cache import caches
-from django.db import DatabaseError, connection, transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
@@ -24,25 +19,23 @@ from ..copies import restoring
 from ..copies.package import Unreadable
 from ..database import disk
 from ..intake import opening
-from ..intake.publishing import Busy, Superseded, forget_staged, remove
+from ..intake.publishing import Superseded
 from ..intake.report import Report
 from ..intake.undoing import undo_import
-from ..models import LEASE, Collection, Job, StagedRating
+from ..models import LEASE, Collection, Job
 from ..pictures import store
 from ..pictures.fetching import Fetching, Unfinished
 from ..presentation.versions import latest_of
 from ..words import as_sentence
-from . import uploads
+from . import signs, uploads
+from .signs import Progress
 
 log = logging.getLogger(__name__)
 
 State = Job.State
-BEATING = "worker"
-BEAT = LEASE.total_seconds() / 6  # between two heartbeats
 MOST_DEATHS = 5  # a job that kills its workers is not retried more often
-WAIT = timedelta(seconds=2)  # until the next try, while another import is under way
+WAIT = timedelta(seconds=2)  # until the next try, while the database is locked
 AT_ONCE = timedelta(minutes=1)  # within which the same files are the same act
-PROGRESS_EVERY = 0.5  # seconds
 KEPT = timedelta(days=1)  # finished tasks
 START = "python3 run.py manage work"
 INTAKES = {
@@ -55,48 +48,15 @@ INTAKES = {
 
 @task()
 def look_at(pk: int) -> None:
-    """Run a queued job, or delete the rows of one that is over."""
+    """Run a job if it is queued."""
     job = Job.objects.filter(pk=pk).first()
     if job and job.state == State.QUEUED and job.take_up():
         work_on(job)
-    elif job and job.is_over and job.staging:
-        remove(job)
 
 
 def _enqueue(job: Job, **options) -> None:
     """Enqueue a task that looks at the job, with options of `Task.using`. It is committed with the job."""
     look_at.using(**options).enqueue(job.pk)
-
-
-# Whether a worker is alive
-
-
-def record_heartbeat() -> None:
-    """Record that the worker is alive: on SQLite as the time of a file, as a commit would make imports pause."""
-    if connection.vendor == "sqlite":
-        _heartbeat().touch()
-    else:
-        caches["tries"].set(BEATING, time.time(), LEASE.total_seconds())
-
-
-def has_worker() -> bool:
-    """Whether a worker had a heartbeat within the lease, on any machine."""
-    last = last_heartbeat()
-    return last is not None and time.time() - last < LEASE.total_seconds()
-
-
-def last_heartbeat() -> float | None:
-    """The time of the last heartbeat of a worker, in seconds since 1970; None before the first."""
-    if connection.vendor != "sqlite":
-        return caches["tries"].get(BEATING)
-    try:
-        return _heartbeat().stat().st_mtime
-    except FileNotFoundError:
-        return None
-
-
-def _heartbeat() -> Path:
-    return settings.DATA_DIR / "worker.beat"
 
 
 # Requests of people
@@ -129,7 +89,7 @@ def _store_queued(job: Job) -> Job:
     with transaction.atomic():
         job.save()
         _enqueue(job)
-    if not has_worker():
+    if not signs.has_worker():
         log.error("Job %s waits, and there is no worker. Start one: %s", job.pk, START)
     return job
 
@@ -172,8 +132,8 @@ def start(job: Job, options: dict) -> bool:
 def _queue(job: Job, **facts) -> bool:
     with transaction.atomic():
         ready = [State.CHECKED, State.REFUSED, State.FAILED]
-        rows = Job.objects.filter(pk=job.pk, state__in=ready, staging=False)
-        reset = {"report": {}, "message": "", "done": 0, "share": None, "ended_at": None, "deaths": 0}
+        rows = Job.objects.filter(pk=job.pk, state__in=ready)
+        reset = {"report": {}, "message": "", "ended_at": None, "deaths": 0}
         if not rows.update(state=State.QUEUED, beat_at=timezone.now(), **reset, **facts):
             return False
         _enqueue(job)
@@ -181,14 +141,13 @@ def _queue(job: Job, **facts) -> bool:
 
 
 def cancel(job: Job) -> bool:
-    """Whether the job is cancelled: its worker stops, and its rows are deleted. False if it is over already."""
+    """Whether the job is cancelled: its worker stops, and nothing of it is kept. False if it is over already."""
     open_ones = [State.QUEUED, State.RUNNING, State.CHECKED, State.REFUSED, State.FAILED]
-    with transaction.atomic():
-        if not Job.objects.filter(pk=job.pk, state__in=open_ones).update(
-            state=State.CANCELLED, ended_at=timezone.now()
-        ):
-            return False
-        _enqueue(job)
+    if job.state == State.RUNNING:
+        signs.ask_to_end(job)
+    cancelled = Job.objects.filter(pk=job.pk, state__in=open_ones)
+    if not cancelled.update(state=State.CANCELLED, ended_at=timezone.now()):
+        return False
     uploads.forget(job.files)
     return True
 
@@ -197,7 +156,6 @@ def undo(job: Job, by=None) -> list[str]:
     """The obstacles to undoing an import; none if it was undone, by this account."""
     obstacles = undo_import(job, by)
     if not obstacles:
-        _enqueue(job)
         uploads.forget(job.files)
     return obstacles
 
@@ -207,21 +165,22 @@ def undo(job: Job, by=None) -> list[str]:
 
 def work_on(job: Job) -> None:
     """Run a job that this worker has taken up. Failures are stored in the job."""
-    with heartbeat(job), audit.acting_for(job.by):
-        remove(job)  # rows of a worker that died
+    with signs.shown(job) as progress, audit.acting_for(job.by):
         if job.deaths >= MOST_DEATHS:
             _end(job, State.FAILED, message=f"It was started {job.deaths} times, and each time the worker died.")
             return
         try:
-            report = _import(job)
+            report = _import(job, progress)
         except Superseded:
-            return
-        except Busy as busy:
-            _put_off(job, f"Waits, for {busy}.")
+            if _end(job, State.CANCELLED):  # by somebody who could not write that
+                uploads.forget(job.files)
         except Unfinished:
             _put_off(job, "fetching pictures")  # other jobs get their turn
         except Exception as error:
-            _end(job, State.FAILED, message=_failure_message(job, error))
+            if isinstance(error, OperationalError) and "locked" in str(error):  # as SQLite says it
+                _put_off(job, "It waits for the database, into which something else writes.")
+            else:
+                _end(job, State.FAILED, message=_failure_message(job, error))
         else:
             _store(job, report)
 
@@ -239,39 +198,39 @@ def _failure_message(job: Job, error: Exception) -> str:
     return "Idealist made a mistake here. Its log tells more."
 
 
-def _import(job: Job) -> Report:
+def _import(job: Job, progress: Progress) -> Report:
     if job.kind == Job.Kind.ARCHIVE:
-        return _restore(job)
+        return _restore(job, progress)
     if job.kind == Job.Kind.PICTURES:
-        return _fetch(job)
+        return _fetch(job, progress)
     if job.kind == Job.Kind.COPY:
-        return _copy(job)
+        return _copy(job, progress)
     choices = {name: value for name, value in job.options.items() if name not in opening.READING}
     with ExitStack() as stack:
         files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in job.files]
         sources = stack.enter_context(opening.sources(files, opening.reading(job.options)))
-        return INTAKES[job.kind](job.collection, sources, progress=Progress(job), job=job, **choices)
+        return INTAKES[job.kind](job.collection, sources, progress=progress, job=job, **choices)
 
 
-def _restore(job: Job) -> Report:
+def _restore(job: Job, progress: Progress) -> Report:
     (file,) = job.files
     try:
         with uploads.opened(file) as stored, restoring.unpacked(stored, file["name"]) as opened:
-            return restoring.restore(opened, job.options.get("slug", ""), progress=Progress(job), job=job)
+            return restoring.restore(opened, job.options.get("slug", ""), progress=progress, job=job)
     except Unreadable as unreadable:
         report = Report()
         report.refuse(unreadable.refusal)
         return report
 
 
-def _fetch(job: Job) -> Report:
+def _fetch(job: Job, progress: Progress) -> Report:
     """The report of one turn. The options record what is done, and the next turn continues from there."""
     done = job.options
     packed = [] if done.get("unpacked") else job.files
     with ExitStack() as stack:
         # Opened before the turn begins, since another storage may take longer for it than a turn lasts.
         files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in packed]
-        turn = Fetching(job.collection, progress=Progress(job))
+        turn = Fetching(job.collection, progress=progress)
         try:
             if not done.get("listed"):
                 turn.list_sources()
@@ -287,11 +246,11 @@ def _fetch(job: Job) -> Report:
     return Report()
 
 
-def _copy(job: Job) -> Report:
+def _copy(job: Job, progress: Progress) -> Report:
     names = job.options["slug"], job.options["name"]
     try:
         source = Collection.objects.get(pk=job.options["source"])
-        return restoring.copy(source, *names, maker=job.by, progress=Progress(job), job=job)
+        return restoring.copy(source, *names, maker=job.by, progress=progress, job=job)
     except Collection.DoesNotExist as error:
         raise ValueError("The collection was deleted meanwhile") from error
 
@@ -323,60 +282,16 @@ def _put_off(job: Job, message: str) -> None:
             _enqueue(job, **later)
 
 
-class Progress:
-    """Stores the progress of a job. Raises Superseded if it was cancelled or another worker took it over."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        self.stored_at = 0.0
-
-    def __call__(self, name: str, share: float | None, rows: int) -> None:
-        now = time.monotonic()
-        if now - self.stored_at < PROGRESS_EVERY:
-            return
-        self.stored_at = now
-        facts = {"message": name[:200], "share": share, "done": rows, "beat_at": timezone.now()}
-        if not self.job.mine().update(**facts):
-            raise Superseded
-
-
-@contextmanager
-def heartbeat(job: Job) -> Iterator[None]:
-    """Meanwhile a thread renews the heartbeat of the job."""
-    over = Event()
-
-    def beat() -> None:
-        while not over.wait(BEAT):
-            try:
-                # Usually `Progress` has renewed it. A needless commit would make imports pause, like a rater's.
-                now = timezone.now()
-                job.mine().exclude(beat_at__gt=now - timedelta(seconds=BEAT)).update(beat_at=now)
-            except DatabaseError as error:
-                log.warning("Job %s: no heartbeat (%s)", job.pk, error)
-        connection.close()
-
-    thread = Thread(target=beat, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
 # Recovery
 
 
 def reap() -> None:
-    """Requeue the jobs of dead workers, delete hidden rows and old files, and enqueue lost tasks again."""
-    for job in Job.objects.silent().filter(attended=False):
-        _requeue(job, deaths=1)
-    Job.objects.silent().filter(attended=True).update(state=State.FAILED, ended_at=timezone.now())
-    for job in Job.objects.staging().exclude(state__in=[State.QUEUED, State.RUNNING]):
-        remove(job)
-    for job in Job.objects.filter(pk__in=StagedRating.objects.values("job"), state=State.PUBLISHED):
-        forget_staged(job)
-    for job in Job.objects.filter(state=State.QUEUED, beat_at__lt=timezone.now() - LEASE):
+    """Requeue the jobs of dead workers, enqueue lost tasks again, and delete old files."""
+    silent = Job.objects.filter(beat_at__lt=timezone.now() - LEASE)
+    for job in silent.filter(state=State.RUNNING):
+        if not signs.step_of(job):
+            _requeue(job, deaths=1)
+    for job in silent.filter(state=State.QUEUED):
         _requeue(job)
     store.sweep_if_due()
     DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - KEPT).exclude(status="READY").delete()

@@ -14,25 +14,22 @@ from django.db import connection
 from ..database import bulk
 from ..models import Collection, Document, Job
 from ..words import counted
-from .publishing import PIECE, Landing
 from .report import Report
 from .stage import BATCH, Progress, silent
 
-LARGE_PIECE = 10_000  # new documents, on PostgreSQL: nobody waits for a piece to end there
+MADE = 10_000  # new documents that are written at a time
 READ_ALL = 3  # a row is read in about a third of the time that it takes to find one by its key
 PART = 50_000  # rows that are read at a time
 KEPT = 2_000_000  # documents whose keys are held in memory: 60 MB with keys of 16 letters
 
-# The inner subquery is nearly always empty: few jobs are staging.
-_VISIBLE = """ratings_document WHERE collection_id = %(collection)s
-    AND (job_id IS NULL OR job_id NOT IN (SELECT id FROM ratings_job WHERE staging AND id <> %(job)s))"""
-_MORE = "SELECT 1 FROM ratings_document WHERE collection_id = %(collection)s LIMIT 1 OFFSET %(most)s"
+_STORED = "ratings_document WHERE collection_id = %(collection)s"
+_MORE = f"SELECT 1 FROM {_STORED} LIMIT 1 OFFSET %(most)s"
 # Joined by the database, as a Python object for each key and id would take twice as long. A key has no blank.
 _PART = f"""SELECT {{joined}}(key, ' '), {{joined}}(CAST(id AS text), ' '), MAX(key)
-    FROM (SELECT key, id FROM {_VISIBLE} AND key > %(last)s ORDER BY key LIMIT %(part)s) AS part"""
+    FROM (SELECT key, id FROM {_STORED} AND key > %(last)s ORDER BY key LIMIT %(part)s) AS part"""
 _JOINED = {"sqlite": "group_concat", "postgresql": "string_agg"}
 # A subquery for each key: for a join with some thousand keys PostgreSQL would read the whole table each time.
-_FIND = f"SELECT (SELECT id FROM {_VISIBLE} AND key = given.value) FROM "
+_FIND = f"SELECT (SELECT id FROM {_STORED} AND key = given.value) FROM "
 # The keys are sent as one JSON text: ten times as fast as a placeholder for each, and of any length.
 _KEYS = {
     "sqlite": "json_each(%(keys)s) AS given ORDER BY given.key",
@@ -41,14 +38,14 @@ _KEYS = {
 
 
 class DocumentIds:
-    """The ids of the published documents of a collection, and of those that `job` wrote, by their keys.
+    """The ids of the documents of a collection, by their keys.
 
     All documents are read at once and kept, unless that is slower than `sought` look-ups, or they are more than
-    KEPT. Those that others publish later are not seen. While a job writes nobody else can publish any.
+    KEPT. Those that others import later are not seen. While an import writes, no other one does.
     """
 
-    def __init__(self, collection: Collection, sought: int, job: Job | None = None) -> None:
-        self._parameters = {"collection": collection.pk, "job": job.pk if job else 0}
+    def __init__(self, collection: Collection, sought: int) -> None:
+        self._parameters = {"collection": collection.pk}
         few = sought and not self._are_more_than(min(READ_ALL * sought, KEPT))
         self._kept = list(self._parts()) if few else None
 
@@ -57,22 +54,20 @@ class DocumentIds:
         distinct, places = _distinct(keys)
         return self._of_distinct(distinct)[places]
 
-    def made(self, place: Landing, keys: Sequence[str], report: Report, progress: Progress = silent) -> np.ndarray:
+    def made(self, job: Job, keys: Sequence[str], report: Report, progress: Progress = silent) -> np.ndarray:
         """The id of the document with each of the keys; int64.
 
-        Missing documents are made in pieces, with only their key, and are counted.
+        Missing documents are made, with only their key, and are counted.
         """
         distinct, places = _distinct(keys)
         ids = self._of_distinct(distinct)
         missing = np.flatnonzero(ids == 0)
         missing = missing[_order(distinct.take(missing))]  # the index is written in its order
         new = distinct.take(missing)
-        size = PIECE if connection.vendor == "sqlite" else LARGE_PIECE
-        for start in range(0, len(new), size):
-            piece = new.slice(start, size)
-            with place.piece(len(piece)):
-                ids[missing[start : start + size]] = _made_bare(place.job, piece.to_pylist())
-            progress("writing new documents", (start + len(piece)) / len(new), start + len(piece))
+        for start in range(0, len(new), MADE):
+            some = new.slice(start, MADE)
+            ids[missing[start : start + MADE]] = _made_bare(job, some.to_pylist())
+            progress("writing new documents", (start + len(some)) / len(new), start + len(some))
         self._keep(new, ids[missing])
         report.counts["documents"] += len(new)
         return ids[places]
@@ -125,7 +120,7 @@ class DocumentIds:
 
 
 def known_ids(collection: Collection, keys: Sequence[str]) -> np.ndarray:
-    """The id of the published document with each of the keys; int64, 0 where there is none."""
+    """The id of the document with each of the keys; int64, 0 where there is none."""
     return DocumentIds(collection, len(keys)).of(keys)
 
 

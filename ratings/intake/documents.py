@@ -1,22 +1,22 @@
 """Import of documents."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..formats.registry import Format
 from ..formats.source import Source
 from ..formats.strict_json import as_stored
-from ..models import Collection, Document, Job, OtherText
+from ..models import Collection, Document, FormerText, Job
 from ..words import EXAMPLES, counted, first_keys
-from .publishing import CONTENT, TEXTS, Landing, exchange
 from .report import Report, tell_of_repeats
 from .stage import Import, batched_by_length, drop_repeats, put, refuse_repeats, staged
 
 TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file INTEGER, line INTEGER)"
+CONTENT = ["title", "body", "url", "fields"]
 READ = 1_000  # rows at a time
-# Characters at a time. On SQLite raters wait for a piece, and its job has no heartbeat meanwhile.
-HEAVY = 4_000_000
+HEAVY = 4_000_000  # characters at a time
+Content = dict[str, Any]
 
 
 def import_documents(collection: Collection, sources: Sequence[Source], **choices) -> Report:
@@ -41,7 +41,7 @@ class DocumentsImport(Import):
             if report.refused:
                 return report
             (self.total,) = self.stage.execute("SELECT COUNT(*) FROM document").fetchone()
-            return self.concluded(Job.Kind.DOCUMENTS, self._publish)
+            return self.concluded(Job.Kind.DOCUMENTS, self._write)
 
     def _foresee(self) -> None:
         for _ in self._batches():
@@ -68,8 +68,8 @@ class DocumentsImport(Import):
             fields = None if d.fields is None else json.dumps(d.fields)
             yield d.key, d.title, d.body, d.url, fields, file, d.line
 
-    def _batches(self) -> Iterator[tuple[list[Document], list[OtherText]]]:
-        """The new documents, and the new texts of stored ones, in batches. Counts them and the unchanged ones."""
+    def _batches(self) -> Iterator[tuple[list[Document], list[tuple[Document, Content]]]]:
+        """The new documents, and stored ones with their new content, in batches. Counts these and the others."""
         rows = self.stage.execute("SELECT key, title, body, url, fields FROM document ORDER BY rowid")
         done = 0
         for batch in batched_by_length(rows, READ, HEAVY):
@@ -84,7 +84,7 @@ class DocumentsImport(Import):
                 if key not in stored:
                     new.append(Document(collection=self.collection, key=key, **content))
                 elif content != before:
-                    changed.append(OtherText(document=stored[key], **content))
+                    changed.append((stored[key], content))
             unchanged = len(batch) - len(new) - len(changed)
             self.report.counts.update(new=len(new), changed=len(changed), unchanged=unchanged)
             yield new, changed
@@ -96,22 +96,28 @@ class DocumentsImport(Import):
         if self.textless <= EXAMPLES:
             self.first_textless.append(key)
 
-    def _publish(self, place: Landing) -> None:
-        """Write the documents. The texts of stored ones are exchanged last, TEXTS of them while publishing."""
+    def _write(self, job: Job) -> None:
         for new, changed in self._batches():
-            for row in (*new, *changed):
-                row.job = place.job
-            if new or changed:
-                with place.piece(len(new) + len(changed)):
-                    Document.objects.bulk_create(new)
-                    OtherText.objects.bulk_create(changed)
-        waiting = place.job.other_texts.filter(exchanged=False)
-        while waiting[TEXTS:].exists():
-            with place.piece(TEXTS):
-                exchange(place.job)
-        with place.published(self.report):
-            exchange(place.job)
+            for document in new:
+                document.job = job
+            Document.objects.bulk_create(new)
+            FormerText.objects.bulk_create(
+                FormerText(job=job, document=document, **_content(document)) for document, _ in changed
+            )
+            write_texts(changed)
 
 
-def _content(document: Document) -> dict[str, Any]:
+def write_texts(texts: Iterable[tuple[Document, Content]]) -> None:
+    """Give stored documents another title, body, url and fields."""
+    documents = []
+    for document, content in texts:
+        for name in CONTENT:
+            setattr(document, name, content[name])
+        documents.append(document)
+    # As an upsert one statement writes many rows; bulk_update would send a CASE with every value.
+    upsert = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": CONTENT}
+    Document.objects.bulk_create(documents, **upsert)
+
+
+def _content(document: Document) -> Content:
     return {name: getattr(document, name) for name in CONTENT}

@@ -14,7 +14,6 @@ from ..formats.source import Source
 from ..formats.strict_json import as_stored
 from ..models import Collection, Job, Query, Ranking, Rating
 from ..words import counted, first_keys
-from .publishing import Landing
 from .report import Report
 from .stage import Import, batched, put, refuse_repeats, staged
 
@@ -45,7 +44,7 @@ class QueriesImport(Import):
             if self.report.refused:
                 return self.report
             self.in_files = {key for (key,) in self.stage.execute("SELECT key FROM query")}
-            return self.concluded(Job.Kind.QUERIES, self._publish)
+            return self.concluded(Job.Kind.QUERIES, self._write)
 
     def _foresee(self) -> None:
         for _ in self._batches([]):
@@ -131,17 +130,15 @@ class QueriesImport(Import):
                 f" ({first_keys(reworded)}). Check that the numbering is that of your runs and qrels."
             )
 
-    def _publish(self, place: Landing) -> None:
-        with place.published(self.report):
-            # Locked before its queries, as by the save of a rating, so that the two cannot deadlock.
-            Collection.objects.select_for_update().get(pk=self.collection.pk)
-            former: list[tuple] = []
-            for new, changed in self._batches(former):
-                for query in new:
-                    query.job = place.job
-                Query.objects.bulk_create(new)
-                Query.objects.bulk_update(changed, FACTS, batch_size=200)
-            place.job.former = former
+    def _write(self, job: Job) -> None:
+        # Locked before its queries, as by the save of a rating, so that the two cannot deadlock.
+        Collection.objects.select_for_update().get(pk=self.collection.pk)
+        job.former = []
+        for new, changed in self._batches(job.former):
+            for query in new:
+                query.job = job
+            Query.objects.bulk_create(new)
+            Query.objects.bulk_update(changed, FACTS, batch_size=200)
 
 
 def _facts(query: Query) -> tuple:

@@ -1,7 +1,7 @@
 """Import of ratings that were made elsewhere: qrels, with one grade a pair, or the ratings of several people.
 
-Ratings that differ from those in the database are written to a staging table in pieces. One short transaction then
-makes ratings of them: see `ratings.queue.importing`.
+Ratings that differ from those in the database are written to a staging table, of which a few SQL statements make
+ratings: see `ratings.queue.importing`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +14,7 @@ import numpy as np
 from django.db import IntegrityError
 
 from .. import queue
+from ..database.statistics import renew_statistics
 from ..formats import values
 from ..formats.refusal import KEEP_ONE, Option
 from ..formats.rows import RatingLine
@@ -22,9 +23,8 @@ from ..models import Collection, Document, Grade, Job, Rater, Rating, Reason, St
 from ..words import EXAMPLES, counted
 from . import opening
 from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
-from .publishing import PIECE, Landing
 from .report import Report, tell_of_repeats
-from .stage import batched, put, staged
+from .stage import BATCH, batched, put, staged
 from .topics import ImportForQueries, Topics
 
 TABLE = (
@@ -93,7 +93,7 @@ class RatingsImport(ImportForQueries):
             if self.checking:
                 self._delete_refused()
             self.scale = self._new_scale()
-            return self.concluded(Job.Kind.RATINGS, self._publish)
+            return self.concluded(Job.Kind.RATINGS, self._write)
 
     # Read
 
@@ -232,7 +232,7 @@ class RatingsImport(ImportForQueries):
 
     def _batches(self) -> Iterator[list[tuple]]:
         """The row of each rater and pair, in their order."""
-        return batched((_kept(group) for _, group in self._rows()), PIECE)
+        return batched((_kept(group) for _, group in self._rows()), BATCH)
 
     def _differing(self, rows: list[tuple], ids: np.ndarray) -> list[queue.ImportedRating]:
         """The ratings that are new or change a stored one. Counts these and the others."""
@@ -243,23 +243,21 @@ class RatingsImport(ImportForQueries):
 
     # Write
 
-    def _publish(self, place: Landing) -> None:
-        job, done = place.job, 0
-        documents = DocumentIds(job.collection, PIECE, job)
+    def _write(self, job: Job) -> None:
+        done = 0
+        documents = DocumentIds(job.collection, BATCH)
         for batch in self._batches():
-            ids = documents.made(place, [row[2] for row in batch], self.report)
+            ids = documents.made(job, [row[2] for row in batch], self.report)
             if ratings := self._differing(batch, ids):
-                with place.piece(len(ratings)):
-                    queue.stage(job, ratings)
+                queue.stage(job, ratings)
             done += len(batch)
             self.progress("writing", done / self.total, done)
-        place.analyze(Document, StagedRating)
-        with place.published(self.report):
-            if self.scale and job.collection.grades.exists():
-                raise IntegrityError("the collection got a scale meanwhile")
-            Grade.objects.bulk_create(self.scale)
-            self._tell_of_scale(self.scale)
-            queue.record_staged(job)
+        renew_statistics(self.total, Document, StagedRating)
+        if self.scale and job.collection.grades.exists():
+            raise IntegrityError("the collection got a scale meanwhile")
+        Grade.objects.bulk_create(self.scale)
+        self._tell_of_scale(self.scale)
+        queue.record_staged(job)
 
     # Report
 

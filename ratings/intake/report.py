@@ -20,7 +20,6 @@ class Report:
     refusals: list[Refusal] = field(default_factory=list)  # the first KEPT of them
     refused: int = 0
     cut_off: bool = False  # reading stopped before the end of a file: there may be further refusals
-    busy: bool = False  # refused because another import is under way: there is nothing to correct
     clashed: bool = False  # refused by the database: somebody may have written after the checks
     left_out: int = 0  # refused lines, where the others were imported
     grades: Counter = field(default_factory=Counter)  # of ratings: grade as text -> rows

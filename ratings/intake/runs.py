@@ -36,9 +36,8 @@ from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, System
 from ..words import EXAMPLES, counted
 from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
-from .publishing import PIECE, Landing
 from .report import Report
-from .stage import staged
+from .stage import BATCH, staged
 from .tags import Tags
 from .topics import ImportForQueries
 
@@ -190,8 +189,8 @@ class RunImport(ImportForQueries):
 
     # Check
 
-    def _check(self, place: Landing | None = None) -> None:
-        """Count the rankings of each system, and refuse those that cannot be written. Keeps `place` alive."""
+    def _check(self) -> None:
+        """Count the rankings of each system, and refuse those that cannot be written."""
         self.tallies = tallies = defaultdict(Tally)
         done = 0
         for batch in _batched(self._found(), HELD, HELD):
@@ -199,8 +198,6 @@ class RunImport(ImportForQueries):
                 self._check_ranking(ranking, tallies[ranking.system])
             self._check_stored(batch)
             done += sum(map(len, batch))
-            if place:
-                place.beat()
             self.progress("checking", None, done)
         for name, tally in tallies.items():
             if tally.first_contradiction:
@@ -267,34 +264,30 @@ class RunImport(ImportForQueries):
 
     # Write
 
-    def _write(self, version: int, place: Landing) -> None:
+    def _write(self, version: int, job: Job) -> None:
         # Other imports could write until now. If one did, these rankings are compared with its rankings, too.
         if _version(self.collection) != version:
-            self._check(place)
+            self._check()
             if self.report.refused:
                 return
-        job, total, done = place.job, self._results, 0
-        with place.piece(len(self.tallies)):
-            systems = {
-                name: System.objects.get_or_create(collection=job.collection, name=name, defaults={"job": job})[0]
-                for name in self.tallies
-            }
-        documents = DocumentIds(job.collection, total, job)
+        total, done = self._results, 0
+        systems = {
+            name: System.objects.get_or_create(collection=job.collection, name=name, defaults={"job": job})[0]
+            for name in self.tallies
+        }
+        documents = DocumentIds(job.collection, total)
         for batch in _batched(self._found(), SOUGHT, HELD):
             stored = self._stored(batch)
             new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
             done += sum(map(len, batch)) - sum(map(len, new))
-            ids = iter(_parted(documents.made(place, _keys(new), self.report, self.progress), new))
-            for piece in _batched(new, HELD, PIECE):
-                with place.piece(len(piece)):
-                    Ranking.objects.bulk_create(
-                        _ranking_of(ranking, next(ids), best_first(ranking, self.order), systems, job)
-                        for ranking in piece
-                    )
-                done += sum(map(len, piece))
+            ids = iter(_parted(documents.made(job, _keys(new), self.report, self.progress), new))
+            for some in _batched(new, HELD, BATCH):
+                Ranking.objects.bulk_create(
+                    _ranking_of(ranking, next(ids), best_first(ranking, self.order), systems, job)
+                    for ranking in some
+                )
+                done += sum(map(len, some))
                 self.progress("writing", done / total, done)
-        with place.published(self.report):
-            pass
 
     # Report
 

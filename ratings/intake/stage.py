@@ -18,7 +18,7 @@ from ..models import Collection, Job
 from ..presentation.blindness import revealing
 from ..presentation.versions import latest_of
 from ..words import counted
-from .publishing import Landing, land
+from .publishing import land
 from .report import Report
 
 # Called every few thousand rows with the name of the step, the share that is done (None: unknown), and the rows.
@@ -93,8 +93,8 @@ class Import:
             lines = counted(source.comments, *COMMENTS)
             report.facts.append(f"{source.name}: {lines} skipped.")
 
-    def concluded(self, kind: str, write: Callable[[Landing], None]) -> Report:
-        """The report, once the rows are counted in a check, or published by `write`, as in `land`."""
+    def concluded(self, kind: str, write: Callable[[Job], None]) -> Report:
+        """The report, once the rows are counted in a check, or written by `write`, as in `land`."""
         report, told = self.report, False
         if self.checking:
             self._foresee()

@@ -9,16 +9,17 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from .. import audit, queue
+from ..database.bulk import without_time_limit
 from ..models import (
     MAKERS,
     Adjudication,
     Anchor,
     Assignment,
     Collection,
+    FormerText,
     Grade,
     Job,
     MachineGrade,
-    OtherText,
     Pair,
     Query,
     Ranking,
@@ -28,24 +29,25 @@ from ..models import (
     plain_value,
 )
 from ..words import counted
-from .publishing import PIECE, remove
+from .documents import CONTENT, READ, write_texts
+from .publishing import alone_in
 from .queries import FACTS
-from .stage import batched
+from .stage import BATCH, batched
 
-CHANGED_MEANWHILE = "Somebody began to rate what it brought, or another import is under way. Look again."
+CHANGED_MEANWHILE = "Somebody began to rate what it brought. Look again."
 
 
 def undo_import(job: Job, by=None) -> list[str]:
     """The obstacles to undoing an import, in sentences. If there are none, it is undone.
 
-    Its rows are then hidden until `remove` deletes them. Ratings are taken back at once instead, `by` an account,
-    with the grades of the scale that they made and nothing else uses. Their events stay in the history, and so
-    does what the events refer to: see `remains`.
+    Ratings are taken back, `by` an account, with the grades of the scale that they made and nothing else uses.
+    Their events stay in the history, and so does what the events refer to: see `remains`.
     """
     ratings = job.kind == Job.Kind.RATINGS
-    _remove_what_was_undone(job)
     try:
         with transaction.atomic():
+            without_time_limit()  # a million documents take half a minute on PostgreSQL
+            alone_in(job.collection)
             Job.objects.select_for_update().get(pk=job.pk)
             # No lock for ratings: raters would wait for it, and they cannot change what imported ratings brought.
             if not ratings:
@@ -56,24 +58,16 @@ def undo_import(job: Job, by=None) -> list[str]:
                 queue.take_back_import(job, by=by)
                 _take_back_scale(job)
             else:
-                pairs_of(job).delete()
+                _take_back_rows(job)
                 _give_back_queries(job)
-            done = Job.objects.filter(pk=job.pk, state=Job.State.PUBLISHED)
-            over = {"state": Job.State.UNDONE, "staging": not ratings, "ended_at": timezone.now()}
-            done.update(**over, report=job.report)
+            over = {"state": Job.State.UNDONE, "ended_at": timezone.now(), "report": job.report}
+            Job.objects.filter(pk=job.pk, state=Job.State.PUBLISHED).update(**over)
             files = ", ".join(file["name"] for file in job.files)
             audit.note(audit.Act.IMPORT_UNDONE, job.collection, about=files, kind=job.kind, job=job.pk)
             job.collection.touch()
     except IntegrityError:
         return [CHANGED_MEANWHILE]
     return []
-
-
-def _remove_what_was_undone(job: Job) -> None:
-    """Delete what earlier undos hid and no worker has deleted yet, since it would be an obstacle."""
-    at_work = [Job.State.QUEUED, Job.State.RUNNING]
-    for other in Job.objects.staging().filter(collection=job.collection_id).exclude(state__in=at_work):
-        remove(other)
 
 
 def obstacles(job: Job) -> Iterator[str]:
@@ -96,28 +90,26 @@ def obstacles(job: Job) -> Iterator[str]:
     if n := pairs_of(job).filter(drawn__isnull=False).count():
         stands = "stands in a round" if n == 1 else "stand in rounds"
         yield f"{counted(n, 'pair')} of what it brought {stands}: the chances of others rest on it."
-    if n := Rating.objects.filter(changed_at__gt=job.ended_at, document__other_texts__job=job).count():
+    if n := Rating.objects.filter(changed_at__gt=job.ended_at, document__former_texts__job=job).count():
         yield f"{counted(n, 'rating')} came after it, of documents whose text it changed."
     brought = Q(document__job=job) | Q(query__job=job)
     if MachineGrade.objects.filter(brought).exists():
         yield "A judge was asked about pairs of what it brought, and its log stays."
     elif names := _names_of_judges(SampledPair.objects.filter(brought)):
         yield f"A sample of {names} has pairs of what it brought. Drop it first, on the page of the judge."
-    others = Ranking.written.exclude(job=job)
+    others = Ranking.objects.exclude(job=job)
     if names := _names(others.filter(Q(query__job=job) | Q(system__job=job))):
         yield f"Rankings of {names} rest on it. Undo their imports first, or delete those systems."
     if names := _names_of_rankings_with(job):
         yield f"{names} returned documents that it brought. Undo their imports first, or delete those systems."
-    later = OtherText.objects.filter(job__gt=job.pk).filter(
-        Q(document__job=job) | Q(document__other_texts__job=job)
+    later = FormerText.objects.filter(job__gt=job.pk).filter(
+        Q(document__job=job) | Q(document__former_texts__job=job)
     )
     if later.exists() or _later_queries(job):
         yield "A later import changed what it brought. Undo that one first."
 
 
 def _obstacles_of_ratings(job: Job) -> Iterator[str]:
-    if job.collection.jobs.staging().exists():
-        yield "Another import is under way. Wait until it is over, or cancel it."
     of_the_same = {"pair": OuterRef("pair"), "rater": OuterRef("rater")}
     events = RatingEvent.objects.standing().filter(**of_the_same, kind__in=queue.RATING_KINDS)
     later = job.events.alias(after=Exists(events.filter(pk__gt=OuterRef("pk")))).filter(after=True)
@@ -188,7 +180,7 @@ def _take_back_scale(job: Job) -> None:
     """Delete the grades that only the import used: the scale of a wrong file would refuse the right file."""
     gone = _grades_of_nobody_else(job)
     job.report["grades_left"] = len(_grades_made(job)) - len(gone)
-    for some in batched(gone, PIECE):
+    for some in batched(gone, BATCH):
         Grade.objects.filter(pk__in=[grade.pk for grade in some]).delete()
     if gone:
         Collection.objects.filter(pk=job.collection_id).update(scale_version=F("scale_version") + 1)
@@ -219,10 +211,10 @@ def _names(rankings: QuerySet) -> str:
 
 
 def _names_of_rankings_with(job: Job) -> str:
-    own = np.array(job.documents(manager="written").order_by("pk").values_list("pk", flat=True), np.int64)
+    own = np.array(job.documents.order_by("pk").values_list("pk", flat=True), np.int64)
     if not own.size:
         return ""
-    rankings = Ranking.written.filter(system__collection=job.collection).exclude(job=job)
+    rankings = Ranking.objects.filter(system__collection=job.collection).exclude(job=job)
     for name, documents in rankings.annotate(name=F("system__name")).values_list("name", "documents").iterator():
         if np.isin(documents, own).any():
             return name
@@ -233,6 +225,16 @@ def _later_queries(job: Job) -> bool:
     own = set(job.queries.values_list("pk", flat=True)) | {pk for pk, *_ in job.former}
     later = Job.objects.filter(collection=job.collection, pk__gt=job.pk, state=Job.State.PUBLISHED)
     return any(pk in own for former in later.values_list("former", flat=True) for pk, *_ in former)
+
+
+def _take_back_rows(job: Job) -> None:
+    """Delete the rankings, systems and documents of a job, and give documents their former texts."""
+    pairs_of(job).delete()
+    for some in batched(job.former_texts.select_related("document").iterator(), READ):
+        write_texts((former.document, {name: getattr(former, name) for name in CONTENT}) for former in some)
+    # No row refers to them any more, so Django need not look for such rows.
+    for rows in (job.former_texts, job.rankings, job.systems, job.documents):
+        rows.all()._raw_delete(rows.db)
 
 
 def _give_back_queries(job: Job) -> None:

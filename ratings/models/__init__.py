@@ -19,7 +19,7 @@ from .collection import (
     plain_value,
     short_value,
 )
-from .content import Document, OtherText, Query
+from .content import Document, FormerText, Query
 from .job import LEASE, MAKERS, Job
 from .judge import Judge, JudgeRun, JudgeSample, JudgeUse, JudgeVersion, MachineGrade, Probe, SampledPair
 from .picture import Picture, digest_of
@@ -73,7 +73,7 @@ __all__ = [
     "LostLease",
     "MachineGrade",
     "Membership",
-    "OtherText",
+    "FormerText",
     "Pair",
     "Picture",
     "Presentation",

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import ProtectedError
 
 from .collection import Collection, key_validator
-from .job import Job, PublishedManager
+from .job import Job
 
 
 class Query(models.Model):
@@ -16,7 +16,7 @@ class Query(models.Model):
     tags = models.JSONField(default=list, blank=True)
     fields = models.JSONField(default=dict, blank=True)
     weight = models.FloatField(default=1, validators=[MinValueValidator(0)])
-    # The import that made it, so that it can be undone. Queries are never hidden, as one transaction writes all.
+    # The import that made it, so that it can be undone.
     job = models.ForeignKey(
         Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="queries"
     )
@@ -40,8 +40,8 @@ class DocumentQuerySet(models.QuerySet):
 
 
 class Document(models.Model):
-    # PostgreSQL would check a constraint for each row, a third of the time of a large import. An import holds its
-    # job, and the jobs of a collection are deleted before its documents.
+    # PostgreSQL would check a constraint for each row, a third of the time of a large import. An import ends by a
+    # change of its job, and the jobs of a collection are deleted before its documents.
     collection = models.ForeignKey(
         Collection, models.CASCADE, db_index=False, db_constraint=False, related_name="documents"
     )
@@ -50,13 +50,12 @@ class Document(models.Model):
     body = models.TextField(blank=True)
     url = models.TextField(blank=True)
     fields = models.JSONField(default=dict, blank=True)
-    # The import that made it, which hides it until it is published.
+    # The import that made it, so that it can be undone.
     job = models.ForeignKey(
         Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="documents"
     )
 
-    objects = PublishedManager.from_queryset(DocumentQuerySet)()
-    written = DocumentQuerySet.as_manager()  # includes those that an import is still writing
+    objects = DocumentQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["collection", "key"], name="one_document_per_key")]
@@ -69,30 +68,28 @@ class Document(models.Model):
         return super().delete(*args, **kwargs)
 
 
-class OtherText(models.Model):
-    """A new text that an import brings for a stored document; after the exchange, the document's former text."""
+class FormerText(models.Model):
+    """The text of a document as it was before an import changed it, so that the import can be undone."""
 
-    job = models.ForeignKey(Job, models.CASCADE, db_index=False, related_name="other_texts")
-    document = models.ForeignKey(Document, models.CASCADE, related_name="other_texts")
+    job = models.ForeignKey(Job, models.CASCADE, db_index=False, related_name="former_texts")
+    document = models.ForeignKey(Document, models.CASCADE, related_name="former_texts")
     title = models.TextField()
     body = models.TextField()
     url = models.TextField()
     fields = models.JSONField()
-    exchanged = models.BooleanField(default=False)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["job", "document"], name="one_other_text")]
+        constraints = [models.UniqueConstraint(fields=["job", "document"], name="one_former_text")]
 
     def __str__(self) -> str:
-        return f"Another text of {self.document}"
+        return f"The former text of {self.document}"
 
 
 def refuse_ranked(documents: models.QuerySet) -> None:
     """Raises ProtectedError if a ranking names one of the documents. Reads all rankings of their collections."""
     for collection in Collection.objects.filter(documents__in=documents).distinct():
         ids = list(documents.filter(collection=collection).values_list("pk", flat=True))
-        systems = collection.systems(manager="written").all()
-        rankings = (ranking for each in systems for ranking in each.rankings(manager="written").iterator())
+        rankings = (ranking for each in collection.systems.all() for ranking in each.rankings.iterator())
         naming = {ranking for ranking in rankings if ranking.names_any(ids)}
         if naming:
             raise ProtectedError("A ranking names this document. Delete the system's rankings first.", naming)

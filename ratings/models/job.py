@@ -1,4 +1,4 @@
-"""Imports: their state and results, and the rule that hides the rows of one that is still running."""
+"""Imports: their state and results."""
 
 from datetime import timedelta
 
@@ -14,22 +14,8 @@ LEASE = timedelta(seconds=30)  # a worker whose last heartbeat is older counts a
 CHANGES = ("new", "changed", "documents", "grades")  # the counts of a report that are changes
 
 
-class JobQuerySet(models.QuerySet):
-    def staging(self) -> "JobQuerySet":
-        """Jobs whose rows are hidden."""
-        return self.filter(staging=True)
-
-    def silent(self) -> "JobQuerySet":
-        """Running jobs whose worker counts as dead."""
-        return self.filter(state=Job.State.RUNNING, beat_at__lt=timezone.now() - LEASE)
-
-
 class Job(models.Model):
-    """One import: its files and options, its worker, its result.
-
-    While a job is `staging`, all rows that it has written are hidden. So an import writes in many transactions,
-    and the last one, which ends `staging`, publishes all of them at once.
-    """
+    """One import: its files and options, its worker, its result."""
 
     class Kind(models.TextChoices):
         QUERIES = "queries", "queries"
@@ -60,16 +46,11 @@ class Job(models.Model):
     files = models.JSONField(default=list)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     checking = models.BooleanField(default=False, help_text="Reads and checks, and writes nothing.")
-    # Started by a command in a terminal. If that dies, no worker takes the job up.
-    attended = models.BooleanField(default=False)
-    staging = models.BooleanField(default=False, help_text="What it wrote is hidden, or is being removed.")
     # Raised by each worker that takes it up: a worker with an older number stops writing.
     attempt = models.PositiveIntegerField(default=0)
     deaths = models.PositiveSmallIntegerField(default=0, help_text="How many workers died while they did it.")
-    beat_at = models.DateTimeField(null=True)
+    beat_at = models.DateTimeField(null=True)  # when it was queued or taken up; see also `imports.signs`
     message = models.CharField(max_length=200, blank=True)
-    done = models.PositiveBigIntegerField(default=0)
-    share = models.FloatField(null=True, help_text="The share that is done, 0 to 1. Empty: unknown.")
     report = models.JSONField(default=dict)
     # Queries as they were before this import changed them: [[pk, text, need, tags, weight, fields]].
     former = models.JSONField(default=list)
@@ -77,14 +58,9 @@ class Job(models.Model):
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
 
-    objects = JobQuerySet.as_manager()
-
     class Meta:
         ordering = ["-pk"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["collection"], condition=Q(staging=True), name="one_import_at_a_time"
-            ),
             models.CheckConstraint(
                 condition=Q(state__in=[
                     "queued", "running", "checked", "published", "refused", "cancelled", "failed", "undone",
@@ -92,10 +68,7 @@ class Job(models.Model):
                 name="job_state_is_known",
             ),
             models.CheckConstraint(
-                condition=~Q(state="published") | Q(staging=False), name="what_is_published_is_seen"
-            ),
-            models.CheckConstraint(
-                condition=Q(kind__in=["archive", "copy"], staging=False) | Q(collection__isnull=False),
+                condition=Q(kind__in=["archive", "copy"]) | Q(collection__isnull=False),
                 name="job_has_its_collection",
             ),
         ]  # fmt: skip
@@ -121,7 +94,7 @@ class Job(models.Model):
         counts = self.report.get("counts")
         return counts is None or any(counts.get(name) for name in CHANGES)
 
-    def mine(self) -> JobQuerySet:
+    def mine(self) -> models.QuerySet:
         """The row of the job; none if another worker took it up or somebody cancelled it (a fencing token)."""
         return Job.objects.filter(pk=self.pk, attempt=self.attempt, state=self.State.RUNNING)
 
@@ -130,19 +103,7 @@ class Job(models.Model):
         now = timezone.now()
         unchanged = Job.objects.filter(pk=self.pk, attempt=self.attempt, state=self.state)
         started = {"state": self.State.RUNNING, "beat_at": now, "started_at": now}
-        if not unchanged.update(attempt=F("attempt") + 1, message="", done=0, share=None, **started):
+        if not unchanged.update(attempt=F("attempt") + 1, message="", **started):
             return False
         self.refresh_from_db()
         return True
-
-
-def hidden_by_job() -> Q:
-    """The condition for rows that are hidden because their job is staging."""
-    return Q(job__in=Job.objects.staging())
-
-
-class PublishedManager(models.Manager):
-    """Leaves out the rows that an import is still writing or removing."""
-
-    def get_queryset(self) -> models.QuerySet:
-        return super().get_queryset().exclude(hidden_by_job())

@@ -6,7 +6,7 @@ from django.db import models
 from .collection import Collection
 from .content import Query
 from .fields import PackedArrayField
-from .job import Job, PublishedManager
+from .job import Job
 
 
 class System(models.Model):
@@ -14,13 +14,10 @@ class System(models.Model):
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    # The import that made it, which hides it until it is published.
+    # The import that made it, so that it can be undone.
     job = models.ForeignKey(
         Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="systems"
     )
-
-    objects = PublishedManager()
-    written = models.Manager()  # includes those that an import is still writing
 
     class Meta:
         ordering = ["name"]
@@ -37,13 +34,10 @@ class Ranking(models.Model):
     query = models.ForeignKey(Query, models.CASCADE, related_name="rankings")
     documents = PackedArrayField("uint32", help_text="Document ids, best first.")
     scores = PackedArrayField("float64", null=True, help_text="The system's scores beside them, as read.")
-    # The import that wrote it, which hides it until it is published.
+    # The import that wrote it, so that it can be undone.
     job = models.ForeignKey(
         Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="rankings"
     )
-
-    objects = PublishedManager()
-    written = models.Manager()  # includes those that an import is still writing
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["system", "query"], name="one_ranking_per_query")]

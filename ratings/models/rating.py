@@ -211,7 +211,7 @@ class Rating(models.Model):
 
 
 class StagedRating(models.Model):
-    """A rating of an import that is still running."""
+    """A rating of an import. Rows are here only within its transaction, before SQL makes ratings of them."""
 
     job = models.ForeignKey(Job, models.CASCADE, related_name="staged_ratings")
     rater = models.CharField(max_length=150)  # by name: a new one is made with the ratings

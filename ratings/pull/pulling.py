@@ -11,7 +11,6 @@ from ..formats import tables, values
 from ..formats.rows import RunLine
 from ..formats.source import Source
 from ..intake import Report
-from ..intake.publishing import remove
 from ..intake.stage import Progress, batched, silent
 from ..intake.undoing import undo_import
 from ..models import Collection, Job, Query, Ranking
@@ -166,7 +165,6 @@ def _undo_texts(texts: Report) -> list[str]:
     job = Job.objects.filter(pk=texts.job, state=Job.State.PUBLISHED).first()
     obstacles = undo_import(job) if job else []
     if job and not obstacles:
-        remove(job)
         job.delete()
     return obstacles
 

@@ -1,7 +1,7 @@
 """Record ratings that were made elsewhere, and take a whole import of them back.
 
-Raters wait while a large import is in its transaction, so it reads no row into Python. A few SQL statements, which
-run on both databases, turn the staged ratings into the rows that the acts of a rater would have made.
+A few SQL statements, which run on both databases, turn the staged ratings into the rows that the acts of a rater
+would have made. No row is read into Python.
 """
 
 import json
@@ -14,7 +14,7 @@ from uuid import uuid4
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from ..database.bulk import insert
+from ..database.bulk import check_links, insert
 from ..models import UNRANKED, Collection, Job, Rater, RatingEvent, StagedRating
 from .undoing import RATING_KINDS
 
@@ -89,7 +89,7 @@ def stage(job: Job, rows: Iterable[ImportedRating]) -> None:
 
 @transaction.atomic
 def record_staged(job: Job, *, now: datetime | None = None) -> None:
-    """Make ratings of what the job has staged; those without a time get `now`.
+    """Make ratings of what the job has staged, which is then empty. Ratings without a time get `now`.
 
     Raises IntegrityError if a rating has changed since `differing` read it, or if a name now belongs to a person.
     """
@@ -113,7 +113,7 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
         if many:
             cursor.execute("SET LOCAL enable_nestloop = on")
     _settle(job)
-    _check_foreign_keys()
+    job.staged_ratings.all()._raw_delete(job.staged_ratings.db)
 
 
 @transaction.atomic
@@ -128,7 +128,7 @@ def take_back_import(job: Job, *, by=None, now: datetime | None = None) -> None:
         for statement in (_UNDO, _RESTORED, _REMOVED):
             cursor.execute(statement, params)
     _settle(job)
-    _check_foreign_keys()
+    check_links()
 
 
 def _params(job: Job, now: datetime) -> dict:
@@ -166,12 +166,6 @@ def _settle(job: Job) -> None:
     with connection.cursor() as cursor:
         for statement in (_FILL_OWN, _DELETE_SURPLUS, _OPEN, _FILL_OPEN):
             cursor.execute(statement, {"job": job.pk})
-
-
-def _check_foreign_keys() -> None:
-    """Check them now. PostgreSQL would otherwise check every row at the commit, while raters wait."""
-    if connection.vendor == "postgresql":
-        connection.check_constraints()
 
 
 Kind = RatingEvent.Kind

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from ..audit import Act, note
 from ..imports import jobs, uploads
-from ..intake.publishing import remove_collection
 from ..judges import runs
 from ..models import Collection, Deletion, Job, Ranking, Rating
 from .making import free_slug
+from .removing import remove_collection
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from django.db import IntegrityError, connection
 
 from ratings import intake
 from ratings.intake.publishing import land
-from ratings.models import Collection, Job, Rating, RatingEvent, Receipt, Role
+from ratings.models import Collection, Rating, RatingEvent, Receipt, Role
 
 from .calls import Caller, make_caller, pointers
 from .cast import make_collection, make_member, make_ranking, make_rater, make_user
@@ -315,40 +315,12 @@ def test_who_is_no_superuser_any_more_makes_no_collection(collection):
 # While another import is under way
 
 
-@pytest.fixture
-def other(collection) -> Job:
-    return Job.objects.create(collection=collection, kind="results", state="running", staging=True)
-
-
 BATCHES = {
     "queries": {"queries": [{"key": "q9", "text": "nine"}]},
     "documents": {"documents": [{"key": "z"}]},
     "rankings": one_ranking(),
     "ratings": {"ratings": [one_rating()]},
 }
-
-
-@pytest.mark.parametrize("what", BATCHES)
-def test_a_batch_that_another_import_keeps_out_is_to_be_sent_again(caller, other, monkeypatch, what):
-    monkeypatch.setattr("ratings.api.bringing.WAIT", 0)
-    answer = caller.post(f"{HILLS}/{what}", BATCHES[what], key="k1")
-    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
-    assert answer["Content-Type"] == "application/problem+json"
-    assert answer.json()["type"] == "urn:idealist:problem:busy"
-    assert "Another import is under way" in answer.json()["detail"] and "errors" not in answer.json()
-    assert not Receipt.objects.exists()
-    Job.objects.filter(pk=other.pk).update(staging=False, state="failed")
-    again = caller.post(f"{HILLS}/{what}", BATCHES[what], key="k1")
-    assert (again.status_code, again.json()["new"]) == (200, 1)
-
-
-@pytest.mark.parametrize("key", [None, "k1"])
-def test_a_batch_waits_a_while_for_another_import(caller, other, monkeypatch, key):
-    def passing(seconds: float) -> None:
-        Job.objects.filter(pk=other.pk).update(staging=False, state="failed")
-
-    monkeypatch.setattr("ratings.api.bringing.time.sleep", passing)
-    assert caller.post(f"{HILLS}/rankings", one_ranking(), key=key).json()["new"] == 1
 
 
 def test_a_batch_is_looked_at_again_where_somebody_wrote_meanwhile(caller, collection, monkeypatch):
@@ -369,7 +341,7 @@ def test_what_the_database_refuses_each_time_is_said(caller, monkeypatch):
     def refuse(*arguments):
         raise IntegrityError("no such row")
 
-    monkeypatch.setattr("ratings.intake.ratings.RatingsImport._publish", refuse)
+    monkeypatch.setattr("ratings.intake.ratings.RatingsImport._write", refuse)
     answer = caller.post(f"{HILLS}/ratings", {"ratings": [one_rating()]})
     assert answer.status_code == 422 and "no such row" in answer.json()["errors"][0]["detail"]
 

@@ -67,7 +67,7 @@ def test_an_archive_is_sent_shown_and_made(root, good):
     assert 'value="hills"' in shown  # suggested
     assert "Nothing is written yet." in shown
     job = made(root, job)
-    assert (job.state, job.staging, job.collection.slug) == ("published", False, "there")
+    assert (job.state, job.collection.slug) == ("published", "there")
     assert 'href="/collections/there/"' in page(root, job)
     assert members_of(written()) == members_of(good)
     assert not list(uploads.folder().iterdir())
@@ -132,7 +132,7 @@ def test_what_was_cancelled_half_way_leaves_nothing(root, good, monkeypatch):
 
     monkeypatch.setattr(Restoring, "check", cancelled)
     job = made(root, job)
-    assert (job.state, job.staging, job.collection) == ("cancelled", False, None)
+    assert (job.state, job.collection) == ("cancelled", None)
     assert not Collection.written.exists() and not Query.objects.exists()
     assert "Nothing of it is in the record" in page(root, job)
     assert not list(uploads.folder().iterdir())

@@ -386,7 +386,7 @@ def test_a_copy_is_cancelled_before_and_while_it_is_written(maker, collection, m
     work()
     work()
     assert list(Collection.written.values_list("slug", flat=True)) == ["hills"]
-    assert Document.written.count() == 4
+    assert Document.objects.count() == 4
     page = text(signed_in(maker).get(f"/copies/{during.pk}/"))
     assert "Cancelled: during Nothing of it is here" in page
 

@@ -10,12 +10,10 @@ from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
-from django.utils import timezone
 
 from evaluation import frozen, scores
 from ratings import queue
 from ratings.imports import jobs, uploads
-from ratings.intake import publishing
 from ratings.management.commands._collection_command import Refused
 from ratings.models import (
     AuditEvent,
@@ -38,7 +36,7 @@ from ratings.people import members, tokens
 from ratings.pool import anchors
 from ratings.pool.adjudication import adjudicate
 from ratings.presentation.presets import WEB_PAGE
-from ratings.set_up import deleting, making
+from ratings.set_up import deleting, making, removing
 
 from .cast import (
     NOW,
@@ -99,11 +97,7 @@ def make_whole(slug: str) -> Collection:
     sample.pairs.create(query=pair.query, document=pair.document, probability=0.5)
     file = uploads.keep(SimpleUploadedFile("queries.tsv", b"q9\tx\n"))
     job = Job.objects.create(collection=collection, kind="documents", files=[file], state="checked")
-    job.other_texts.create(
-        document=collection.documents.get(key="b"), title="", body="", url="", fields={}, exchanged=False
-    )
-    facts = {"query_id": pair.query_id, "document_id": pair.document_id}
-    job.staged_ratings.create(rater="qrels", reason="", comment="", **facts)
+    job.former_texts.create(document=collection.documents.get(key="b"), title="", body="", url="", fields={})
     frozen.freeze(collection, "first", ["nDCG@10"], scores.Setup(scores.options_for(collection)))
     return collection
 
@@ -165,19 +159,6 @@ def test_imports_that_are_under_way_are_cancelled_and_only_theirs():
     assert Job.objects.get(pk=own.pk).state == "cancelled"
     assert Job.objects.get(pk=theirs.pk).state == "queued"
     assert len(list(uploads.folder().iterdir())) == 1
-
-
-def test_the_rows_of_a_cancelled_import_go_and_the_collection_stays():
-    """A collection without a slug is not always one whose import from an archive did not end."""
-    collection = make_collection()
-    running = {"state": "running", "staging": True, "attempt": 1, "beat_at": timezone.now()}
-    job = Job.objects.create(collection=collection, kind="documents", **running)
-    Document.objects.create(collection=collection, key="half", job=job)
-    deletion = deleted(collection)
-    jobs.reap()
-    assert not Document.written.filter(key="half").exists()
-    assert Collection.written.filter(pk=collection.pk).exists()
-    assert deleting.restore(deletion).documents.count() == 4
 
 
 def test_runs_of_its_judges_are_paused_and_only_theirs():
@@ -252,7 +233,7 @@ def test_after_seven_days_and_not_before_every_row_and_file_goes_and_nothing_of_
     assert not [
         name
         for name, count in both.items()
-        if not count and name not in {"Deletion", "Session", "SuperuserByGroup"}
+        if not count and name not in {"Deletion", "Session", "StagedRating", "SuperuserByGroup"}
     ]
     deletion = deleted(whole)
     deleting.remove_due(now=NOW + DAYS - timedelta(seconds=1))
@@ -277,19 +258,19 @@ def test_a_collection_that_was_made_of_an_archive_goes_too_and_the_archive_stays
 def test_pieces_begin_small_and_grow_only_while_they_are_quick(monkeypatch):
     collection = make_collection(queries=[], documents=[f"d{n}" for n in range(100)])
     seen, clock = [], iter(range(10_000))
-    monkeypatch.setattr(publishing, "pause_for_writers", lambda took: seen.append(Document.written.count()))
-    monkeypatch.setattr(publishing.time, "monotonic", lambda: 0.0)
-    publishing._delete_growing(Document.written.all(), pks_of(Document))
+    monkeypatch.setattr(removing, "give_way", lambda took: seen.append(Document.objects.count()))
+    monkeypatch.setattr(removing.time, "monotonic", lambda: 0.0)
+    removing._delete(Document.objects.all(), pks_of(Document))
     assert seen == [100 - 16, 100 - 48, 0]  # 16, 32, and the rest
     Document.objects.bulk_create(Document(collection=collection, key=f"e{n}") for n in range(40))
     seen.clear()
-    monkeypatch.setattr(publishing.time, "monotonic", lambda: float(next(clock)))  # each piece takes a second
-    publishing._delete_growing(Document.written.all(), pks_of(Document))
+    monkeypatch.setattr(removing.time, "monotonic", lambda: float(next(clock)))  # each piece takes a second
+    removing._delete(Document.objects.all(), pks_of(Document))
     assert seen == [24, 16, 12, 10, *range(9, -1, -1)]
 
 
 def pks_of(model) -> np.ndarray:
-    return np.array(list(model.written.values_list("pk", flat=True)), np.int64)
+    return np.array(list(model.objects.values_list("pk", flat=True)), np.int64)
 
 
 class Killed(BaseException):
@@ -301,7 +282,7 @@ def test_who_is_killed_after_any_piece_leaves_a_rest_that_the_next_worker_remove
     both = rows()
     deleted(whole)
     kills, pieces = 0, 0
-    pause = publishing.pause_for_writers
+    pause = removing.give_way
 
     def killing(took: float) -> None:
         nonlocal pieces
@@ -311,7 +292,7 @@ def test_who_is_killed_after_any_piece_leaves_a_rest_that_the_next_worker_remove
             pieces = 0
             raise Killed
 
-    monkeypatch.setattr(publishing, "pause_for_writers", killing)
+    monkeypatch.setattr(removing, "give_way", killing)
     for _ in range(100):
         try:
             deleting.remove_due(now=NOW + DAYS)
@@ -329,7 +310,7 @@ def test_a_row_that_comes_while_it_is_removed_goes_at_the_next_look(whole, monke
     """A save that began before the deletion ends between two pieces."""
     pair = Pair.objects.get(query__collection=whole, document__key="a", query__key="q1")
     deleted(whole)
-    pause, late = publishing.pause_for_writers, []
+    pause, late = removing.give_way, []
 
     def saving(took: float) -> None:
         pause(took)
@@ -341,7 +322,7 @@ def test_a_row_that_comes_while_it_is_removed_goes_at_the_next_look(whole, monke
             facts = {"rater": Rater.objects.get(collection=whole), "kind": "grade", "value": 1}
             late.append(RatingEvent.objects.create(pair=pair, **facts, scale_version=1, created_at=NOW))
 
-    monkeypatch.setattr(publishing, "pause_for_writers", saving)
+    monkeypatch.setattr(removing, "give_way", saving)
     deleting.remove_due(now=NOW + DAYS)
     assert late and Collection.written.filter(pk=whole.pk).exists()
     assert RatingEvent.objects.filter(pk=late[0].pk).exists()

@@ -5,7 +5,6 @@ from django.db import connection
 
 from ratings.intake import Report, document_keys
 from ratings.intake.document_keys import DocumentIds
-from ratings.intake.publishing import Landing
 from ratings.models import Document, Job
 
 from .cast import make_collection
@@ -28,16 +27,16 @@ def way(request, monkeypatch):
 
 def stored(*names: str, slug: str = "hills"):
     collection = make_collection(slug, documents="")
-    Document.written.bulk_create(Document(collection=collection, key=name) for name in names)
+    Document.objects.bulk_create(Document(collection=collection, key=name) for name in names)
     return collection
 
 
-def staging(collection) -> Job:
-    return Job.objects.create(collection=collection, kind="results", state="running", staging=True, attempt=1)
+def running(collection) -> Job:
+    return Job.objects.create(collection=collection, kind="results", state="running", attempt=1)
 
 
 def ids_in(collection) -> dict[str, int]:
-    return dict(Document.written.filter(collection=collection).values_list("key", "pk"))
+    return dict(Document.objects.filter(collection=collection).values_list("key", "pk"))
 
 
 def test_each_key_gets_its_id_in_the_order_given_and_unknown_ones_get_none(way):
@@ -50,41 +49,29 @@ def test_each_key_gets_its_id_in_the_order_given_and_unknown_ones_get_none(way):
     assert DocumentIds(make_collection("empty", documents=""), MANY).of(["a"]).tolist() == [0]
 
 
-def test_documents_of_another_import_under_way_are_unknown(way):
-    collection = stored("a", "b")
-    job = staging(collection)
-    Document.written.filter(key="b").update(job=job)
-    ids = ids_in(collection)
-    assert document_keys.known_ids(collection, ["b", "a"]).tolist() == [0, ids["a"]]
-    mine = DocumentIds(collection, MANY, job)
-    assert mine.of(["b", "a"]).tolist() == mine.made(Landing(job), ["b", "a"], Report()).tolist()
-    assert mine.of(["b", "a"]).tolist() == [ids["b"], ids["a"]]
-
-
 def test_missing_documents_are_made_once_with_only_their_key(way, monkeypatch):
     collection = stored("b")
-    monkeypatch.setattr(document_keys, "PIECE", 2)
-    monkeypatch.setattr(document_keys, "LARGE_PIECE", 2)
+    monkeypatch.setattr(document_keys, "MADE", 2)
     report, told = Report(), []
     asked = ["z\\t", "b", "é", "z\\t", "a", "m'", 'n"']
-    place = Landing(staging(collection))
-    documents = DocumentIds(collection, MANY, place.job)
-    found = documents.made(place, asked, report, lambda *step: told.append(step))
+    job = running(collection)
+    documents = DocumentIds(collection, MANY)
+    found = documents.made(job, asked, report, lambda *step: told.append(step))
     ids = ids_in(collection)
     assert found.tolist() == [ids[key] for key in asked]
     assert sorted(ids) == sorted(set(asked)) and report.counts["documents"] == 5
     assert [rows for _, _, rows in told] == [2, 4, 5] and told[-1][1] == 1
-    made_in_order = Document.written.filter(collection=collection).exclude(key="b").order_by("pk")
+    made_in_order = Document.objects.filter(collection=collection).exclude(key="b").order_by("pk")
     assert [document.key for document in made_in_order] == sorted(set(asked) - {"b"}, key=str.encode)
     assert {(d.title, d.body, d.url, str(d.fields), d.job_id) for d in made_in_order} == {
-        ("", "", "", "{}", place.job.pk)
+        ("", "", "", "{}", job.pk)
     }
     # Some of the next ones are known, were just made, or are new.
     more = ["n0", "a", "b", "n1", "n2", "é"]
-    again = documents.made(place, more, report)
+    again = documents.made(job, more, report)
     ids = ids_in(collection)
     assert again.tolist() == [ids[key] for key in more] and report.counts["documents"] == 8
-    assert documents.made(place, asked + more, report).tolist() == [*found, *again]
+    assert documents.made(job, asked + more, report).tolist() == [*found, *again]
     assert report.counts["documents"] == 8
 
 
@@ -116,12 +103,12 @@ def test_documents_are_read_where_many_of_few_are_sought(
 def test_what_outgrows_memory_is_found_by_the_index(monkeypatch, django_assert_num_queries):
     collection = stored("a", "b")
     monkeypatch.setattr(document_keys, "KEPT", 4)
-    place = Landing(staging(collection))
-    documents = DocumentIds(collection, MANY, place.job)
-    documents.made(place, ["c", "d"], Report())
+    job = running(collection)
+    documents = DocumentIds(collection, MANY)
+    documents.made(job, ["c", "d"], Report())
     with django_assert_num_queries(0):
         documents.of(["a", "d"])
-    documents.made(place, ["e"], Report())
+    documents.made(job, ["e"], Report())
     ids = ids_in(collection)
     with django_assert_num_queries(1):
         assert documents.of(["a", "e", "f"]).tolist() == [ids["a"], ids["e"], 0]

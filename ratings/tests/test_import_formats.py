@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from ratings.intake.publishing import remove
 from ratings.intake.undoing import undo_import
 from ratings.models import Query, Rating
 
@@ -322,7 +321,6 @@ def test_a_part_of_a_document_that_a_file_lacks_stays_as_it_is_stored(collection
     assert "1 document: 0 new, 0 changed, 1 unchanged." in out
     job = collection.jobs.get()
     assert undo_import(job) == []
-    remove(job)
     assert parts_of(collection) == ("T", "B", "u", {"year": 1958})
 
 

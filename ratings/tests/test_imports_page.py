@@ -2,14 +2,12 @@
 
 import gzip
 import io
-import os
 import time
 
 import pytest
 from django.core.cache import caches
 from django.core.files.storage import storages
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -17,7 +15,7 @@ from django_tasks_db.management.commands import db_worker
 
 from ratings import intake
 from ratings.formats.source import BOM, Source
-from ratings.imports import jobs, uploads
+from ratings.imports import jobs, signs, uploads
 from ratings.intake import report
 from ratings.management.commands.work import work
 from ratings.models import Job, Ranking, Rating, RatingEvent, Role
@@ -34,7 +32,7 @@ RATINGS = "q_id,docid,who,label\nq1,a,Ann,3\nq1,b,Ann,7\nq2,a,Ben,0\nq2,b,Ben,go
 @pytest.fixture(autouse=True)
 def own_folder(settings, tmp_path, monkeypatch) -> None:
     settings.DATA_DIR = tmp_path
-    jobs.record_heartbeat()
+    signs.show_worker()
     monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
 
 
@@ -102,7 +100,7 @@ def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     assert "bm25: 1 to 2 results for a query." in html
     assert "2 rankings are added." in html and "1 document is made with its id alone" in html
     assert '<td dir="auto">q1</td><td dir="auto">x</td><td dir="auto">1</td><td dir="auto">3.5</td>' in html
-    assert not Ranking.written.exists()
+    assert not Ranking.objects.exists()
     act(admin, "start_import", job)
     assert "It waits for a worker." in page(admin, job)
     work()
@@ -110,9 +108,8 @@ def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     assert "It is in the record: it was imported on" in html and "bm25: 2 rankings with 3 results" in html
     assert Ranking.objects.count() == 2 and Job.objects.get(pk=job.pk).by.username == "ada"
     act(admin, "undo_import", job)
-    work()
     assert "It was undone." in page(admin, job)
-    assert not Ranking.written.exists()
+    assert not Ranking.objects.exists()
     assert "undone" in admin.get("/collections/hills/import/").content.decode()
 
 
@@ -143,22 +140,17 @@ def test_what_waits_says_for_what(admin, collection):
     assert admin.get(told).json()["waits"] == "It waits for a worker."
     other = Job.objects.create(collection=collection, kind="queries", state="running", beat_at=timezone.now())
     assert "the worker is busy with something else" in admin.get(told).json()["waits"]
-    for changed in ({"beat_at": timezone.now() - 2 * LEASE}, {"attended": True, "beat_at": timezone.now()}):
-        Job.objects.filter(pk=other.pk).update(**changed)
-        assert admin.get(told).json()["waits"] == "It waits for a worker.", "it is dead, or no worker's"
-    Job.objects.filter(pk=other.pk).update(state="cancelled", staging=True)
-    assert "first removes the rest of another import" in admin.get(told).json()["waits"]
+    Job.objects.filter(pk=other.pk).update(beat_at=timezone.now() - 2 * LEASE)
+    assert admin.get(told).json()["waits"] == "It waits for a worker.", "the other one is dead"
+    caches["jobs"].set(signs._step(other), signs.Step("writing", None, 1))
+    assert "the worker is busy with something else" in admin.get(told).json()["waits"], "it gave a sign"
     waiting.update(state="running")
     assert admin.get(told).json()["waits"] == ""
 
 
 def test_without_a_worker_every_page_says_so_and_so_does_the_log(admin, collection, settings, caplog):
     assert "There is no worker" not in admin.get("/collections/hills/import/").content.decode()
-    beat = settings.DATA_DIR / "worker.beat"
-    long_ago = time.time() - LEASE.total_seconds() - 1
-    if connection.vendor == "sqlite":
-        os.utime(beat, (long_ago, long_ago))
-    caches["tries"].delete(jobs.BEATING)
+    caches["jobs"].set(signs.WORKER, time.time() - LEASE.total_seconds() - 1)
     assert "There is no worker" in admin.get("/collections/hills/import/").content.decode()
     send(admin, "results", ("bm25.run", RUN))
     job = Job.objects.get()
@@ -169,7 +161,7 @@ def test_without_a_worker_every_page_says_so_and_so_does_the_log(admin, collecti
     assert "There is no worker" in page(admin, job)
     Job.objects.update(beat_at=timezone.now())
     assert "There is no worker" not in page(admin, job)
-    beat.unlink(missing_ok=True)
+    caches["jobs"].delete(signs.WORKER)
     assert "There is no worker" in admin.get("/collections/hills/import/").content.decode()
 
 
@@ -644,7 +636,6 @@ def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
     assert "1 rating of it was changed later by ratings from file" in response.content.decode()
     act(admin, "undo_import", later)
     act(admin, "undo_import", job)
-    work()
     html = page(admin, job)
     assert "It was undone." in html and "Undone. Each rating is what it was before." in html
     assert stays in html and not collection.grades.exists()
@@ -675,14 +666,14 @@ def test_a_cancelled_import_is_over_and_its_file_is_gone(admin):
     assert "Cancelled: " in html and "Nothing of it is in the record." in html
     act(admin, "start_import", job)
     work()
-    assert Job.objects.get(pk=job.pk).state == "cancelled" and not Ranking.written.exists()
+    assert Job.objects.get(pk=job.pk).state == "cancelled" and not Ranking.objects.exists()
 
 
 def test_progress_is_told_to_the_script(admin, collection):
     job = Job.objects.create(
         collection=collection, kind="results", state="running", attempt=1, files=[{"name": "x"}]
     )
-    jobs.Progress(job)("writing", 0.25, 500)
+    caches["jobs"].set(signs._step(job), signs.Step("writing", 0.25, 500))
     told = admin.get(reverse("import_progress", args=["hills", job.pk])).json()
     assert told == {"state": "running", "message": "writing", "done": 500, "share": 0.25, "waits": ""}
     assert 'value="0.2500"' in page(admin, job)
@@ -747,8 +738,7 @@ def test_imports_of_commands_are_listed_and_undone_by_page(admin, collection):
     assert "command" in admin.get("/collections/hills/import/").content.decode()
     page(admin, job)
     act(admin, "undo_import", job)
-    work()
-    assert not Ranking.written.exists()
+    assert not Ranking.objects.exists()
 
 
 def test_an_import_of_another_collection_is_not_there(admin):

@@ -337,7 +337,7 @@ def test_short_rankings_are_written_a_few_at_a_time_and_stored_ones_count_as_don
     Query.objects.bulk_create(Query(collection=collection, key=f"more{n}", text="more") for n in range(5))
     lines = [f"more{n} Q0 d{n} 1 1 s\n" for n in range(5)]
     intake.import_run(collection, sources("".join(lines[:2])))
-    monkeypatch.setattr(runs, "PIECE", 2)
+    monkeypatch.setattr(runs, "BATCH", 2)
     told = []
     intake.import_run(collection, sources("".join(lines)), progress=lambda *step: told.append(step))
     assert [step for step in told if step[0] == "writing"] == [("writing", 4 / 5, 4), ("writing", 1, 5)]
@@ -834,7 +834,7 @@ def test_imported_grades_fill_open_assignments():
 def test_a_failure_while_ratings_are_written_leaves_nothing(monkeypatch):
     collection = make_collection(scale={}, documents="")
     before = record()
-    monkeypatch.setattr(intake.ratings, "PIECE", 1)
+    monkeypatch.setattr(intake.ratings, "BATCH", 1)
     write, calls = queue.stage, []
 
     def fail_third_time(job, rows):

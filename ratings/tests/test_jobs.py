@@ -8,13 +8,16 @@ import time
 from datetime import timedelta
 
 import pytest
+from django.core.cache import caches
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 from django_tasks_db.management.commands import db_worker
 from django_tasks_db.models import DBTaskResult
 
-from ratings.imports import jobs, uploads
+from ratings import intake
+from ratings.imports import jobs, signs, uploads
+from ratings.intake.publishing import Superseded
 from ratings.management.commands import work as command
 from ratings.management.commands.work import work
 from ratings.models import Document, Job, Ranking, System
@@ -73,11 +76,11 @@ def test_a_file_is_checked_then_imported_and_then_forgotten():
     work()
     checked = now_of(job)
     assert (checked.state, checked.report["counts"]["documents"]) == ("checked", 1)
-    assert not Ranking.written.exists()
+    assert not Ranking.objects.exists()
     assert jobs.start(checked, {})
     work()
     done = now_of(job)
-    assert (done.state, done.staging, done.attempt) == ("published", False, 2)
+    assert (done.state, done.attempt) == ("published", 2)
     assert done.report["facts"][0] == "bm25: 2 rankings with 3 results; 2 new, 0 unchanged."
     assert Ranking.objects.filter(job=job).count() == 2
     assert not (uploads.folder() / job.files[0]["stored"]).exists()
@@ -102,7 +105,7 @@ def test_what_is_refused_is_listed_and_can_be_tried_again_with_other_options():
     assert (now_of(job).state, now_of(job).report["refused"]) == ("checked", 1)
     jobs.start(job, {})
     work()
-    assert now_of(job).state == "refused" and not System.written.exists()
+    assert now_of(job).state == "refused" and not System.objects.exists()
     assert jobs.check_again(job, "results", {"order": "score"})
     work()
     jobs.start(job, {"order": "score"})
@@ -120,19 +123,21 @@ def test_a_message_that_comes_twice_does_no_work_twice():
 def test_a_job_whose_worker_died_is_taken_up_by_the_next_which_begins_anew():
     collection = make_collection(documents="b")
     job = asked(collection)
-    Job.objects.update(state="running", checking=False, attempt=1, staging=True, beat_at=timezone.now())
-    half = Document.objects.create(collection=collection, key="half", job=job)
+    Job.objects.update(state="running", checking=False, attempt=1, beat_at=timezone.now())
     DBTaskResult.objects.update(status="RUNNING")
     jobs.reap()
     assert now_of(job).state == "running"  # it may be alive
     Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1))
+    caches["jobs"].set(signs._step(now_of(job)), signs.Step("writing", None, 1))
+    jobs.reap()
+    assert now_of(job).state == "running"  # it gives signs of life
+    caches["jobs"].clear()
     jobs.reap()
     jobs.reap()
     assert (now_of(job).state, now_of(job).deaths) == ("queued", 1)
     assert DBTaskResult.objects.ready().count() == 1
     work()
     assert (now_of(job).state, now_of(job).attempt) == ("published", 2)
-    assert not Document.written.filter(pk=half.pk).exists()
     assert sorted(collection.documents.values_list("key", flat=True)) == ["b", "x"]
 
 
@@ -155,21 +160,6 @@ def test_a_message_that_a_dying_worker_took_along_is_sent_again():
     assert (now_of(job).state, now_of(job).deaths) == ("checked", 0)
 
 
-def test_an_import_waits_for_another_into_the_same_collection():
-    collection = make_collection()
-    other = Job.objects.create(collection=collection, kind="queries", state="running", staging=True)
-    Job.objects.update(beat_at=timezone.now())
-    job = asked(collection)
-    work()
-    jobs.start(job, {})
-    work()
-    assert (now_of(job).state, now_of(job).message) == ("queued", "Waits, for queries is under way.")
-    Job.objects.filter(pk=other.pk).update(staging=False, state="failed")
-    DBTaskResult.objects.update(run_after=timezone.now())
-    work()
-    assert now_of(job).state == "published"
-
-
 def test_what_was_cancelled_while_it_waited_is_not_done():
     job = asked(make_collection())
     assert jobs.cancel(job) and not jobs.cancel(job)
@@ -177,16 +167,6 @@ def test_what_was_cancelled_while_it_waited_is_not_done():
     assert (now_of(job).state, now_of(job).attempt) == ("cancelled", 0)
     assert not (uploads.folder() / job.files[0]["stored"]).exists()
     assert not jobs.start(job, {}) and not jobs.check_again(job, "results", {})
-
-
-def test_what_a_cancelled_job_wrote_is_removed_also_when_its_worker_is_dead():
-    collection = make_collection(documents="")
-    job = asked(collection)
-    Job.objects.update(state="running", checking=False, attempt=1, staging=True)
-    Document.objects.create(collection=collection, key="half", job=job)
-    jobs.cancel(job)
-    work()
-    assert (Document.written.count(), now_of(job).staging) == (0, False)
 
 
 def test_a_mistake_of_ours_is_told_and_leaves_nothing(monkeypatch, caplog):
@@ -201,10 +181,10 @@ def test_a_mistake_of_ours_is_told_and_leaves_nothing(monkeypatch, caplog):
     jobs.start(job, {})
     work()
     done = now_of(job)
-    assert (done.state, done.staging) == ("failed", False)
+    assert done.state == "failed"
     assert done.message == "Idealist made a mistake here. Its log tells more."
     assert "KeyError" in caplog.text
-    assert (System.written.count(), Document.written.count()) == (0, 1)
+    assert (System.objects.count(), Document.objects.count()) == (0, 1)
 
 
 def test_files_that_nobody_came_back_to_are_forgotten_and_the_import_says_so():
@@ -219,19 +199,6 @@ def test_files_that_nobody_came_back_to_are_forgotten_and_the_import_says_so():
     assert (now_of(old).state, now_of(old).message) == ("failed", "The file is no longer stored. Send it again.")
 
 
-def test_undo_hides_at_once_and_a_worker_removes():
-    collection = make_collection(documents="b")
-    job = asked(collection)
-    work()
-    jobs.start(job, {})
-    work()
-    assert jobs.undo(now_of(job)) == []
-    assert (System.objects.count(), System.written.count(), now_of(job).state) == (0, 1, "undone")
-    work()
-    assert (System.written.count(), Document.written.count(), now_of(job).staging) == (0, 1, False)
-    assert jobs.undo(now_of(job)) == ["It is not in the record: there is nothing to undo."]
-
-
 def test_a_database_that_is_away_is_told_once_a_minute(monkeypatch, caplog):
     monkeypatch.setattr(command, "_told_at", time.monotonic() - command.TELL)
     for _ in range(3):
@@ -242,27 +209,89 @@ def test_a_database_that_is_away_is_told_once_a_minute(monkeypatch, caplog):
     assert caplog.text.count("connection refused") == 2
 
 
-@pytest.mark.django_db(transaction=True)
-def test_who_works_is_heard_of_again_and_again(monkeypatch):
-    monkeypatch.setattr(jobs, "BEAT", 0.02)
-    job = Job.objects.create(collection=make_collection(), kind="results", state="running", attempt=1)
-    with jobs.heartbeat(job):
-        deadline = time.monotonic() + 20
-        while now_of(job).beat_at is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-    assert now_of(job).beat_at is not None
+def running(**facts) -> Job:
+    facts = {"kind": "results", "state": "running", "attempt": 1, "beat_at": timezone.now()} | facts
+    return Job.objects.create(collection=make_collection(), **facts)
+
+
+def until(true) -> None:
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_tells_it_by_their_work_needs_no_heartbeat(monkeypatch):
-    """On SQLite another commit would look as if a rater were at work, and the import would make way."""
-    job = Job.objects.create(collection=make_collection(), kind="results", state="running", attempt=1)
-    told = timezone.now() + timedelta(seconds=1)
-    job.mine().update(beat_at=told)
-    monkeypatch.setattr(jobs, "BEAT", 0.02)
-    with jobs.heartbeat(job):
-        time.sleep(0.2)
-    assert now_of(job).beat_at == told
+def test_what_a_job_does_is_seen_while_its_transaction_is_open(monkeypatch):
+    monkeypatch.setattr(signs, "EVERY", 0.02)
+    job = running()
+    with signs.shown(job) as progress, transaction.atomic():
+        Job.objects.filter(pk=job.pk).update(message="nobody sees this yet")
+        progress("writing", 0.5, 7)
+        until(lambda: signs.step_of(job) == ("writing", 0.5, 7))
+    assert signs.step_of(job) is None
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("change", [{"state": "cancelled"}, {"attempt": 2}, {}])
+def test_a_job_that_somebody_cancels_or_takes_over_learns_it(monkeypatch, change):
+    monkeypatch.setattr(signs, "EVERY", 0.02)
+    job = running()
+    with signs.shown(job) as progress:
+        progress("checking", None, 1)
+        if change:
+            Job.objects.filter(pk=job.pk).update(**change)
+        else:
+            signs.ask_to_end(job)
+        until(lambda: progress.superseded)
+        with pytest.raises(Superseded):
+            progress("checking", None, 2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_holds_the_database_is_cancelled(monkeypatch):
+    """On SQLite nothing can be written meanwhile, so the worker learns it by a sign, and writes it."""
+    monkeypatch.setattr(signs, "EVERY", 0.02)
+    job = running(state="queued", files=[])
+    began = threading.Event()
+
+    def hold(job, progress):
+        with transaction.atomic():
+            System.objects.create(collection=job.collection, name="bm25")
+            began.set()
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline:
+                progress("writing", None, 1)
+                time.sleep(0.01)
+
+    def act() -> None:
+        jobs.look_at.func(job.pk)
+        connection.close()
+
+    monkeypatch.setattr(jobs, "_import", hold)
+    worker = threading.Thread(target=act)
+    worker.start()
+    assert began.wait(20)
+    jobs.cancel(now_of(job))  # False where the worker was faster
+    worker.join()
+    assert now_of(job).state == "cancelled"
+    assert not signs.is_to_end(job) and not System.objects.exists()
+
+
+def test_a_job_that_finds_the_database_locked_is_tried_again(monkeypatch):
+    def locked(*_):
+        raise OperationalError("database is locked")
+
+    job = asked(make_collection())
+    work()
+    jobs.start(job, {})
+    with monkeypatch.context() as patched:
+        patched.setattr(intake.stage, "land", locked)
+        work()
+    assert now_of(job).state == "queued" and "waits for the database" in now_of(job).message
+    DBTaskResult.objects.update(run_after=timezone.now())
+    work()
+    assert now_of(job).state == "published"
 
 
 @pytest.mark.django_db(transaction=True)

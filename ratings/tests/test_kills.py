@@ -16,11 +16,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from django.core.cache import caches
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.utils import timezone
 
-from ratings.imports import jobs, uploads
+from ratings.imports import jobs, signs, uploads
 from ratings.models import (
     Collection,
     Deletion,
@@ -45,6 +46,7 @@ KILLS = int(os.environ.get("IDEALIST_KILLS", "2"))
 RESULTS = int(os.environ.get("IDEALIST_RESULTS", "60000"))  # less would be over before anybody is killed
 ROWS = int(os.environ.get("IDEALIST_RESULTS", "10000"))  # of ratings and archives, which take longer
 DOCUMENTS = int(os.environ.get("IDEALIST_DOCUMENTS", RESULTS))
+LONGEST = RESULTS / 80_000  # seconds of a worker's life, some of which it reads and some of which it writes
 DEPTH = 100
 QUERIES = 50
 RANKINGS = RESULTS // DEPTH
@@ -69,7 +71,7 @@ def asked(collection: Collection, kind: str, lines: Iterator[str], **options) ->
 
 
 @pytest.fixture
-def worker(tmp_path) -> Iterator:
+def worker(settings, tmp_path) -> Iterator:
     """Starts `manage.py work` on the database of the test. Ends what is left of it."""
     facts = connection.settings_dict
     if connection.vendor == "sqlite":
@@ -78,6 +80,8 @@ def worker(tmp_path) -> Iterator:
         host = quote(facts["HOST"], safe="")
         url = f"postgres://{facts['USER']}@{host}:{facts['PORT'] or 5432}/{facts['NAME']}"
     environment = os.environ | {"DATABASE_URL": url, "IDEALIST_DATA": str(tmp_path)}
+    if connection.vendor == "sqlite":
+        settings.CACHES = settings.CACHES | {"jobs": settings.CACHES["jobs"] | {"LOCATION": tmp_path / "jobs"}}
     started = []
 
     def start() -> subprocess.Popen:
@@ -98,43 +102,42 @@ def until(true, seconds: float = 600) -> None:
         time.sleep(0.02)
 
 
-def killed(job: Job, worker, share: Callable[[], float], seen: Callable[[], tuple[int, ...]]) -> Job:
-    """The job as the last worker left it, after some that were killed while the `share` that is written grew."""
+def killed(job: Job, worker, seen: Callable[[], tuple[int, ...]]) -> Job:
+    """The job as the last worker left it, after some that were killed at random moments of their work."""
     drawn, where = random.Random(RESULTS), []
     for _ in range(KILLS):
         process = worker()
         attempt = Job.objects.get(pk=job.pk).attempt
         until(lambda attempt=attempt: Job.objects.get(pk=job.pk).attempt > attempt)
-        # Some while it removes what the one before it left, or reads; most while it writes.
-        point = drawn.uniform(-0.2, 0.95)
-        if point > 0:
-            until(lambda: not Job.objects.get(pk=job.pk).staging)
-            until(lambda point=point: share() >= point or Job.objects.get(pk=job.pk).is_over)
-        else:
-            time.sleep(drawn.uniform(0, 0.5))
+        time.sleep(drawn.uniform(0, LONGEST))
         process.kill()
         process.wait()
         now = Job.objects.get(pk=job.pk)
-        where.append((now.state, now.message, share()))
+        where.append((now.state, signs.step_of(now)))
         if now.state == "published":
             break
         assert not any(seen())
-        # Half a minute passes, and it is not the fifth death.
-        Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1), deaths=0)
-        jobs.reap()
+        bury()
     print(*where, sep="\n")
     assert len(where) > 1, "it was over before anybody was killed"
     worker()
     until(lambda: Job.objects.get(pk=job.pk).is_over)
     done = Job.objects.get(pk=job.pk)
-    assert (done.state, done.staging) == ("published", False)
+    assert done.state == "published"
     return done
+
+
+def bury() -> None:
+    """As if half a minute had passed, and it were not the fifth death."""
+    Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1), deaths=0)
+    caches["jobs"].clear()
+    jobs.reap()
 
 
 def test_a_worker_that_is_asked_to_end_does_so_by_itself(collection, worker):
     """By a handler: the first process of a container does not get a signal that it has none for."""
     process = worker()
-    until(jobs.has_worker)
+    until(signs.has_worker)
     process.terminate()
     assert process.wait(10) == 0
 
@@ -147,16 +150,11 @@ def test_who_is_killed_at_any_point_leaves_nothing_to_see_and_the_next_goes_on(c
         for rank in range(1, DEPTH + 1)
     )
 
-    def share() -> float:
-        """Documents first, and then rankings."""
-        return (Document.written.count() / DOCUMENTS + Ranking.written.count() / RANKINGS) / 2
-
     def seen() -> tuple[int, int, int]:
         return Document.objects.count(), System.objects.count(), Ranking.objects.count()
 
-    job = killed(asked(collection, "results", lines), worker, share, seen)
+    job = killed(asked(collection, "results", lines), worker, seen)
     assert seen() == (DOCUMENTS, -(-RANKINGS // QUERIES), RANKINGS)
-    assert (Document.written.count(), Ranking.written.count()) == (DOCUMENTS, RANKINGS)
     assert collection.documents.filter(job=job).values("key").distinct().count() == DOCUMENTS
 
 
@@ -164,16 +162,13 @@ def test_the_same_of_ratings(collection, worker):
     """Each of another pair, and its document not known."""
     lines = (f"q{number % QUERIES} 0 d{number} {number % 4}\n" for number in range(ROWS))
 
-    def share() -> float:
-        return StagedRating.objects.count() / ROWS
-
     def seen() -> tuple[int, ...]:
         return tuple(kind.objects.count() for kind in (Document, Pair, Rating, RatingEvent, Rater, Grade))
 
-    job = killed(asked(collection, "ratings", lines, rater="qrels"), worker, share, seen)
+    job = killed(asked(collection, "ratings", lines, rater="qrels"), worker, seen)
     assert seen() == (ROWS, ROWS, ROWS, ROWS, 1, 4)
     assert job.events.filter(kind="import").values("pair").distinct().count() == ROWS
-    until(lambda: not StagedRating.objects.exists())
+    assert not StagedRating.objects.exists()
 
 
 def test_of_an_archive_whose_maker_is_killed_nothing_is_seen_and_the_next_makes_it(settings, tmp_path, worker):
@@ -200,13 +195,12 @@ def test_of_an_archive_whose_maker_is_killed_nothing_is_seen_and_the_next_makes_
         process.wait()
         if Job.objects.get(pk=job.pk).state == "published":
             break
-        assert not Collection.written.exists() and not Document.written.exists()
-        Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1), deaths=0)
-        jobs.reap()
+        assert not Collection.written.exists() and not Document.objects.exists()
+        bury()
     worker()
     until(lambda: Job.objects.get(pk=job.pk).is_over)
     assert Job.objects.get(pk=job.pk).state == "published"
-    assert (Collection.written.count(), Document.written.count()) == (1, ROWS + 4)
+    assert (Collection.written.count(), Document.objects.count()) == (1, ROWS + 4)
     assert members_of(written()) == members
 
 
@@ -218,10 +212,10 @@ def test_a_removal_whose_worker_is_killed_goes_on_with_the_next(collection, work
     drawn, left, killed = random.Random(DOCUMENTS), DOCUMENTS, 0
     for _ in range(KILLS):
         process, point = worker(), left - drawn.uniform(0, 0.2) * DOCUMENTS
-        until(lambda point=point: Document.written.count() < point)
+        until(lambda point=point: Document.objects.count() < point)
         process.kill()
         process.wait()
-        left = Document.written.count()
+        left = Document.objects.count()
         assert not Collection.objects.exists()
         if not left:
             break
@@ -230,7 +224,7 @@ def test_a_removal_whose_worker_is_killed_goes_on_with_the_next(collection, work
     assert killed
     worker()
     until(lambda: not Collection.written.exists())
-    assert not Document.written.exists() and not Query.objects.exists() and not Deletion.objects.exists()
+    assert not Document.objects.exists() and not Query.objects.exists() and not Deletion.objects.exists()
 
 
 def made(folder: Path, content: bytes) -> Path:

@@ -41,7 +41,7 @@ def test_a_refusal_names_the_file_in_the_archive_and_nothing_is_written(collecti
     content = zipped(RUNS | {"runs/odd.run": b"q1 Q0 a 1\n"})
     _, err, refused = command("import_run", "hills", file(content, "runs.zip"))
     assert refused and "runs.zip/runs/odd.run, line 1: there are 4 columns" in err
-    assert not Ranking.written.exists()
+    assert not Ranking.objects.exists()
     _, err, refused = command("import_run", "hills", file(zipped(RUNS)[:-9], "cut.zip"))
     assert refused and "cut.zip: the archive is cut off or damaged" in err
     # A format that is said hides nothing of it.
@@ -192,11 +192,11 @@ def test_what_grows_beyond_measure_as_rows_is_refused(name, collection, file, se
     kind, content = BOMBS[name]
     if kind == "ratings":
         collection.queries.create(key="x", text="x" * 5_000)
-    before = Document.written.count()
+    before = Document.objects.count()
     rater = ["--rater", "ann"] if kind == "ratings" else []
     _, err, refused = command(f"import_{kind}", "hills", file(content(), name), *rater)
     assert refused and "to more than 20 times its size" in err, err
-    assert Document.written.count() == before and not Rating.objects.exists()
+    assert Document.objects.count() == before and not Rating.objects.exists()
 
 
 def test_all_files_of_an_import_have_one_limit(collection, file, settings, monkeypatch):  # noqa: F811

@@ -13,7 +13,7 @@ from django_tasks_db.management.commands import db_worker
 
 from ratings import queue
 from ratings.guidelines import versions
-from ratings.imports import jobs
+from ratings.imports import signs
 from ratings.management.commands.work import work
 from ratings.models import Collection, Document, Job, Role
 from ratings.people import members
@@ -228,7 +228,7 @@ def test_the_navigation_costs_one_query(client, new, django_assert_num_queries):
 def desk(settings, tmp_path, monkeypatch) -> None:
     """A folder for what is sent, and a worker that is called by hand."""
     settings.DATA_DIR = tmp_path
-    jobs.record_heartbeat()
+    signs.show_worker()
     monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
 
 

@@ -15,7 +15,7 @@ from ..imports import jobs, uploads
 from ..imports.forms import ArchiveForm, SlugForm
 from ..models import Job
 from ..people.access import of_archives
-from .job_pages import cancel, heading, no_worker_warning, progress, refusals_of, waiting_reason
+from .job_pages import cancel, heading, no_worker_warning, progress, refusals_of, step, waiting_reason
 from .pages import paged
 
 AT_ONCE = 50
@@ -100,6 +100,7 @@ def job_page(request: HttpRequest, job: Job, form: SlugForm) -> HttpResponse:
         "job": job,
         "heading": heading(job, "Making", "Made"),
         "waits": waiting_reason(job),
+        "step": step(job),
         "report": report,
         "refusals": refusals[:LISTED],
         "more": report.get("refused", 0) - min(len(refusals), LISTED),

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from ..models import Collection, Job, Role
 from ..people.access import of_copies
-from .job_pages import cancel, heading, progress, refusals_of, waiting_reason
+from .job_pages import cancel, heading, progress, refusals_of, step, waiting_reason
 
 
 @require_safe
@@ -18,6 +18,7 @@ def copy_job(request: HttpRequest, known: QuerySet[Job], pk: int) -> HttpRespons
         "job": job,
         "heading": heading(job, "Copying", "Copied"),
         "waits": waiting_reason(job),
+        "step": step(job),
         "refusals": refusals_of(job),
         "source": Collection.objects.visible_to(request.user, Role.ADMIN).filter(pk=job.options["source"]).first(),
     }

@@ -23,7 +23,16 @@ from ..models import MAKERS, Collection, Job
 from ..people.access import admin_act, admin_page, record_act
 from ..set_up.samples import of_kind
 from ..words import counted
-from .job_pages import cancel, heading, no_worker_warning, progress, refusals_of, stored_files, waiting_reason
+from .job_pages import (
+    cancel,
+    heading,
+    no_worker_warning,
+    progress,
+    refusals_of,
+    step,
+    stored_files,
+    waiting_reason,
+)
 from .pages import frame, paged
 from .refusals import fields_for, with_page_cure
 
@@ -165,6 +174,7 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
         "job": job,
         "heading": heading(job, "Importing", "Imported"),
         "waits": waiting_reason(job),
+        "step": step(job),
         "report": report,
         "refusals": refusals[:LISTED],
         "more": every - min(len(refusals), LISTED),

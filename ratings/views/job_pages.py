@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from ..database import disk
 from ..formats.refusal import Refusal
-from ..imports import jobs, uploads
+from ..imports import jobs, signs, uploads
 from ..models import Job
 from ..models.job import LEASE
 
@@ -17,7 +17,7 @@ NO_WORKER = f"There is no worker, so imports wait. Whoever runs this server can 
 
 def no_worker_warning() -> str:
     """A warning that no worker runs; "" if one does."""
-    return "" if jobs.has_worker() else NO_WORKER
+    return "" if signs.has_worker() else NO_WORKER
 
 
 def heading(job: Job, doing: str, done: str) -> str:
@@ -62,20 +62,27 @@ def cancel(request: HttpRequest, job: Job) -> None:
 
 def waiting_reason(job: Job) -> str:
     """Why the job waits, as a sentence; "" if it does not."""
-    alive_since = timezone.now() - LEASE
-    abandoned = job.state == State.RUNNING and not job.attended and job.beat_at and job.beat_at < alive_since
-    if (job.state == State.QUEUED or abandoned) and not jobs.has_worker():
+    waits = job.state == State.QUEUED or (job.state == State.RUNNING and not is_alive(job))
+    if waits and not signs.has_worker():
         return NO_WORKER
     if job.state != State.QUEUED:
         return ""
-    if Job.objects.filter(state=State.RUNNING, attended=False, beat_at__gt=alive_since).exists():
+    if any(map(is_alive, Job.objects.filter(state=State.RUNNING))):
         return "It waits: the worker is busy with something else."
-    if Job.objects.staging().exclude(state__in=[State.QUEUED, State.RUNNING]).exists():
-        return "It waits for a worker, which first removes the rest of another import."
     return "It waits for a worker."
+
+
+def is_alive(job: Job) -> bool:
+    """Whether a running job was taken up just now, or its worker has given a sign."""
+    just_now = job.beat_at is not None and job.beat_at > timezone.now() - LEASE
+    return just_now or signs.step_of(job) is not None
+
+
+def step(job: Job) -> signs.Step:
+    """What the job is doing, or what it waits for."""
+    return signs.step_of(job) or signs.Step(job.message, None, 0)
 
 
 def progress(job: Job) -> JsonResponse:
     """The state of the job, for the script of the page."""
-    facts = {"state": job.state, "message": job.message, "done": job.done, "share": job.share}
-    return JsonResponse({**facts, "waits": waiting_reason(job)})
+    return JsonResponse({"state": job.state, **step(job)._asdict(), "waits": waiting_reason(job)})

@@ -16,7 +16,7 @@ from ..people.access import admin_act, admin_page
 from ..pictures import store
 from ..pictures.fetching import try_again, unlisted_hosts
 from ..presentation.versions import latest_of
-from .job_pages import progress, stored_files, waiting_reason
+from .job_pages import progress, step, stored_files, waiting_reason
 from .pages import frame, paged
 
 AT_ONCE = 50
@@ -91,6 +91,7 @@ def pictures_page(request: HttpRequest, collection: Collection, form: ZipForm) -
         "all": sum(counts.values()),
         "job": job,
         "waits": waiting_reason(job) if job else "",
+        "step": step(job) if job else None,
         "hosts": unlisted_hosts(collection).most_common(20),
         "listed": settings.PULL_HOSTS,
         **paged(request, missing, AT_ONCE),

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
@@ -175,7 +175,7 @@ def pool_page(
         "mixed": mixed_in_context(collection, waiting, speed),
         "gold": gold_context(collection, sum(row["n"] for row in wanted)),
         **paged(request, retired, AT_ONCE),
-        "systems": collection.systems.annotate(n=Count("rankings", filter=~Q(rankings__job__staging=True))),
+        "systems": collection.systems.annotate(n=Count("rankings")),
     }
     if asked and asked.is_valid():
         context["plan"] = plan_context(pooling.plan(collection, **asked.cleaned_data), speed)

@@ -13,7 +13,7 @@ from django_tasks_db.models import DBTaskResult
 
 from ratings import chores
 from ratings.chores import Chore
-from ratings.imports import jobs, uploads
+from ratings.imports import jobs, signs, uploads
 from ratings.judges import runs
 from ratings.set_up import deleting
 
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         if beside is not None:
             Thread(target=end_with, args=[beside], daemon=True).start()
         tempfile.tempdir = str(uploads.spool())
-        own = [Chore(jobs.record_heartbeat, BEAT), Chore(jobs.reap, REAP), Chore(deleting.remove_due, REMOVE)]
+        own = [Chore(signs.show_worker, BEAT), Chore(jobs.reap, REAP), Chore(deleting.remove_due, REMOVE)]
         own += [Chore(uploads.forget_old, FORGET), Chore(runs.work_due, runs.LOOK_EVERY)]
         for chore in (*own, *chores.of_apps):
             Thread(target=again_and_again, args=chore, daemon=True).start()
