@@ -2,6 +2,7 @@
 
 import gc
 import os
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -9,8 +10,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
-from django.core.cache import caches
-from django.core.cache.backends.filebased import FileBasedCache
+from django.core.cache import cache
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 from hypothesis import settings as hypothesis_settings
@@ -27,6 +27,10 @@ def pytest_addoption(parser) -> None:
 
 
 def pytest_configure(config) -> None:
+    if connection.vendor == "sqlite":  # each process has a cache of its own: beside SQLite it is files
+        folder = tempfile.TemporaryDirectory(prefix="idealist-cache-")
+        settings.CACHES["default"]["LOCATION"] = folder.name
+        config.add_cleanup(folder.cleanup)
     thorough = config.getoption("--thorough")
     hypothesis_settings.load_profile("thorough" if thorough else "idealist")
     if thorough:
@@ -81,20 +85,12 @@ def priority() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
-def folder_of_signs(tmp_path_factory) -> Iterator[None]:
-    """Each process of the suite has signs of life of its own: beside SQLite they are files."""
-    if connection.vendor == "sqlite":
-        settings.CACHES["jobs"]["LOCATION"] = tmp_path_factory.mktemp("jobs")
-    yield
-
-
 @pytest.fixture(autouse=True)
-def no_signs() -> Iterator[None]:
-    """Signs in files outlive the transaction of a test."""
+def empty_cache() -> Iterator[None]:
+    """What is in files, or was written by another connection, outlives the transaction of a test."""
     yield
-    if isinstance(caches["jobs"], FileBasedCache):
-        caches["jobs"].clear()
+    if connection.vendor == "sqlite":
+        cache.clear()
 
 
 def filled_tables(names: Iterable[str]) -> set[str]:

@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 OTHERS_BITS = 0o077
 # Names that may be in the folder before the first start, or where there is no secret.key in it.
-NOT_DATA = {"lost+found", "static", "uploads", "jobs"}
+NOT_DATA = {"lost+found", "static", "uploads", "cache"}
 CURE = "Name another folder in IDEALIST_DATA, or repair this one"
 
 

@@ -34,7 +34,7 @@ IDEALIST_MAIL_FROM  the address that mail comes from; needed with a mail server
 IDEALIST_STATIC   folder of static files (default: static/ in IDEALIST_DATA); an image contains them
 DATABASE_POOLER   1 where DATABASE_URL leads to a pooler of transactions, such as PgBouncer
 STORAGE_URL       s3://BUCKET/FOLDER?endpoint=URL&region=NAME for uploads and pictures (default: IDEALIST_DATA)
-CACHE_URL         redis:// or valkey:// for the counts of tries (default: the database)
+CACHE_URL         redis:// or valkey:// for what is short-lived (default: a table, or files beside SQLite)
 SECRET_KEY_FORMER former keys, separated by spaces, whose links, cookies and second factors are still valid
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent; machines share one
 
@@ -337,12 +337,8 @@ elif SHORT_WAITS:
         options["options"] = " ".join([*url_options, *(f"-c {name}={limit}" for name, limit in limits.items())])
 if DATABASE_POOLER:
     DATABASES["default"]["ENGINE"] = "config.pooled"
-# Tries to sign in are counted in one place for all processes. See ratings/people/throttle.py.
-CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    "tries": machines.tries(os.environ.get("CACHE_URL", "")),
-    "jobs": machines.signs(os.environ.get("CACHE_URL", ""), DATABASES["default"], DATA_DIR / "jobs"),
-}
+# One for all processes: tries to sign in, and signs of life. See ratings/people/throttle.py and imports/signs.py.
+CACHES = {"default": machines.cache(os.environ.get("CACHE_URL", ""), DATABASES["default"], DATA_DIR / "cache")}
 # `manage.py work` runs the long tasks. The server keeps it running. See ratings/imports/jobs.py.
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -397,7 +393,7 @@ MFA_FORMS = {
 MFA_TOTP_ISSUER = "Idealist"
 MFA_TOTP_TOLERANCE = 0  # a code is valid for the 30 seconds in which the app shows it
 MFA_ALLOW_UNVERIFIED_EMAIL = True
-# ratings/people/throttle.py is the only limiter: it counts for all processes, and nobody can lock others out.
+# The views of ratings count tries by ratings/people/throttle.py, so that nobody can lock others out.
 # allauth would count in the default cache, of which each process has its own.
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 

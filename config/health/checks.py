@@ -202,11 +202,11 @@ CHECKS = [
     Check("storage", storage, in_readyz=True, blocks_pages=True, uses_database=False),
     Check("static files", static_files, in_readyz=True, blocks_pages=True, uses_database=False),
     Check("disk", free_space, in_readyz=True, uses_database=False),
-    Check("worker", worker, in_readyz=True, uses_database=services.TRIES_IN_DATABASE),
+    Check("worker", worker, in_readyz=True, uses_database=services.CACHE_IN_DATABASE),
     Check("second factors", second_factors),
     Check("secrets", secrets, in_readyz=True, uses_database=False),
     Check("store of files", services.store, in_readyz=True, uses_database=False),
-    Check("tries", services.tries, in_readyz=True, uses_database=services.TRIES_IN_DATABASE),
+    Check("cache", services.shared_cache, in_readyz=True, uses_database=services.CACHE_IN_DATABASE),
     Check("mail", services.mail, uses_database=False),
     Check("backups", services.backups, uses_database=False),  # not for every probe, since it lists the store
 ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from django.conf import settings
-from django.core.cache import caches
+from django.core.cache import cache
 from django.core.files.storage import storages
 from django.core.mail import get_connection
 
@@ -13,8 +13,7 @@ from ratings.people.mail import FAILED
 from .modes import Problem
 
 BUCKET = "config.machines.bucket.Bucket"
-# Counts of tries and the heartbeat of the worker are in the database, or in the cache of CACHE_URL.
-TRIES_IN_DATABASE = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
+CACHE_IN_DATABASE = settings.CACHES["default"]["BACKEND"].endswith(".Table")
 MAKE_TABLE = "Make its table: python3 run.py manage prepare"
 START_CACHE = "Start the cache of CACHE_URL, or correct that setting."
 
@@ -32,13 +31,13 @@ def store() -> Iterator[Problem]:
         yield Problem(str(error), "Start it, or correct STORAGE_URL and the keys in AWS_ACCESS_KEY_ID.")
 
 
-def tries() -> Iterator[Problem]:
+def shared_cache() -> Iterator[Problem]:
     """Whether tries to sign in can be counted, without which nobody can sign in."""
     try:
-        caches["tries"].get("whether-it-answers")
+        cache.get("whether-it-answers")
     except Exception as error:  # each cache has its own classes of errors
         message = f"Tries to sign in cannot be counted: {error or type(error).__name__}"
-        yield Problem(message, MAKE_TABLE if TRIES_IN_DATABASE else START_CACHE)
+        yield Problem(message, MAKE_TABLE if CACHE_IN_DATABASE else START_CACHE)
 
 
 def mail() -> Iterator[Problem]:

@@ -48,18 +48,17 @@ def in_bucket(setting: str, url: str, folder: str = "") -> dict:
     return {"BACKEND": "config.machines.bucket.Bucket", "OPTIONS": options}
 
 
-def signs(url: str, database: dict, folder: Path) -> dict:
-    """The cache of signs of life of jobs: files beside SQLite, which one import locks, or as for tries."""
-    if url or not database["ENGINE"].endswith("sqlite"):
-        return tries(url)
-    return {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": folder}
-
-
-def tries(url: str) -> dict:
-    """The cache that counts tries: a table of the database or, where there is a `url`, Valkey or Redis."""
+def cache(url: str, database: dict, folder: Path) -> dict:
+    """The cache of all processes: Valkey or Redis where there is a `url`, files beside SQLite, or a table."""
+    if not url and database["ENGINE"].endswith("sqlite"):
+        return {
+            "BACKEND": "config.machines.caches.Files",
+            "LOCATION": folder,
+            "OPTIONS": {"MAX_ENTRIES": 1_000},
+        }
     if not url:
-        backend = "django.core.cache.backends.db.DatabaseCache"
-        return {"BACKEND": backend, "LOCATION": "tries", "OPTIONS": {"MAX_ENTRIES": 10_000}}
+        backend = "config.machines.caches.Table"
+        return {"BACKEND": backend, "LOCATION": "cache", "OPTIONS": {"MAX_ENTRIES": 10_000}}
     scheme = urlsplit(url).scheme.replace("valkey", "redis")
     if scheme not in ("redis", "rediss", "unix"):
         raise ImproperlyConfigured("CACHE_URL does not begin with redis://, rediss://, valkey:// or unix://.")

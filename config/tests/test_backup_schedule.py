@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.core.cache import caches
+from django.core.cache import cache, caches
 
 from ratings import apps, chores
 from ratings.copies import backup, schedule
@@ -23,8 +23,8 @@ def daily(settings, tmp_path, django_db_setup):
     backups = settings.STORAGES["backups"] | {"OPTIONS": {"location": tmp_path / "backups"}}
     memory = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "claims"}
     settings.STORAGES = settings.STORAGES | {"backups": backups}
-    settings.CACHES = settings.CACHES | {"tries": memory}
-    caches["tries"].clear()
+    settings.CACHES = {"default": memory}
+    cache.clear()
 
 
 def names(tmp_path) -> list[str]:
@@ -62,7 +62,7 @@ def test_without_the_setting_none_is_made_and_none_is_missed(settings, tmp_path)
 
 
 def test_who_has_not_got_the_claim_makes_none(tmp_path):
-    caches["tries"].add(schedule.CLAIM, 1, 60)
+    cache.add(schedule.CLAIM, 1, 60)
     schedule.back_up_if_due(now=NOW)
     assert not (tmp_path / "backups").exists()
 
@@ -111,14 +111,14 @@ def test_a_worker_that_nobody_hears_counts_as_dead_as_soon_as_at_other_work():
 @pytest.mark.parametrize("fails", [True, False])
 def test_a_worker_that_slept_too_long_leaves_the_claim_of_another_alone(monkeypatch, fails):
     def slept(*, now):
-        caches["tries"].set(schedule.CLAIM, "another's", 60)
+        cache.set(schedule.CLAIM, "another's", 60)
         if fails:
             raise OSError("No such file or directory")
 
-    monkeypatch.setattr(caches["tries"], "touch", None)
+    monkeypatch.setattr(caches["default"], "touch", None)
     monkeypatch.setattr(schedule, "make_backup", slept)
     schedule.back_up_if_due(now=NOW)
-    assert caches["tries"].get(schedule.CLAIM) == "another's"
+    assert cache.get(schedule.CLAIM) == "another's"
 
 
 def test_a_worker_that_is_killed_leaves_nothing_that_the_next_does_not_remove(tmp_path):

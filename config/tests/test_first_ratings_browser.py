@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.core.cache import caches
+from django.core.cache import cache
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
@@ -157,5 +157,5 @@ def test_a_shop_with_pictures_is_rated_without_a_terminal(visit, settings, tmp_p
     pages, presses = admin.pages + rater.pages, admin.presses + rater.presses
     how = "with" if script else "without"
     print(f"\n{how} the script: {pages} pages, {presses} presses, {time.monotonic() - begun:.1f} s")
-    caches["tries"].clear()  # no table of a model, which the end of a test would empty
+    cache.clear()  # no table of a model, which the end of a test would empty
     assert pages <= 50 and presses <= 110

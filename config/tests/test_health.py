@@ -19,7 +19,7 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.conf import settings as of_project
 from django.contrib.staticfiles.storage import staticfiles_storage
-from django.core.cache import caches
+from django.core.cache import cache
 from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client, override_settings
@@ -70,7 +70,7 @@ Usage = namedtuple("Usage", "free")
 
 def no_worker(data: Path) -> None:
     """Forget the heartbeat."""
-    caches["jobs"].delete(signs.WORKER)
+    cache.delete(signs.WORKER)
 
 
 class Away:
@@ -209,7 +209,7 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
         settings.STORAGES = backups
 
     def tries_away() -> None:
-        monkeypatch.setattr(services, "caches", {"tries": Away()})
+        monkeypatch.setattr(services, "cache", Away())
 
     def no_backup() -> None:
         settings.BACKUP_EVERY = 24
@@ -219,7 +219,7 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
         store_away: ("store of files", "cannot be used"),
         bucket_away: ("store of files", "no bucket of this name"),
         over_quota: ("storage", "quota"),
-        tries_away: ("tries", "cannot be counted: it cannot be used"),
+        tries_away: ("cache", "cannot be counted: it cannot be used"),
         no_backup: ("backups", "There is no backup yet"),
         old_backup: ("backups", "The last good backup is of 2026-01-01"),
         dead_worker: ("worker", "No worker has run"),

@@ -4,7 +4,7 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
-from django.core.cache import caches
+from django.core.cache import cache
 from playwright.sync_api import Page, expect
 
 from ratings.guidelines import versions
@@ -25,7 +25,7 @@ def collection():
     make_pair(collection)
     make_member(collection, "admin", Role.ADMIN)
     yield collection
-    caches["tries"].clear()  # no table of a model, which the end of a test would empty
+    cache.clear()  # no table of a model, which the end of a test would empty
 
 
 def admin(visit, *, script: bool = False, **options) -> Page:

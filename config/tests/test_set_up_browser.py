@@ -4,7 +4,7 @@ import re
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.core.cache import caches
+from django.core.cache import cache
 from playwright.sync_api import Page, expect
 
 from ratings import queue
@@ -96,7 +96,7 @@ def test_from_nothing_to_a_first_rating_without_a_terminal_and_without_javascrip
     follow(anna.get_by_role("button", name="Start"))
     follow(anna.locator("button.grade", has_text="Perfect"))
     assert Rating.objects.get().rater.name == "anna"
-    caches["tries"].clear()  # no table of a model, which the end of a test would empty
+    cache.clear()  # no table of a model, which the end of a test would empty
 
 
 def test_the_scale_is_changed_without_javascript_after_it_is_said_what_that_does(visit):

@@ -2,7 +2,7 @@
 
 import pytest
 from allauth.mfa.models import Authenticator
-from django.core.cache import cache, caches
+from django.core.cache import cache
 from django.test import override_settings
 from django.urls import reverse
 from playwright.sync_api import Page, expect
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def anna():
     cache.clear()
     yield make_member(make_collection(), "anna", Role.ANALYST)
-    caches["tries"].clear()  # no table of a model, which the end of a test would empty
+    cache.clear()  # no table of a model, which the end of a test would empty
 
 
 def signed_out(page: Page) -> None:

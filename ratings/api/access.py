@@ -22,7 +22,7 @@ class Bearer(HttpBearer):
     def __call__(self, request: HttpRequest) -> ApiToken:
         token = token_of(request)
         try:
-            throttle.count_call("token", token.key_hash, throttle.PER_TOKEN)
+            throttle.count_call(request, token.key_hash)
         except throttle.TooMany as error:
             raise too_many() from error
         tokens.record_use(token)
@@ -45,7 +45,7 @@ def token_of(request: HttpRequest) -> ApiToken:
 
 
 def too_many() -> Problem:
-    return Problem(429, kind="too-many-calls", headers={"Retry-After": str(throttle.seconds_left())})
+    return Problem(429, kind="too-many-calls", headers={"Retry-After": str(throttle.WINDOW)})
 
 
 def collections_of(request: HttpRequest):

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from django.conf import settings
-from django.core.cache import caches
+from django.core.cache import cache
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, storages
 from django.db import DatabaseError, connection
@@ -57,7 +57,7 @@ def run() -> None:
 def back_up_if_due(*, now: datetime | None = None) -> None:
     """Make a backup if one is due. If several workers call it, one makes it."""
     now, own = now or timezone.now(), get_random_string(12)
-    if not _is_due(now) or not caches["tries"].add(CLAIM, own, CLAIM_TIMEOUT):
+    if not _is_due(now) or not cache.add(CLAIM, own, CLAIM_TIMEOUT):
         return
     retry_after = 0
     try:
@@ -100,8 +100,8 @@ def _renew(own: str, ended: Event) -> None:
 
 def _hold(own: str, seconds: float) -> None:
     """Let the claim end in so many seconds, unless it ended before and another worker has it now."""
-    if caches["tries"].get(CLAIM) == own:
-        caches["tries"].touch(CLAIM, seconds)
+    if cache.get(CLAIM) == own:
+        cache.touch(CLAIM, seconds)
 
 
 def _is_due(now: datetime) -> bool:

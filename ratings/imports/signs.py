@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import NamedTuple
 
-from django.core.cache import caches
+from django.core.cache import cache
 from django.db import DatabaseError, connection
 
 from ..intake.publishing import Superseded
@@ -33,12 +33,12 @@ class Step(NamedTuple):
 
 def show_worker() -> None:
     """Record that a worker is alive."""
-    caches["jobs"].set(WORKER, time.time(), None)
+    cache.set(WORKER, time.time(), None)
 
 
 def last_of_worker() -> float | None:
     """The time of the last sign of a worker, on any machine, in seconds since 1970; None before the first."""
-    return caches["jobs"].get(WORKER)
+    return cache.get(WORKER)
 
 
 def has_worker() -> bool:
@@ -48,16 +48,16 @@ def has_worker() -> bool:
 
 def step_of(job: Job) -> Step | None:
     """What the worker of a job is doing; None if it gives no sign."""
-    return caches["jobs"].get(_step(job))
+    return cache.get(_step(job))
 
 
 def ask_to_end(job: Job) -> None:
     """Ask the worker of a job to end it. On SQLite it may hold the database, so that nothing else can tell it."""
-    caches["jobs"].set(_end(job), True, None)
+    cache.set(_end(job), True, None)
 
 
 def is_to_end(job: Job) -> bool:
-    return caches["jobs"].get(_end(job), False)
+    return cache.get(_end(job), False)
 
 
 class Progress:
@@ -80,7 +80,7 @@ def shown(job: Job) -> Iterator[Progress]:
 
     def look() -> None:
         try:
-            caches["jobs"].set(_step(job), progress.step, SILENCE)
+            cache.set(_step(job), progress.step, SILENCE)
             others = Job.objects.filter(pk=job.pk).exclude(state=job.state, attempt=job.attempt)
             progress.superseded |= is_to_end(job) or others.exists()
         except (DatabaseError, OSError) as error:
@@ -98,7 +98,7 @@ def shown(job: Job) -> Iterator[Progress]:
     finally:
         over.set()
         thread.join()
-        caches["jobs"].delete_many([_step(job), _end(job)])
+        cache.delete_many([_step(job), _end(job)])
 
 
 def _step(job: Job) -> str:

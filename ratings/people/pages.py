@@ -1,5 +1,6 @@
 """A limit of pages that a person opens in a minute. It stops scripts that copy everything, and no reader."""
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from threading import Lock
@@ -7,9 +8,9 @@ from threading import Lock
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
-from . import throttle
 from .access import wants_json
 
+MINUTE = 60  # seconds
 PER_PERSON = 1_200  # in a minute, of one process: pages, downloads, and pictures, of which a product can have many
 TOO_MANY = "Too many pages in a minute. Wait a minute. Programs read over the API, with a token."
 
@@ -32,12 +33,12 @@ class PagesLimited:
             response = JsonResponse({"error": TOO_MANY}, status=429)
         else:
             response = render(request, "ratings/too_many_pages.html", {"said": TOO_MANY}, status=429)
-        response["Retry-After"] = str(throttle.seconds_left())
+        response["Retry-After"] = str(MINUTE - int(time.time() % MINUTE))
         return response
 
     def count(self, person: int) -> int:
         """The number of pages that this person has opened in this minute, including this one."""
-        minute = throttle.minute()
+        minute = int(time.time() // MINUTE)
         with self.lock:
             if minute != self.minute:
                 self.minute, self.opened = minute, Counter()

@@ -1,38 +1,27 @@
-"""Rate limits for sign-ins and for calls of the API, in fixed windows of a minute.
+"""Rate limits for sign-ins and for calls of the API, by allauth and ninja, over the cache of all processes.
 
-The counts are in the database, or in Valkey or Redis, so that they hold for all processes and machines. A count
-consists of slots: a try inserts the row of a free slot. If two tries want the last slot, the primary key (or SET
-with NX) lets only one have it. A successful try gives its slots back. Names and addresses are stored as keyed
-hashes, for a minute.
+A successful try is given back. Names and addresses are stored as keyed hashes, for a minute.
 
 A browser in which an account has signed in before has its own limit for that account, in place of the limit of its
 address. Otherwise a stranger could lock people out of their accounts with wrong passwords, and one person in an
 office could lock out all others there.
-
-A slot of the API stands for ten calls, so that most calls write nothing. The limit is never exceeded; with several
-processes it may be a few calls lower.
 """
 
-import pickle
 import secrets
-import time
-from base64 import b64encode
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from ipaddress import ip_address, ip_network
-from threading import Lock
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.core import signing
-from django.core.cache import caches
-from django.core.cache.backends.db import DatabaseCache
-from django.db import connection
+from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from ninja.throttling import SimpleRateThrottle
 
 from . import names
+from .allauth_internals import RateLimitUsage, consume
 
 PER_ACCOUNT = 5
 PER_ADDRESS = 20
@@ -40,7 +29,6 @@ WINDOW = 60  # seconds
 NOTED_REFUSALS = 10  # of everybody together, that are written to the audit
 PER_TOKEN = 600
 PER_ADDRESS_WITHOUT_TOKEN = 60
-CALLS = 10  # of a slot
 DEVICE = settings.COOKIE_PREFIX + "device"
 DEVICE_AGE = 365 * 24 * 3600  # seconds
 
@@ -51,10 +39,22 @@ class TooMany(Exception):
 
 @dataclass(frozen=True)
 class Try:
-    slots: tuple[str, ...]
+    counts: tuple[RateLimitUsage, ...]
 
     def succeeded(self) -> None:
-        caches["tries"].delete_many(self.slots)
+        for count in self.counts:
+            count.rollback()
+
+
+class Calls(SimpleRateThrottle):
+    """The calls of one caller in a minute. Make one for each call: it keeps what it finds about it."""
+
+    def __init__(self, caller: str, calls: int) -> None:
+        super().__init__(f"{calls}/m")
+        self.caller = caller
+
+    def get_cache_key(self, request: HttpRequest) -> str:
+        return f"calls:{_hashed(self.caller)}"
 
 
 def begin(request: HttpRequest, username: str) -> Try:
@@ -101,60 +101,34 @@ def begin_refusal() -> Try:
 
 def first_use(whose: str, code: str, seconds: int = 5 * WINDOW) -> bool:
     """Whether this code of a person or a kind was not used in the last `seconds`. From now on it is used."""
-    return caches["tries"].add(f"used:{_hashed(f'{whose} {code}')}", 1, timeout=seconds)
+    return cache.add(f"used:{_hashed(f'{whose} {code}')}", 1, timeout=seconds)
 
 
 def _begin(*limits: tuple[str, str, int]) -> Try:
-    taken = []
-    for limit in limits:
-        slot = _slot(*limit)
-        if not slot:
+    counts = []
+    for kind, value, most in limits:
+        rate = {"action": kind, "config": {kind: f"{most}/{WINDOW}s/key"}, "key": _hashed(value)}
+        count = consume(None, app="ratings", limit_get=True, **rate)
+        if not count:
             raise TooMany
-        taken.append(slot)
-    return Try(tuple(taken))
+        counts.append(count)
+    return Try(tuple(counts))
 
 
-def count_call(kind: str, value: str, calls: int) -> None:
-    """Count a call of the API by `value`, which is a token or an address. Raises TooMany."""
-    window, who = minute(), f"{kind}:{value}"
-    with _lock:
-        if _left.get((window, who)):
-            _left[window, who] -= 1
-            return
-    if not _slot(kind, value, calls // CALLS, when_locked=True):
-        raise TooMany
-    with _lock:
-        for former in [key for key in _left if key[0] != window]:
-            del _left[former]
-        _left[window, who] = _left.get((window, who), 0) + CALLS - 1
+def count_call(request: HttpRequest, token: str) -> None:
+    """Count a call of the API with a token. Raises TooMany."""
+    _count(request, Calls(f"token {token}", PER_TOKEN))
 
 
 def count_call_of_nobody(request: HttpRequest) -> None:
     """Count a call of the API without a token that works. Raises TooMany."""
-    count_call("nobody", _address(request), PER_ADDRESS_WITHOUT_TOKEN)
+    _count(request, Calls(f"address {_address(request)}", PER_ADDRESS_WITHOUT_TOKEN))
 
 
-def forget_old() -> None:
-    """Delete expired slots. Django's cache in the database does so only now and then."""
-    if not _in_database():
-        return
-    with connection.cursor() as cursor:
-        now = connection.ops.adapt_datetimefield_value(timezone.now())
-        cursor.execute("DELETE FROM tries WHERE expires < %s", [now])
-
-
-def minute() -> int:
-    """The number of this minute."""
-    return int(time.time() // WINDOW)
-
-
-def seconds_left() -> int:
-    """The seconds until the end of this minute."""
-    return WINDOW - int(time.time() % WINDOW)
-
-
-_left: dict[tuple[int, str], int] = {}  # (minute, who) → calls left in the slots of this process
-_lock = Lock()
+def _count(request: HttpRequest, calls: Calls) -> None:
+    with suppress(ConnectionError):  # of Valkey or Redis; programs need no password, so they go on
+        if not calls.allow_request(request):
+            raise TooMany
 
 
 def remember_device(request: HttpRequest, response: HttpResponse, username: str) -> None:
@@ -168,42 +142,6 @@ def remember_device(request: HttpRequest, response: HttpResponse, username: str)
         httponly=True,
         samesite="Lax",
     )
-
-
-def _slot(kind: str, value: str, slots: int, *, when_locked: bool = False) -> str | None:
-    """The key of a slot that was free and is taken now; None if all are taken. The key includes the minute.
-
-    `when_locked`: if the cache cannot be written, return a slot without taking it.
-    """
-    window, tries, hashed = minute(), caches["tries"], _hashed(value)
-    keys = [f"{kind}:{hashed}:{window}:{number}" for number in range(slots)]
-    try:
-        taken = tries.get_many(keys)
-        for key in (key for key in keys if key not in taken):
-            if tries.add(key, 1, timeout=WINDOW):
-                return key
-            # Nobody took it: the write failed. Django's cache in the database hides such an error.
-            if _in_database() and tries.get(key) is None:
-                return key if when_locked else _insert(key)
-    except ConnectionError:  # of Valkey or Redis
-        if not when_locked:
-            raise
-        return keys[0]
-    return None
-
-
-def _in_database() -> bool:
-    return isinstance(caches["tries"], DatabaseCache)
-
-
-def _insert(key: str) -> str:
-    """The key of the slot, after a direct insert: Django's cache would hide an error of the database."""
-    value = b64encode(pickle.dumps(1)).decode()
-    ends = timezone.now().replace(microsecond=0) + timedelta(seconds=WINDOW)
-    with connection.cursor() as cursor:
-        row = [caches["tries"].make_key(key), value, connection.ops.adapt_datetimefield_value(ends)]
-        cursor.execute("INSERT INTO tries (cache_key, value, expires) VALUES (%s, %s, %s)", row)
-    return key
 
 
 def _device(request: HttpRequest, username: str) -> str | None:

@@ -15,8 +15,8 @@ from django.shortcuts import redirect, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from ..people import throttle
+from ..people.allauth_internals import clear_login, record_authentication
 from . import tries
-from .allauth_internals import clear_login, record_authentication
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 PASSWORD, LINK, PROVIDER = "password", "link", "provider"  # how a person showed who they are

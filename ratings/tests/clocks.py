@@ -1,23 +1,32 @@
-"""A clock that stands still, for what counts tries by the minute."""
+"""A clock that nearly stands still, for what counts by the minute."""
 
-from django.core.cache import caches
+import time
 
-from ratings.people import throttle
+from allauth.core.internal import ratelimit
+from django.core.cache import cache
+from ninja.throttling import SimpleRateThrottle
+
+from ratings.people import pages, throttle
 
 
 class Clock:
     """Add to `now` to go on."""
 
+    monotonic, sleep = time.monotonic, time.sleep
+
     def __init__(self, now: float) -> None:
         self.now = now
 
     def time(self) -> float:
+        self.now += 1e-6  # a count that is given back is known by its time
         return self.now
 
 
-def stopped(monkeypatch, windows: int) -> Clock:
-    """The clock of `throttle`, at the beginning of a window; no try is counted yet."""
-    clock = Clock(windows * throttle.WINDOW)
-    monkeypatch.setattr(throttle, "time", clock)
-    caches["tries"].clear()
+def stopped(monkeypatch, minutes: int) -> Clock:
+    """The clock of all limits, at the beginning of a minute; no try is counted yet."""
+    clock = Clock(minutes * throttle.WINDOW)
+    monkeypatch.setattr(ratelimit, "time", clock)
+    monkeypatch.setattr(pages, "time", clock)
+    monkeypatch.setattr(SimpleRateThrottle, "timer", lambda self: clock.now)
+    cache.clear()
     return clock

@@ -11,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore
 from django.test import RequestFactory
 
-from ratings.sign_in import allauth_internals
+from ratings.people import allauth_internals
 from ratings.sign_in.second_factor import Stage
 
 from .cast import make_user
@@ -45,6 +45,17 @@ def test_a_sign_in_that_was_not_finished_is_cleared_with_its_records(request_of_
     allauth_internals.clear_login(request_of_anna)
     assert LoginStageController.enter(request_of_anna, Stage.key) is None
     assert get_authentication_records(request_of_anna, anna) == []
+
+
+def test_a_count_that_is_given_back_makes_room():
+    def count():
+        facts = {"app": "test", "action": "try", "config": {"try": "2/60s/key"}, "limit_get": True, "key": "anna"}
+        return allauth_internals.consume(None, **facts)
+
+    first, _, third = count(), count(), count()
+    assert third is None
+    first.rollback()
+    assert count() and not count()
 
 
 def test_only_one_module_uses_names_that_are_not_public():

@@ -5,7 +5,7 @@ import io
 import time
 
 import pytest
-from django.core.cache import caches
+from django.core.cache import cache
 from django.core.files.storage import storages
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -142,7 +142,7 @@ def test_what_waits_says_for_what(admin, collection):
     assert "the worker is busy with something else" in admin.get(told).json()["waits"]
     Job.objects.filter(pk=other.pk).update(beat_at=timezone.now() - 2 * LEASE)
     assert admin.get(told).json()["waits"] == "It waits for a worker.", "the other one is dead"
-    caches["jobs"].set(signs._step(other), signs.Step("writing", None, 1))
+    cache.set(signs._step(other), signs.Step("writing", None, 1))
     assert "the worker is busy with something else" in admin.get(told).json()["waits"], "it gave a sign"
     waiting.update(state="running")
     assert admin.get(told).json()["waits"] == ""
@@ -150,7 +150,7 @@ def test_what_waits_says_for_what(admin, collection):
 
 def test_without_a_worker_every_page_says_so_and_so_does_the_log(admin, collection, settings, caplog):
     assert "There is no worker" not in admin.get("/collections/hills/import/").content.decode()
-    caches["jobs"].set(signs.WORKER, time.time() - LEASE.total_seconds() - 1)
+    cache.set(signs.WORKER, time.time() - LEASE.total_seconds() - 1)
     assert "There is no worker" in admin.get("/collections/hills/import/").content.decode()
     send(admin, "results", ("bm25.run", RUN))
     job = Job.objects.get()
@@ -161,7 +161,7 @@ def test_without_a_worker_every_page_says_so_and_so_does_the_log(admin, collecti
     assert "There is no worker" in page(admin, job)
     Job.objects.update(beat_at=timezone.now())
     assert "There is no worker" not in page(admin, job)
-    caches["jobs"].delete(signs.WORKER)
+    cache.delete(signs.WORKER)
     assert "There is no worker" in admin.get("/collections/hills/import/").content.decode()
 
 
@@ -673,7 +673,7 @@ def test_progress_is_told_to_the_script(admin, collection):
     job = Job.objects.create(
         collection=collection, kind="results", state="running", attempt=1, files=[{"name": "x"}]
     )
-    caches["jobs"].set(signs._step(job), signs.Step("writing", 0.25, 500))
+    cache.set(signs._step(job), signs.Step("writing", 0.25, 500))
     told = admin.get(reverse("import_progress", args=["hills", job.pk])).json()
     assert told == {"state": "running", "message": "writing", "done": 500, "share": 0.25, "waits": ""}
     assert 'value="0.2500"' in page(admin, job)

@@ -8,7 +8,7 @@ import time
 from datetime import timedelta
 
 import pytest
-from django.core.cache import caches
+from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
@@ -128,10 +128,10 @@ def test_a_job_whose_worker_died_is_taken_up_by_the_next_which_begins_anew():
     jobs.reap()
     assert now_of(job).state == "running"  # it may be alive
     Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1))
-    caches["jobs"].set(signs._step(now_of(job)), signs.Step("writing", None, 1))
+    cache.set(signs._step(now_of(job)), signs.Step("writing", None, 1))
     jobs.reap()
     assert now_of(job).state == "running"  # it gives signs of life
-    caches["jobs"].clear()
+    cache.clear()
     jobs.reap()
     jobs.reap()
     assert (now_of(job).state, now_of(job).deaths) == ("queued", 1)

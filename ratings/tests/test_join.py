@@ -2,7 +2,6 @@
 
 import logging
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -14,8 +13,8 @@ from django.utils import timezone
 from config.logs import TextFormatter
 from ratings.models import Invitation, Membership, Role
 from ratings.people import members as people
-from ratings.people import throttle
 
+from . import clocks
 from .cast import make_collection, make_member, make_rater, make_user
 
 pytestmark = pytest.mark.django_db
@@ -233,8 +232,7 @@ def test_where_the_database_is_busy_nothing_is_saved_and_the_page_says_so(world,
 
 
 def test_passwords_cannot_be_tried_here_without_end_either(world, monkeypatch):
-    # One minute, however long the test takes.
-    monkeypatch.setattr(throttle, "time", SimpleNamespace(time=lambda: 0))
+    clocks.stopped(monkeypatch, 1_000_000)
     make_user("boris")
     wrong = [world.post(by="account", username="boris", password=f"wrong {i}") for i in range(5)]
     assert {response.status_code for response in wrong} == {400}

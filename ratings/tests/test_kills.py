@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from django.core.cache import caches
+from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.utils import timezone
@@ -81,7 +81,7 @@ def worker(settings, tmp_path) -> Iterator:
         url = f"postgres://{facts['USER']}@{host}:{facts['PORT'] or 5432}/{facts['NAME']}"
     environment = os.environ | {"DATABASE_URL": url, "IDEALIST_DATA": str(tmp_path)}
     if connection.vendor == "sqlite":
-        settings.CACHES = settings.CACHES | {"jobs": settings.CACHES["jobs"] | {"LOCATION": tmp_path / "jobs"}}
+        settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": tmp_path / "cache"}}
     started = []
 
     def start() -> subprocess.Popen:
@@ -130,7 +130,7 @@ def killed(job: Job, worker, seen: Callable[[], tuple[int, ...]]) -> Job:
 def bury() -> None:
     """As if half a minute had passed, and it were not the fifth death."""
     Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1), deaths=0)
-    caches["jobs"].clear()
+    cache.clear()
     jobs.reap()
 
 

@@ -11,6 +11,7 @@ from ratings.imports import uploads
 from ratings.models import Job, Role
 from ratings.people import throttle
 
+from . import clocks
 from .cast import make_collection, make_member
 
 pytestmark = pytest.mark.django_db
@@ -97,7 +98,7 @@ def test_who_is_not_signed_in_sends_no_files(received, size, status):
 
 
 def test_wrong_tokens_with_large_bodies_are_counted_as_those_with_small_ones(received, monkeypatch):
-    monkeypatch.setattr(throttle, "minute", lambda: 1)
+    clocks.stopped(monkeypatch, 1_000_000)
     calls = range(throttle.PER_ADDRESS_WITHOUT_TOKEN + 1)
     headers = {"Authorization": "Bearer wrong"}
     found = [call_with_body(headers, "192.0.2.77") for _ in calls]

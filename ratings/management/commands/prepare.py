@@ -7,7 +7,6 @@ from django.core.management.base import BaseCommand
 
 from ratings import sample
 from ratings.database import making
-from ratings.people import throttle
 
 from ._writable import refuse_unwritable
 
@@ -22,7 +21,6 @@ class Command(BaseCommand):
         with making.alone():
             call_command("migrate", verbosity=0)
             call_command("createcachetable", verbosity=0)
-        throttle.forget_old()  # this also fails early if the database cannot be written
         sample.prepare()
         # Static files in another folder came with the program, as in an image, and cannot be written.
         if Path(settings.STATIC_ROOT).is_relative_to(settings.DATA_DIR) and not static_files_are_collected():

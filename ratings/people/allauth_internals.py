@@ -2,5 +2,6 @@
 
 from allauth.account.internal.flows.login import record_authentication
 from allauth.account.internal.stagekit import clear_login
+from allauth.core.internal.ratelimit import RateLimitUsage, consume
 
-__all__ = ["clear_login", "record_authentication"]
+__all__ = ["RateLimitUsage", "clear_login", "consume", "record_authentication"]
