@@ -82,6 +82,8 @@ def test_the_curve_names_each_system_at_its_end():
     spec = checked(charts.curves(rows))
     assert {row["system"]: row["place"] for row in spec["datasets"]["names"]} == {"a": 0.3, "b": 0.6}
     assert spec["layer"][0]["encoding"]["x"]["axis"]["values"] == [1, 10]
+    stroke = spec["layer"][0]["encoding"]["stroke"]
+    assert (stroke["condition"], stroke["value"]) == ({"test": "datum.leader", "value": ACCENT}, INK)
 
 
 def test_a_curve_has_a_band_where_an_interval_is_known_and_of_many_systems_only_the_leaders():

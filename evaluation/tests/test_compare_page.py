@@ -5,6 +5,7 @@ import io
 import json
 import re
 from html import unescape
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import call_command
@@ -14,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from evaluation.analyses import comparison
 from evaluation.draws import TESTS_ON_PAGES
 from evaluation.measures import MEASURES
+from evaluation.significance import CANNOT_TELL
 from evaluation.tests.hills import FIRST, analyst, make_field, make_hills, rate, spec_of, text_of
 from evaluation.views import compare
 from ratings.models import Role
@@ -28,6 +30,13 @@ def of_command(*arguments: str, form: str = "json") -> str:
     draws = ["--draws", str(TESTS_ON_PAGES)]
     call_command("compare", "hills", *arguments, *draws, "--format", form, stdout=out)
     return out.getvalue()
+
+
+def test_of_the_open_pairs_the_one_that_lacks_the_fewest_queries_is_nearest():
+    open_ = {"verdict": CANNOT_TELL, "significant": False, "ties": 0}
+    rows = [open_ | {"system": name, "more": more} for name, more in {"a": 300, "b": 40, "c": None}.items()]
+    told = compare.said(SimpleNamespace(tests=SimpleNamespace(queries=10)), rows)
+    assert told["nearest"]["system"] == "b" and told["open"] == ["a", "b", "c"]
 
 
 def test_the_best_is_compared_with_all_others_and_the_verdict_allows_for_all_pairs(client):
