@@ -176,7 +176,7 @@ def _refusals(rankings: dict[int, Stretch], source: Source, order: str | None) -
         if order != "score" and (wrong := contradictions(found, [source], agree=order is None)):
             contradicting.append(wrong)
     if contradicting:
-        count, first = sum(wrong.count for wrong in contradicting), contradicting[0].first
+        count, first = sum(count for count, _ in contradicting), contradicting[0][1]
         yield all_contradictions(first, found.system, count, len(contradicting), len(rankings))
 
 

@@ -232,7 +232,7 @@ def ratings(request: HttpRequest, slug: str, asked: Q[OfRatings]):
 def drawn(request: HttpRequest, slug: str, asked: Q[OfPage]):
     """The pairs that were drawn to be rated, round by round, with the chances that they had."""
     rows = Drawn.objects.filter(round__collection=collection_in(request, slug, Scope.READ))
-    return page(rounds.with_keys(rows.select_related("round")), asked, lambda each: rounds.pair_of(each)._asdict())
+    return page(rounds.with_keys(rows.select_related("round")), asked, rounds.pair_of)
 
 
 @router.get(

@@ -40,20 +40,17 @@ def write(
 
     `copied`: without what people did. `judges`: with the judges, their prompts and their answers.
     """
-    archive, counts, written = FixedZip(), {}, in_archive(judges=judges)
+    archive, counts = FixedZip(), {}
     with snapshot():
         ids = Ids(collection)
-        for table in written:
+        for table in in_archive(judges=judges):
             rows = lines(table, ids) if table.copied or not copied else iter(())
             for part in archive.add(table.member, _encoded(rows, table, counts, progress), large=True):
                 file.write(part)
         digests = _digests(collection)
     # The pictures themselves need not be part of it: their hashes are.
     snapshot_id = snapshot_of(archive.sums)
-    members = [
-        {"file": table.member, "lines": counts[table.member], "sha256": archive.sums[table.member]}
-        for table in written
-    ]
+    members = [{"file": name, "lines": counts[name], "sha256": digest} for name, digest in archive.sums.items()]
     manifest = {"format": FORMAT, "version": VERSION, "snapshot": snapshot_id, "members": members}
     for number, digest in enumerate(digests, 1):
         with store.opened(digest) as picture:
@@ -115,20 +112,15 @@ def rows_of(table: Table, collection: Collection) -> QuerySet:
 
 def lines(table: Table, ids: Ids) -> Iterator[Line]:
     """The lines of a table, in the order of their ids."""
-    parts = [_part(table, name, ids) for name in table.archive]
-    columns = [column for columns, _ in parts for column in columns]
+    parts = {name: _part(table, name, ids) for name in table.archive}
+    columns = [column for columns, _ in parts.values() for column in columns]
     adapted, own = ADAPTED.get(table.model, lambda found: found), ids.of(table)
     for start in range(0, len(own), AT_ONCE):
         some = table.model._default_manager.filter(pk__in=among(own[start : start + AT_ONCE].tolist(), "bigint"))
         found = []
         for row in some.order_by("pk").values_list(*columns):
             values = iter(row)
-            found.append(
-                {
-                    name: joined([next(values) for _ in columns])
-                    for name, (columns, joined) in zip(table.archive, parts, strict=True)
-                }
-            )
+            found.append({name: joined([next(values) for _ in of]) for name, (of, joined) in parts.items()})
         yield from adapted(found)
 
 

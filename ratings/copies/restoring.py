@@ -25,7 +25,7 @@ from ..database.bulk import among, insert, new_ids
 from ..database.statistics import renew_statistics
 from ..formats import strict_json
 from ..formats.budget import CURE, TooMuch
-from ..formats.refusal import Refusal
+from ..formats.refusal import Refusal, Refused
 from ..intake.opening import budget
 from ..intake.publishing import Superseded, note_import
 from ..intake.report import KEPT, Report
@@ -62,6 +62,7 @@ BY_HAND = "Do not edit an archive by hand: export it again."
 # The models to whose rows lines refer.
 NAMED = {column.related_model for table in TABLES.values() if table.archive for column in table.relations}
 NAMED.add(Document)
+NAMES = "query", "document"  # of the columns of a pair
 KEYS = "keys (tab, key, line, PRIMARY KEY (tab, key)) WITHOUT ROWID"  # the lines of each table by natural key
 
 
@@ -126,7 +127,8 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
     zip, manifest = package.opened(file, name, FORMAT, VERSION, NOT_OURS)
     with zip:
         members = manifest["members"]
-        wanted = next((w for w in map(_tables, (False, True)) if [t.member for t in w] == list(members)), None)
+        kinds = (in_archive(judges=judges) for judges in (False, True))
+        wanted = next((tables for tables in kinds if [each.member for each in tables] == list(members)), None)
         if wanted is None:
             raise Unreadable(name, 0, "its manifest names other files than an archive has", NOT_OURS)
         pictures = frozenset(each[9:-5] for each in zip.namelist() if rules.PICTURE.fullmatch(each))
@@ -144,10 +146,6 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
                 raise Unreadable(f"{name}, {member}", 0, "its name is not the SHA-256 of its content", COPY_AGAIN)
         counts = {member: lines for member, (lines, _) in members.items()}
         yield Archive(name, manifest["snapshot"], zip, counts, wanted, pictures)
-
-
-def _tables(judges: bool) -> list[Table]:
-    return in_archive(judges=judges)
 
 
 def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
@@ -201,9 +199,9 @@ def restore(
             try:
                 with transaction.atomic():
                     _write(restoring, slug, name, maker, job, progress)
-            except _Refused as refused:
+            except Refused as refused:
                 report.clear()
-                report.refuse(refused.refusal)
+                report.refuse(*refused.refusals)
     if not checking and not report.refused:
         renew_statistics(sum(archive.counts.values()), *(table.model for table in archive.tables))
     return report
@@ -218,11 +216,6 @@ def wrong_slug(slug: str) -> str:
     except ValidationError:
         return f"The name {slug!r} cannot be part of an address. Give one of at most 80 letters, digits, - and _"
     return ""
-
-
-class _Refused(Exception):
-    def __init__(self, refusal: Refusal) -> None:
-        self.refusal = refusal
 
 
 def _write(
@@ -244,7 +237,7 @@ def _write(
             collection = restoring.make_collection(slug)
     except IntegrityError as error:
         problem = f"somebody made a collection {slug!r} meanwhile"
-        raise _Refused(archive.refusal("", 0, problem, "Choose another name.")) from error
+        raise Refused([archive.refusal("", 0, problem, "Choose another name.")]) from error
     for table in archive.tables[1:]:
         restoring.write(table, progress)
     if maker:
@@ -283,9 +276,7 @@ class Restoring:
     report: Report
     made: dict[str, Any] = field(default_factory=dict)  # the values of the collection
     ids: dict[type[Model], array] = field(default_factory=dict)  # the id of each line, after that of line 0
-    pairs: dict[str, array] = field(
-        default_factory=lambda: {name: array("q", [0]) for name in ("query", "document")}
-    )
+    pairs: dict[str, array] = field(default_factory=lambda: {name: array("q", [0]) for name in NAMES})
     numbers: dict[int, int] = field(default_factory=dict)  # id of a round -> its number
     rounds: dict[int, int] = field(default_factory=dict)  # id of a pair -> number of its round
     collection: int = 0
@@ -327,10 +318,7 @@ class Restoring:
             key = as_json(_own_key(table, found))
             known = self.keys.execute("INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", [table.name, key, number])
             if not known.rowcount:
-                (first,) = self.keys.execute(
-                    "SELECT line FROM keys WHERE tab = ? AND key = ?", [table.name, key]
-                ).fetchone()
-                problem = f"{key} already appears on line {first:,}"
+                problem = f"{key} already appears on line {self._lines(table, {key})[key]:,}"
                 self.report.refuse(self.archive.refusal(table.member, number, problem))
 
     def _resolve(self, table: Table, good: Sequence[tuple[int, dict]]) -> Iterator[tuple[int, str]]:
@@ -402,7 +390,7 @@ class Restoring:
         return Collection.objects.get(pk=self.collection)
 
     def write(self, table: Table, progress: Progress) -> None:
-        """Write the rows of a table. Raises _Refused for a line that breaks a rule of the database."""
+        """Write the rows of a table. Raises Refused for a line that breaks a rule of the database."""
         self.ids[table.model] = array("q", [0])
         defaults = _defaults(table.model)
         for batch in batched(self.archive.records(table), AT_ONCE):
@@ -466,13 +454,13 @@ class Restoring:
                         insert(table.model, names, [values])
                 except IntegrityError as error:
                     problem = f"it breaks a rule of the database ({' '.join(str(error).split()):.200})"
-                    raise _Refused(self.archive.refusal(table.member, number, problem)) from error
+                    raise Refused([self.archive.refusal(table.member, number, problem)]) from error
             raise
 
     def _remember(self, model: type[Model], rows: list[dict]) -> None:
         if model is Pair:
-            self.pairs["query"].extend(row["query_id"] for row in rows)
-            self.pairs["document"].extend(row["document_id"] for row in rows)
+            for name in NAMES:
+                self.pairs[name].extend(row[f"{name}_id"] for row in rows)
         elif model is Round:
             self.numbers |= {row["id"]: row["number"] for row in rows}
         elif model is Drawn:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -13,35 +13,13 @@ AT_ONCE = 2_000
 AIM = ("measure", "options", "systems", "gains")
 
 
-class DrawnPair(NamedTuple):
-    """A drawn pair and its round. The four fields of the aim are as they were stored, unchecked."""
-
-    round: int
-    method: str
-    seed: int
-    measure: Any
-    options: Any
-    systems: Any
-    gains: Any
-    threshold: float | None
-    precision: float
-    frame: int
-    judged: int
-    version: int
-    drawn_at: datetime
-    query: str
-    document: str
-    place: int
-    kind: str
-    unit: int | None
-    key: float | None
-    rate: float | None
-    within: float | None
-    chance: float
-    born: int
-    predicted: list[float]
-    machines: list[str]  # whose grades were features of the model that drew the pair
-    triage: list[str]  # whose grades made some pairs more likely to be drawn
+# Of a drawn pair and its round. `machines`: whose grades were features of the model that drew the pair; `triage`:
+# whose grades made some pairs more likely to be drawn.
+COLUMNS = (
+    "round", "method", "seed", *AIM, "threshold", "precision", "frame", "judged", "version", "drawn_at",
+    "query", "document", "place", "kind", "unit", "key", "rate", "within", "chance", "born", "predicted",
+    "machines", "triage",
+)  # fmt: skip
 
 
 def table(collection: Collection) -> Iterator[list]:
@@ -49,10 +27,10 @@ def table(collection: Collection) -> Iterator[list]:
 
     One database query for each round, and one more.
     """
-    yield list(DrawnPair._fields)
+    yield list(COLUMNS)
     for round in collection.rounds.order_by("number"):
         for drawn in with_keys(round.drawn.order_by("place")).iterator(chunk_size=AT_ONCE):
-            yield list(map(_cell, pair_of(drawn)))
+            yield list(map(_cell, pair_of(drawn).values()))
 
 
 def with_keys(drawn: QuerySet) -> QuerySet:
@@ -61,9 +39,10 @@ def with_keys(drawn: QuerySet) -> QuerySet:
     return rows.defer("pair__document__body", "pair__document__fields", "pair__query__fields")
 
 
-def pair_of(drawn: Drawn) -> DrawnPair:
+def pair_of(drawn: Drawn) -> dict[str, Any]:
+    """The pair and its round by COLUMNS. The four fields of the aim are as they were stored, unchecked."""
     round, pair = drawn.round, drawn.pair
-    return DrawnPair(
+    values = (
         round.number,
         round.method,
         round.seed,
@@ -73,6 +52,7 @@ def pair_of(drawn: Drawn) -> DrawnPair:
         *(drawn.place, drawn.kind, drawn.unit, drawn.key, drawn.rate, drawn.within),
         *(drawn.chance, drawn.born, drawn.chances, round.seen.get("machines", []), round.seen.get("triage", [])),
     )
+    return dict(zip(COLUMNS, values, strict=True))
 
 
 def _cell(value: Any) -> Any:

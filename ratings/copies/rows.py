@@ -10,6 +10,9 @@ from ..formats.rows import RatingLine, RunLine
 from ..models import Collection, Document, Rating, RatingEvent, System
 
 CHUNK = 5_000
+COLUMNS = (
+    "pair", "pair__document__key", "rater", "rater__name", "grade__value", "reason", "comment", "changed_at",
+)  # fmt: skip
 Kind = RatingEvent.Kind
 
 
@@ -19,9 +22,8 @@ def run(system: System) -> Iterator[RunLine]:
     Results without scores get 1 / rank. Raises ValueError for a system's name with a blank, which splits a column.
     """
     if not system.name or system.name.split() != [system.name]:
-        raise ValueError(
-            f"The system {system.name!r} has a blank in its name, and a run keeps the name in one column"
-        )
+        problem = f"The system {system.name!r} has a blank in its name"
+        raise ValueError(f"{problem}, and a run keeps the name in one column")
     rankings = system.rankings.select_related("query").order_by("query").iterator(chunk_size=100)
     for ranking in rankings:
         ids = ranking.documents.tolist()
@@ -62,16 +64,7 @@ def ratings(
     """
     query_name = query_names(collection, format)
     for query, key in sorted(collection.queries.values_list("pk", "key"), key=lambda row: row[1]):
-        rows = Rating.objects.filter(pair__query=query).values_list(
-            "pair",
-            "pair__document__key",
-            "rater",
-            "rater__name",
-            "grade__value",
-            "reason",
-            "comment",
-            "changed_at",
-        )
+        rows = Rating.objects.filter(pair__query=query).values_list(*COLUMNS)
         seconds = _seconds(query)
         if names is not None:
             rows = (row[:3] + (names[row[2]],) + row[4:] for row in rows)
@@ -82,10 +75,8 @@ def ratings(
 
 def _seconds(query: int) -> dict[tuple[int, int], float | None]:
     """(pair id, rater id) → the seconds that the present rating took."""
-    events = RatingEvent.objects.standing().filter(
-        pair__query=query,
-        kind__in=[Kind.GRADE, Kind.CANNOT, Kind.IMPORT, Kind.ADJUDICATE],
-    )
+    kinds = [Kind.GRADE, Kind.CANNOT, Kind.IMPORT, Kind.ADJUDICATE]
+    events = RatingEvent.objects.standing().filter(pair__query=query, kind__in=kinds)
     # Sorted here: after an ANALYZE, SQLite would go through the events of all collections to read them in order.
     in_order = sorted(events.order_by().values_list("pk", "pair", "rater", "seconds"))
     return {(pair, rater): seconds for _, pair, rater, seconds in in_order}

@@ -68,9 +68,8 @@ def back_up_if_due(*, now: datetime | None = None) -> None:
         retry_after = RETRY_AFTER
         last_at = last_backup_at(now=now)
         since = f"the last good one is of {last_at:%Y-%m-%d %H:%M} UTC" if last_at else "there is no good one"
-        log.error(
-            "The backup failed (%s), and %s. It is tried again in %s minutes.", error, since, RETRY_AFTER // 60
-        )
+        again = f"It is tried again in {RETRY_AFTER // 60} minutes."
+        log.error("The backup failed (%s), and %s. %s", error, since, again)
     finally:
         _hold(own, retry_after)
 
@@ -112,11 +111,15 @@ def _is_due(now: datetime) -> bool:
 
 
 def make_backup(*, now: datetime) -> str:
-    """Make a backup, and return its name. Raises OSError, backup.Refused and Unreadable."""
+    """Make a backup, and return its name; only the newest IDEALIST_BACKUP_KEEP stay.
+
+    Raises OSError, backup.Refused and Unreadable.
+    """
     name = f"idealist-{now.astimezone(UTC):{TIME_FORMAT}}.zip"
     write = _write_into_folder if isinstance(storages["backups"], FileSystemStorage) else _write_into_bucket
     write(name)
-    _delete_old(now)
+    for old in _names(now)[: -settings.BACKUP_KEEP]:
+        storages["backups"].delete(old)
     return name
 
 
@@ -158,9 +161,3 @@ def _names(now: datetime) -> list[str]:
 
 def _time_in(name: str) -> datetime:
     return datetime.strptime(BACKUP_NAME.fullmatch(name)[1], TIME_FORMAT).replace(tzinfo=UTC)
-
-
-def _delete_old(now: datetime) -> None:
-    """Delete all but the newest IDEALIST_BACKUP_KEEP backups."""
-    for name in _names(now)[: -settings.BACKUP_KEEP]:
-        storages["backups"].delete(name)

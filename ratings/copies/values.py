@@ -15,16 +15,14 @@ from django.db.models import Field
 from ..formats.strict_json import as_stored
 from ..formats.values import grade_text, quoted
 
+SIZED = ("{}AutoField", "{}IntegerField", "Positive{}IntegerField")
+WHOLE = [name.format(size) for name in SIZED for size in ("", "Big", "Small")]
 # By the kind of a field: what a value is in JSON, and how messages call it.
 KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "BooleanField": (bool, "true or false"),
     "FloatField": ((int, float), "a number"),
     "JSONField": ((dict, list), "an object or a list"),
-    **dict.fromkeys(("AutoField", "BigAutoField", "SmallAutoField"), (int, "a whole number")),
-    **dict.fromkeys(("IntegerField", "BigIntegerField", "SmallIntegerField"), (int, "a whole number")),
-    **dict.fromkeys(
-        ("PositiveIntegerField", "PositiveBigIntegerField", "PositiveSmallIntegerField"), (int, "a whole number")
-    ),
+    **dict.fromkeys(WHOLE, (int, "a whole number")),
 }
 TEXT = (str, "a text")
 

@@ -38,7 +38,7 @@ def read_anchors(source: Source) -> Iterator[AnchorLine | Refusal]:
             yield item
         elif header is None:
             header = item[1]
-            if problem := _wrong_in_header(header, ANCHORS):
+            if problem := _wrong_in(header):
                 yield source.refusal(1, problem, cure)
                 return
         else:
@@ -49,12 +49,10 @@ def read_anchors(source: Source) -> Iterator[AnchorLine | Refusal]:
                 yield source.refusal(line, str(error), "Correct the cell.")
 
 
-def _wrong_in_header(header: list[str], columns: list[str]) -> str:
-    unknown = [name for name in header if name not in columns]
-    missing = [name for name in columns[:NEEDED] if name not in header]
-    if missing:
+def _wrong_in(header: list[str]) -> str:
+    if missing := [name for name in ANCHORS[:NEEDED] if name not in header]:
         return f"the header {values.quoted(','.join(header))} lacks {', '.join(missing)}"
-    if unknown:
+    if unknown := [name for name in header if name not in ANCHORS]:
         return f"the header has the unknown column {values.quoted(unknown[0])}"
     if len(set(header)) < len(header):
         return f"the header {values.quoted(','.join(header))} names a column twice"
@@ -70,11 +68,6 @@ def _anchor(line: int, row: dict[str, str], decimals: Decimals) -> AnchorLine:
     if row["kind"] == "warm-up" and not explanation:
         raise ValueError("a warm-up needs an explanation: raters read it after their answer")
     grade = values.grade(decimals.with_point(row["grade"], "grade"))
-    return AnchorLine(line, *_pair(row), grade, KINDS[row["kind"]], explanation)
-
-
-def _pair(row: dict[str, str]) -> tuple[str, str]:
-    return (
-        values.checked_key(row["query"], "query", values.QUERY_KEY_LENGTH),
-        values.checked_key(row["document"], "document", values.DOCUMENT_KEY_LENGTH),
-    )
+    query = values.checked_key(row["query"], "query", values.QUERY_KEY_LENGTH)
+    document = values.checked_key(row["document"], "document", values.DOCUMENT_KEY_LENGTH)
+    return AnchorLine(line, query, document, grade, KINDS[row["kind"]], explanation)

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from . import budget
 from .budget import TooMuch
-from .packing import DAMAGED, Damaged
+from .packing import DAMAGED, Damaged, Taken
 from .source import BLOCK, Source, Start, Unopened
 
 MOST_FILES = 500
@@ -47,7 +47,7 @@ def files_of(source: Source, stack: ExitStack, *, in_turn: bool = False) -> Iter
         yield source
         return
     files = _in_zip(source, stack) if is_zip(source.start) else _in_tar(source, copy=not in_turn)
-    names, damaged = set(), False
+    names = set()
     try:
         for file in files:
             if file is source:
@@ -63,15 +63,13 @@ def files_of(source: Source, stack: ExitStack, *, in_turn: bool = False) -> Iter
             names.add(file.name)
     except TooMuch as error:
         yield source.unopened(str(error), budget.CURE)
-        damaged = True
     except Unopened as error:
         yield source.unopened(*error.args)
-        damaged = True
     except (*DAMAGED, ValueError, NotImplementedError, OverflowError, tarfile.TarError) as error:
         yield source.unopened(f"the archive is cut off or damaged ({error})", COPY_AGAIN)
-        damaged = True
-    if not names and not damaged:
-        yield source.unopened("there is no file in the archive", "Check that this is the file you meant.")
+    else:
+        if not names:
+            yield source.unopened("there is no file in the archive", "Check that this is the file you meant.")
 
 
 def _is_content(name: str) -> bool:
@@ -162,25 +160,22 @@ def _in_tar(source: Source, *, copy: bool) -> Iterator[Source]:
             stream.skip(padding)
             continue
         name, longer = longer or entry.name, None
-        left = entry.size if entry.isreg() else 0
+        left = entry.size + padding if entry.isreg() else 0
         if entry.isdir() or not _is_content(name):
-            stream.skip(left + (padding if left else 0))
+            stream.skip(left)
             continue
         if not entry.isreg() or entry.issparse():
             what = "a link" if entry.islnk() or entry.issym() else "no file, but a device or the like"
             yield source.unopened(f"it is {what}", ELSEWHERE, name=_printable(name))
-            stream.skip(left + (padding if left else 0))
+            stream.skip(left)
             continue
         source.budget.foresee(entry.size)
-        section = _Section(stream, entry.size)
+        file = section = _Section(stream, entry.size)
         if copies:
-            begin = copies.tell()
+            file = _Window(copies, copies.seek(0, io.SEEK_END), entry.size)
             while data := section.read(BLOCK):
                 copies.write(data)
-            yield source.member(_printable(name), _Window(copies, begin, entry.size), entry.size, "", entry.size)
-            copies.seek(0, io.SEEK_END)
-        else:
-            yield source.member(_printable(name), section, entry.size, "", entry.size)
+        yield source.member(_printable(name), file, entry.size, "", entry.size)
         stream.skip(section.left + padding)
 
 
@@ -210,59 +205,47 @@ class _Unpacked:
     def __init__(self, source: Source) -> None:
         self.source, self.rest = source, b""
 
-    def read_some(self, most: int) -> bytes:
-        """Up to `most` bytes; b"" at the end."""
-        self.rest = self.rest or self.source.read()
-        data, self.rest = self.rest[:most], self.rest[most:]
-        return data
+    def parts(self, size: int) -> Iterator[bytes]:
+        """The next `size` bytes, in parts."""
+        while size:
+            self.rest = self.rest or self.source.read()
+            part, self.rest = self.rest[:size], self.rest[size:]
+            if not part:
+                raise EOFError("it ends within a file")
+            yield part
+            size -= len(part)
 
     def exactly(self, size: int) -> bytes:
-        parts, left = [], size
-        while left:
-            if not (data := self.read_some(left)):
-                raise EOFError("it ends within a file")
-            parts.append(data)
-            left -= len(data)
-        return b"".join(parts)
+        return b"".join(self.parts(size))
 
     def skip(self, size: int) -> None:
-        while size:
-            if not (data := self.read_some(min(size, BLOCK))):
-                raise EOFError("it ends within a file")
-            size -= len(data)
+        for _ in self.parts(size):
+            pass
 
 
-class _Section(io.RawIOBase):
+class _Section(Taken):
     """The next `left` bytes of a stream."""
 
     def __init__(self, stream: _Unpacked, left: int) -> None:
         self.stream, self.left = stream, left
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, room) -> int:
-        data = self.stream.exactly(min(len(room), self.left))
+    def take(self, most: int) -> bytes:
+        data = self.stream.exactly(min(most, self.left))
         self.left -= len(data)
-        room[: len(data)] = data
-        return len(data)
+        return data
 
 
-class _Window(io.RawIOBase):
+class _Window(Taken):
     """`size` bytes of a file from `begin`."""
 
     def __init__(self, file: BinaryIO, begin: int, size: int) -> None:
         self.file, self.begin, self.size, self.at = file, begin, size, 0
 
-    def readable(self) -> bool:
-        return True
-
     def tell(self) -> int:
         return self.at
 
-    def readinto(self, room) -> int:
+    def take(self, most: int) -> bytes:
         self.file.seek(self.begin + self.at)
-        data = self.file.read(min(len(room), self.size - self.at))
+        data = self.file.read(min(most, self.size - self.at))
         self.at += len(data)
-        room[: len(data)] = data
-        return len(data)
+        return data

@@ -59,9 +59,6 @@ class Budget:
         if size <= max(2 * self.sent, min(self.most, by_ratio)):
             return
         name = "what was sent" if self.of is None else "its size"
-        limit = (
-            f"more than {counted(self.most >> 20, 'megabyte')}"
-            if self.most <= by_ratio
-            else f"more than {self.ratio:,} times {name}"
-        )
-        raise TooMuch(f"{what} to {limit}")
+        if self.most <= by_ratio:
+            raise TooMuch(f"{what} to more than {counted(self.most >> 20, 'megabyte')}")
+        raise TooMuch(f"{what} to more than {self.ratio:,} times {name}")

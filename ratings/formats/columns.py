@@ -76,25 +76,17 @@ _OF_RATINGS = {
 }  # fmt: skip
 _OF_PRODUCTS = {"brand", "price", "image", "image_url", "link", "category", "colour", "color"}
 _OF_QUERIES = {*_QUERY_IDS, *NAMES["queries"]["need"]} - {"description"}
-NEEDED = {
-    "queries": ["text"],
-    "documents": ["id"],
-    "results": ["query", "document"],
-    "ratings": ["query", "document"],
-}
+_PAIR = ["query", "document"]
+NEEDED = {"queries": ["text"], "documents": ["id"], "results": _PAIR, "ratings": _PAIR}
 RATERS = "raters"  # of ratings: several columns, each named for the rater whose grades it holds
 FIELDS = "fields"  # of documents and queries: the columns that are kept beside their text
-SEVERAL = {
-    "ratings": RATERS,
-    "documents": FIELDS,
-    "queries": FIELDS,
-}  # the role of several columns
+SEVERAL = {"ratings": RATERS, "documents": FIELDS, "queries": FIELDS}  # the role of several columns
 # Without a header columns are named 1, 2, 3. Their roles, by kind of row and number of columns:
 BY_POSITION = {
     ("queries", 1): ["text"],
     ("queries", 2): ["key", "text"],
     ("queries", 3): ["key", "text", "need"],
-    ("ratings", 3): ["query", "document", "grade"],
+    ("ratings", 3): [*_PAIR, "grade"],
 }
 # The names, as `normalised` returns them, of columns that only a rater has: rater1, judge_b, ann@example.org.
 _RATER = re.compile(r"(rater|judge|assessor|annotator|worker|expert)(_?[0-9]+|_[a-z])|\S+@\S+\.\S+")
@@ -221,11 +213,8 @@ def _refuse_rivals(kind: str, role: str, candidates: list[str], keys: set[str]) 
     A score beside a grade is that of a system. A query beside a text is the key, unless another column is.
     """
     rivals = [name for name in candidates if normalised(name) != "score"]
-    if (
-        (kind, role) == ("queries", "text")
-        and {"text", "query"} <= set(map(normalised, rivals))
-        and keys - {"query"}
-    ):
+    both = {"text", "query"} <= set(map(normalised, rivals))
+    if (kind, role) == ("queries", "text") and both and keys - {"query"}:
         raise ValueError(f"the {role} may be in the column 'query' or 'text'")
     if (kind, role) == ("ratings", "grade") and len(rivals) > 1 and normalised(rivals[0]) != role:
         raise ValueError(f"the {role} may be in the column {' or '.join(map(values.quoted, rivals))}")
@@ -257,9 +246,8 @@ def _missing(kind: str, layout: Layout) -> list[str]:
 
 def listed(names: Iterable[str]) -> str:
     names = list(names)
-    return ", ".join(map(values.quoted, names[:12])) + (
-        f" and {len(names) - 12:,} more" if len(names) > 12 else ""
-    )
+    more = f" and {len(names) - 12:,} more" if len(names) > 12 else ""
+    return ", ".join(map(values.quoted, names[:12])) + more
 
 
 def example(kind: str) -> dict[str, None]:

@@ -75,9 +75,7 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
             yield source.stop(begun, *_broken(last))
     if guarded:
         lines = counted(guarded, "record has a cell", "records have cells")
-        source.notes.append(
-            f"{source.name}: {lines} with an apostrophe before a sign that begins a formula; it was removed."
-        )
+        source.notes.append(f"{source.name}: {lines} {spreadsheet.UNGUARDED}.")
     yield from broken
 
 

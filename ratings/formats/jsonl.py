@@ -1,6 +1,6 @@
 """Documents: one JSON object on each line."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import values
@@ -17,14 +17,20 @@ CURE = 'A line is one object such as {"id": "d1", "title": "…", "body": "…",
 
 def read_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
     """Documents in the order of the file. Blank lines are skipped."""
+    return rows(source, lambda line, text: document_of(line, loaded(text)), CURE)
+
+
+def rows(source: Source, row_of: Callable[[int, str], Any], cure: str) -> Iterator[Any]:
+    """What `row_of` makes of each line that is not blank, without None. A ValueError becomes a refusal."""
     for item in source.lines():
         if isinstance(item, Refusal):
             yield item
         elif text := item.text.strip():
             try:
-                yield document_of(item.number, loaded(text))
+                if (row := row_of(item.number, text)) is not None:
+                    yield row
             except ValueError as error:
-                yield source.refusal(item.number, str(error), CURE)
+                yield source.refusal(item.number, str(error), cure)
 
 
 def document_of(line: int, record: dict[str, Any]) -> DocumentLine:

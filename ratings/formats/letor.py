@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from . import values
+from . import jsonl, values
 from .refusal import Refusal
 from .rows import RatingLine, Topic, unique_topics
-from .source import Line, Source, Start
+from .source import Source, Start
 
 CURE = "A line is GRADE qid:QUERY, the features, and after a # the document."
 TEXT_CURE = 'Give the text in a comment before its first line, such as "# qid:1: red shoes".'
@@ -23,17 +23,15 @@ def is_letor(start: Start) -> bool:
 
 def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
     """The grade of each line. Features are ignored."""
-    for item in source.lines():
-        if isinstance(item, Refusal):
-            yield item
-        elif item.text.lstrip().startswith("#"):
+
+    def rating_of(line: int, text: str) -> RatingLine | None:
+        if text.startswith("#"):
             source.comments += 1
-        elif item.text.strip():
-            try:
-                query, document, grade, _ = _cells(item)
-                yield RatingLine(item.number, query, document, "", values.grade(grade))
-            except ValueError as error:
-                yield source.refusal(item.number, str(error), CURE)
+            return None
+        query, document, grade, _ = _cells(text)
+        return RatingLine(line, query, document, "", values.grade(grade))
+
+    return jsonl.rows(source, rating_of, CURE)
 
 
 def read_queries(source: Source) -> Iterator[Topic | Refusal]:
@@ -58,7 +56,7 @@ def _topics(source: Source) -> Iterator[Topic | Refusal]:
                 texts[key] = ""
                 yield Topic(item.number, key, values.checked_text(_weight.sub("", header[2]).strip(), "query"))
             elif text and not text.startswith("#"):
-                key, _, _, rest = _cells(item)
+                key, _, _, rest = _cells(text)
                 cure = TEXT_CURE
                 if key not in texts:
                     texts[key] = rest
@@ -70,30 +68,25 @@ def _topics(source: Source) -> Iterator[Topic | Refusal]:
             yield source.refusal(item.number, str(error), cure)
 
 
-def _cells(item: Line) -> tuple[str, str, str, str]:
+def _cells(text: str) -> tuple[str, str, str, str]:
     """Query, document, grade, and the text after the document, "" where the document has a label.
 
     What follows a label is more of the document, such as "docid = d1 inc = 1 prob = 0.5".
     """
-    cells = _line.fullmatch(item.text.strip())
+    cells = _line.fullmatch(text)
     if cells is None:
-        raise ValueError(f"{values.quoted(item.text.strip())} has no grade and no qid")
+        raise ValueError(f"{values.quoted(text)} has no grade and no qid")
     document = _document.fullmatch((cells[4] or "").strip())
     if document is None:
         raise ValueError("no document follows after a #, and the features do not name one")
-    return (
-        values.checked_key(cells[2], "query", values.QUERY_KEY_LENGTH),
-        values.checked_key(document[2], "document", values.DOCUMENT_KEY_LENGTH),
-        cells[1],
-        "" if document[1] else document[3].strip(),
-    )
+    query = values.checked_key(cells[2], "query", values.QUERY_KEY_LENGTH)
+    key = values.checked_key(document[2], "document", values.DOCUMENT_KEY_LENGTH)
+    return query, key, cells[1], "" if document[1] else document[3].strip()
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
     """Lines without features, which users add themselves."""
-    return (f"{row.grade:.0f} qid:{row.query} # {_label(row.document)}{row.document}\n" for row in rows)
-
-
-def _label(document: str) -> str:
-    """The label that a document needs whose own beginning would be read as one."""
-    return "docno = " if document.startswith(("docid=", "docno=")) else ""
+    for row in rows:
+        # A document whose own beginning would be read as a label needs one.
+        label = "docno = " if row.document.startswith(("docid=", "docno=")) else ""
+        yield f"{row.grade:.0f} qid:{row.query} # {label}{row.document}\n"

@@ -8,19 +8,13 @@ from typing import Any
 from . import strict_json, values
 from .refusal import Refusal
 from .rows import RatingLine, Topic, unique_topics
-from .source import Source, Start
+from .source import Source
 from .strict_json import list_of, object_of, text_of
 
 CURE = 'A judgment list has {"query": "…", "ratings": [{"docId": "…", "rating": "1.0"}]} for each query.'
 QUERIES_CURE = 'A query set has {"queryText": "…"} for each query.'
-
-
-def is_judgment_list(start: Start) -> bool:
-    return (1, "judgmentRatings") in strict_json.containers(start)
-
-
-def is_query_set(start: Start) -> bool:
-    return (1, "querySetQueries") in strict_json.containers(start)
+is_judgment_list = strict_json.holding("judgmentRatings")
+is_query_set = strict_json.holding("querySetQueries")
 
 
 def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:

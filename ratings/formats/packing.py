@@ -32,21 +32,28 @@ def _zstd(stream: BinaryIO) -> BinaryIO:
     return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
 
 
-class _Checked(io.RawIOBase):
-    """Raises Damaged for damaged data, and OSError only for an error of the disk."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream = stream
+class Taken(io.RawIOBase):
+    """A stream that gives what `take` of a subclass returns: up to so many bytes, b"" at the end."""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, room) -> int:
+        data = self.take(len(room))
+        room[: len(data)] = data
+        return len(data)
+
+
+class _Checked(Taken):
+    """Raises Damaged for damaged data, and OSError only for an error of the disk."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+
+    def take(self, most: int) -> bytes:
         try:
-            data = self.stream.read(len(room))
+            return self.stream.read(most)
         except OSError as error:
             if error.errno is None:
                 raise Damaged(f"{error}") from error
             raise
-        room[: len(data)] = data
-        return len(data)

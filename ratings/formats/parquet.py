@@ -95,41 +95,26 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, float):
-        return _of_float(value)
-    if isinstance(value, Decimal):
-        return _of_decimal(value)
+        if math.isnan(value):
+            return None
+        if math.isinf(value):
+            raise ValueError("a number that is not finite")
+        return int(value) if value.is_integer() and abs(value) < EXACT else value
+    if isinstance(value, Decimal):  # a number if that has all digits, a text otherwise
+        number = int(value) if value == int(value) else float(value)
+        return number if Decimal(repr(number)) == value else f"{value:f}"
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, timedelta | UUID):
         return str(value)
     if isinstance(value, bytes):
-        return _of_bytes(value)
+        try:
+            return _plain(value.decode())
+        except UnicodeDecodeError as error:
+            raise ValueError("bytes that are no text in UTF-8") from error
     if isinstance(value, int | None):
         return value
     raise ValueError(f"a {type(value).__name__}, which is neither a text nor a number")
-
-
-def _of_float(value: float) -> float | int | None:
-    if math.isnan(value):
-        return None
-    if math.isinf(value):
-        raise ValueError("a number that is not finite")
-    return int(value) if value.is_integer() and abs(value) < EXACT else value
-
-
-def _of_decimal(value: Decimal) -> float | int | str:
-    """A number if it has all digits, a text otherwise."""
-    if value == int(value):
-        return int(value)
-    number = float(value)
-    return number if Decimal(repr(number)) == value else f"{value:f}"
-
-
-def _of_bytes(value: bytes) -> str:
-    try:
-        return _plain(value.decode())
-    except UnicodeDecodeError as error:
-        raise ValueError("bytes that are no text in UTF-8") from error
 
 
 def _opened(source: Source) -> Any:
@@ -187,38 +172,35 @@ def write_ratings(rows: Iterable[RatingLine]) -> Iterator[bytes]:
     """Grades as decimals, times in UTC. Reading them gives the same rows again."""
     import pyarrow as pa
 
-    grade, moment = pa.decimal128(15, 9), pa.timestamp("us", tz="UTC")
-    types = [*_texts("query", "document", "rater"), ("grade", grade), *_texts("reason", "comment")]
-    columns = [*types, ("seconds", pa.float64()), ("rated_at", moment)]
-    return _written(pa.schema(columns), (row[1:] for row in rows))
+    types = {"grade": pa.decimal128(15, 9), "seconds": pa.float64(), "rated_at": pa.timestamp("us", tz="UTC")}
+    names = "query", "document", "rater", "grade", "reason", "comment", "seconds", "rated_at"
+    return _written(names, types, (row[1:] for row in rows))
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[bytes]:
     """Grades as floats, since a mean of ratings has more digits than a rating."""
     import pyarrow as pa
 
-    schema = pa.schema([*_texts("query", "document"), ("grade", pa.float64())])
-    return _written(schema, ((row.query, row.document, float(row.grade)) for row in rows))
+    cells = ((row.query, row.document, float(row.grade)) for row in rows)
+    return _written(("query", "document", "grade"), {"grade": pa.float64()}, cells)
 
 
 def write_run(rows: Iterable[RunLine]) -> Iterator[bytes]:
     import pyarrow as pa
 
-    columns = [*_texts("query", "document"), ("rank", pa.int64()), ("score", pa.float64()), *_texts("system")]
-    return _written(pa.schema(columns), (row[1:6] for row in rows))
+    types = {"rank": pa.int64(), "score": pa.float64()}
+    return _written(("query", "document", "rank", "score", "system"), types, (row[1:6] for row in rows))
 
 
-def _texts(*names: str) -> list[tuple]:
-    import pyarrow as pa
+def _written(names: Iterable[str], types: dict[str, Any], rows: Iterable[tuple]) -> Iterator[bytes]:
+    """The bytes of a file, in pieces. It is made on disk first, as its index stands at its end.
 
-    return [(name, pa.string()) for name in names]
-
-
-def _written(schema: Any, rows: Iterable[tuple]) -> Iterator[bytes]:
-    """The bytes of a file, in pieces. It is made on disk first, as its index stands at its end."""
+    `types`: of the columns that do not hold texts.
+    """
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
     rows = iter(rows)
     with tempfile.TemporaryFile() as made:
         with ParquetWriter(made, schema, compression="zstd") as writer:

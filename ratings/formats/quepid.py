@@ -17,14 +17,8 @@ CURE = "Correct it, or export it from Quepid again."
 ANONYMOUS = "Anonymous"  # as Quepid names a judge without an account
 UNRATEABLE = "other"  # the reason: Quepid keeps none
 PAIR = ["query", "docid"]
-
-
-def is_book(start: Start) -> bool:
-    return (1, "query_doc_pairs") in strict_json.containers(start)
-
-
-def is_snapshot(start: Start) -> bool:
-    return (1, "docs") in strict_json.containers(start)
+is_book = strict_json.holding("query_doc_pairs")
+is_snapshot = strict_json.holding("docs")
 
 
 def is_case(start: Start) -> bool:

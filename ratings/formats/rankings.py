@@ -15,9 +15,8 @@ from .source import Source
 ORDERS = ("rank", "score")
 SYSTEM_FROM = ("file", "tag")  # what names a system where several files have one run tag
 KEEP_FIRST = Option("keep_first", True, "the better place counts")
-TWO_RANKINGS = (
-    "The ranks of this query start again here, as if another system began. Put each system in its own file."
-)
+ANEW = "The ranks of this query start again here, as if another system began"
+TWO_RANKINGS = f"{ANEW}. Put each system in its own file."
 BY_RANK = Option("order", "rank", "the rank counts")
 BY_SCORE = Option("order", "score", "the score counts")
 
@@ -38,14 +37,6 @@ class FoundRanking:
     def __len__(self) -> int:
         """The number of results."""
         return len(self.documents)
-
-
-@dataclass(frozen=True)
-class Contradictions:
-    """How many places repeat a rank or, if scores must agree, score higher than the place above; and the first."""
-
-    count: int
-    first: Refusal
 
 
 class NearTie(NamedTuple):
@@ -141,8 +132,8 @@ def begins_anew(ranking: FoundRanking) -> bool:
     return bool(len(first) > 1 and (starts == starts[0]).all() and (length > 1).all())
 
 
-def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: bool) -> Contradictions | None:
-    """The places where ranks repeat or, with `agree`, scores contradict them; None where there are none."""
+def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: bool) -> tuple[int, Refusal] | None:
+    """How many places repeat a rank or, with `agree`, score higher than the place above; and the first."""
     by_rank = np.argsort(ranking.ranks, kind="stable")
     ranks, scores = ranking.ranks[by_rank], ranking.scores[by_rank]
     wrong = ranks[1:] == ranks[:-1]
@@ -159,8 +150,7 @@ def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: b
     else:
         problem = f"rank {rank} has the score {scores[i + 1]}, above the {scores[i]} of rank {earlier}"
         cure = [BY_RANK, BY_SCORE]
-    refusal = _refusal(ranking, sources, lower, problem, *cure, other=upper)
-    return Contradictions(int(np.count_nonzero(wrong)), refusal)
+    return int(np.count_nonzero(wrong)), _refusal(ranking, sources, lower, problem, *cure, other=upper)
 
 
 def all_contradictions(first: Refusal, system: str, count: int, contradicting: int, rankings: int) -> Refusal:

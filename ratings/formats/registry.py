@@ -41,7 +41,7 @@ class Format(NamedTuple):
     title: str
     fits: Callable[[str, Start], bool]  # kind of row, first bytes
     reads: Mapping[str, Reader]  # by kind of row
-    writes: Mapping[str, Writer]  # by kind of row, or "judgments": one grade a pair, and no rater
+    writes: Mapping[str, Writer] = {}  # by kind of row, or "judgments": one grade a pair, and no rater
     queries_by: str = KEY
     whole: bool = False  # holds only grades that are whole and not negative
     binary: bool = False
@@ -59,82 +59,77 @@ def _always(fits: Callable[[Start], bool]) -> Callable[[str, Start], bool]:
     return lambda kind, start: fits(start)
 
 
-def _table(name: str, title: str, fits: Callable, read: Callable, writes: Mapping, **more) -> Format:
-    return Format(name, title, fits, {kind: partial(read, kind) for kind in KINDS}, writes, EITHER, **more)
+def _json(name: str, title: str, fits: Callable, reads: Mapping, writes: Mapping | None = None) -> Format:
+    return Format(name, title, _always(fits), reads, writes or {}, TEXT, ending="json")
+
+
+def _quepid_csv(name: str, title: str, writes: Mapping[str, Writer]) -> Format:
+    return Format(name, title, lambda kind, start: False, {}, writes, TEXT, spreadsheet=True, ending="csv")
+
+
+def _table(name: str, title: str, fits: Callable, writes: Mapping[str, Writer], **more) -> Format:
+    reads = {kind: partial(tables.read, name, kind) for kind in KINDS}
+    return Format(name, title, fits, reads, writes, EITHER, by_rows=True, **more)
 
 
 # The first that fits is taken, so formats with more specific marks come first.
 FORMATS = (
-    Format(
+    _json(
         "quepid-book",
         "Quepid book (JSON)",
-        _always(quepid.is_book),
+        quepid.is_book,
         {
             "queries": quepid.read_book_queries,
             "documents": quepid.read_book_documents,
             "ratings": quepid.read_book_ratings,
         },
-        {},
-        TEXT,
     ),
-    Format(
+    _json(
         "quepid-snapshot",
         "Quepid snapshot (JSON)",
-        _always(quepid.is_snapshot),
+        quepid.is_snapshot,
         {
             "queries": quepid.read_case_queries,
             "documents": quepid.read_snapshot_documents,
             "results": quepid.read_snapshot_results,
             "ratings": quepid.read_case_ratings,
         },
-        {},
-        TEXT,
     ),
-    Format(
+    _json(
         "quepid-case",
         "Quepid case, or its ratings (JSON)",
-        _always(quepid.is_case),
+        quepid.is_case,
         {"queries": quepid.read_case_queries, "ratings": quepid.read_case_ratings},
-        {},
-        TEXT,
     ),
-    Format(
+    _json(
         "opensearch",
         "OpenSearch judgment list (JSON)",
-        _always(opensearch.is_judgment_list),
+        opensearch.is_judgment_list,
         {"queries": opensearch.read_judged_queries, "ratings": opensearch.read_ratings},
         {"judgments": opensearch.write_judgments},
-        TEXT,
-        ending="json",
     ),
-    Format(
+    _json(
         "opensearch-queries",
         "OpenSearch query set (JSON)",
-        _always(opensearch.is_query_set),
+        opensearch.is_query_set,
         {"queries": opensearch.read_queries},
-        {},
-        TEXT,
     ),
-    Format(
+    _json(
         "rre",
         "Rated Ranking Evaluator (JSON)",
-        _always(rre.is_ratings),
+        rre.is_ratings,
         {"queries": rre.read_queries, "ratings": rre.read_ratings},
         {"judgments": rre.write_judgments},
-        TEXT,
-        ending="json",
     ),
     _table(
         "parquet",
         "Parquet",
         _always(parquet.is_parquet),
-        tables.read_parquet,
         {"results": parquet.write_run, "ratings": parquet.write_ratings, "judgments": parquet.write_judgments},
         binary=True,
-        by_rows=True,
         ending="parquet",
     ),
-    _table("xlsx", "Excel workbook", _always(xlsx.is_xlsx), tables.read_xlsx, {}, binary=True, by_rows=True),
+    _table("xlsx", "Excel workbook", _always(xlsx.is_xlsx), {}, binary=True),
     Format(
         "letor",
         "LTR: RankLib, SVMrank, LETOR",
@@ -144,23 +139,15 @@ FORMATS = (
         whole=True,
         by_rows=True,
     ),
-    Format(
+    _table(
         "jsonl",
         "a JSON object on each line",
         tables.is_lines_of_json,
-        {
-            "queries": partial(tables.read_lines_of_json, "queries"),
-            "documents": tables.read_documents_of_json,
-            "results": partial(tables.read_lines_of_json, "results"),
-            "ratings": partial(tables.read_lines_of_json, "ratings"),
-        },
         {
             "results": tables.write_run_as_json,
             "ratings": tables.write_ratings_as_json,
             "judgments": tables.write_judgments_as_json,
         },
-        EITHER,
-        by_rows=True,
         ending="jsonl",
     ),
     Format(
@@ -168,45 +155,27 @@ FORMATS = (
         "queries in a JSON list, or in an object by their keys",
         _always(json_topics.is_topics),
         {"queries": json_topics.read_topics},
-        {},
     ),
     Format(
         "trec-documents",
         "TREC documents (<DOC>, <DOCNO>)",
         _always(trec_documents.is_documents),
         {"documents": trec_documents.read_documents},
-        {},
     ),
     _table(
         "csv",
         "comma-, semicolon- or tab-separated values",
         tables.is_delimited,
-        tables.read_delimited,
         {"results": tables.write_run, "ratings": tables.write_ratings, "judgments": tables.write_judgments},
-        by_rows=True,
         spreadsheet=True,
         ending="csv",
     ),
-    Format(
+    _quepid_csv(
         "quepid-book-csv",
         "Quepid book (CSV, a column a rater, without comments, times and reasons); read as csv",
-        lambda kind, start: False,
-        {},
         {"ratings": quepid.write_book},
-        TEXT,
-        spreadsheet=True,
-        ending="csv",
     ),
-    Format(
-        "quepid-csv",
-        "Quepid ratings (CSV); read as csv",
-        lambda kind, start: False,
-        {},
-        {"judgments": quepid.write_judgments},
-        TEXT,
-        spreadsheet=True,
-        ending="csv",
-    ),
+    _quepid_csv("quepid-csv", "Quepid ratings (CSV); read as csv", {"judgments": quepid.write_judgments}),
     Format(
         "trec-run",
         "TREC run",
@@ -230,7 +199,6 @@ FORMATS = (
         "TREC topics (SGML or XML), or lines of key, tab, text",
         _always(topics.is_topics),
         {"queries": topics.read_topics},
-        {},
     ),
 )
 BY_NAME = {format.name: format for format in FORMATS}
@@ -282,7 +250,11 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     if problem_and_cure := source.wrong or unsupported(start):
         return source.refusal(0, *problem_and_cure)
     format = next((format for format in readable(kind) if format.fits(kind, start)), None)
-    if _is_chosen_as_table(source, format, start) or (format is None and _is_unknown_table(start, default)):
+    if not start.text.lstrip().startswith(("<", "{", "[")) and (
+        _is_chosen_as_table(source, format)
+        # A table without usual names of columns: the refusal of csv lists its names.
+        or (format is None and default != "csv" and header.is_table(start))
+    ):
         format = BY_NAME["csv"]
     has_blanks_alone = header.delimiter_of(start) == header.NONE
     if format is None and kind == "ratings" and has_blanks_alone and trec.is_nearly_qrels(start):
@@ -297,11 +269,9 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     is_trec = other and other.name in TREC and default not in TREC
     if not is_trec and (default == "jsonl" or not start.text.lstrip().startswith(("{", "["))):
         return BY_NAME[default]
-    problem = (
-        f"it is in the format {other.name}, which has only {' and '.join(other.reads)}"
-        if other
-        else "it is unknown JSON"
-    )
+    problem = "it is unknown JSON"
+    if other:
+        problem = f"it is in the format {other.name}, which has only {' and '.join(other.reads)}"
     known = ", ".join(format.name for format in readable(kind))
     kinds: list[Cure] = [Option("kind", each, f"you want its {each}") for each in (other.reads if other else ())]
     if other and other.name == "json-topics":
@@ -309,20 +279,11 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     return source.refusal(1, problem, *kinds, Option("format", when=f"it is one of {known}"))
 
 
-def _is_chosen_as_table(source: Source, format: Format | None, start: Start) -> bool:
-    """Whether people chose columns or a header, as only a table has them, and the text may be a table."""
+def _is_chosen_as_table(source: Source, format: Format | None) -> bool:
+    """Whether people chose columns or a header, as only a table has them, for a format that is like one."""
     reading = source.reading
     chosen = bool(reading.columns) or reading.header is True or (format is None and reading.header is not None)
-    return chosen and _is_plain_text(start) and (format is None or format.name in LIKE_TABLES)
-
-
-def _is_unknown_table(start: Start, default: str) -> bool:
-    """Whether it is a table without usual names of columns. It is read as csv, whose refusal lists its names."""
-    return default != "csv" and _is_plain_text(start) and header.is_table(start)
-
-
-def _is_plain_text(start: Start) -> bool:
-    return not start.text.lstrip().startswith(("<", "{", "["))
+    return chosen and (format is None or format.name in LIKE_TABLES)
 
 
 def unsupported(start: Start) -> tuple[str, str] | None:

@@ -120,10 +120,7 @@ def size_of(row: tuple) -> int:
         return len(row.key or "") + len(row.text) + len(row.need or "")
     if type(row) is not DocumentLine:
         return sum(len(value) for value in row if isinstance(value, str))
-    fields = sum(
-        len(name) + len(value if isinstance(value, str) else str(value))
-        for name, value in (row.fields or {}).items()
-    )
+    fields = sum(len(name) + len(str(value)) for name, value in (row.fields or {}).items())
     return len(row.key) + len(row.title or "") + len(row.body or "") + len(row.url or "") + fields
 
 

@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 from . import budget
 from .budget import Budget, TooMuch
-from .packing import DAMAGED, HEAD, unpacked
+from .packing import DAMAGED, HEAD, Taken, unpacked
 from .refusal import Cure, Option, Place, Refusal
 
 BLOCK = 1 << 20
@@ -181,11 +181,9 @@ class Source:
                     yield Block(number + 1, whole)
                     number += whole.count(b"\n") + 1
                 if len(rest) > LONGEST_LINE:
-                    yield self.stop(
-                        number + 1,
-                        f"the line is longer than {LONGEST_LINE // 1_000_000} MB",
-                        "Check that this is a text file with one record on each line.",
-                    )
+                    problem = f"the line is longer than {LONGEST_LINE // 1_000_000} MB"
+                    cure = "Check that this is a text file with one record on each line."
+                    yield self.stop(number + 1, problem, cure)
                     return
         except (*DAMAGED, Unopened, ValueError) as error:
             yield self._broken(number + 1, error)
@@ -200,9 +198,8 @@ class Source:
             for block in self._blocks():
                 content += block
                 if len(content) > most:
-                    return self.stop(
-                        0, f"it is longer than {most // 1_000_000} MB", "Split it into several files."
-                    )
+                    problem = f"it is longer than {most // 1_000_000} MB"
+                    return self.stop(0, problem, "Split it into several files.")
             return content.decode()
         except (*DAMAGED, Unopened, ValueError) as error:
             at = error.start if isinstance(error, UnicodeDecodeError) else len(content)
@@ -303,20 +300,16 @@ def _decoded(source: Source, line: bytes, number: int) -> Line | Refusal:
     return Line(number, text)
 
 
-class _Counted(io.RawIOBase):
+class _Counted(Taken):
     """A stream of unknown size that counts what is read from it as sent."""
 
     def __init__(self, stream: BinaryIO, budget: Budget) -> None:
         self.stream, self.budget = stream, budget
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, room) -> int:
-        data = self.stream.read1(len(room))
+    def take(self, most: int) -> bytes:
+        data = self.stream.read1(most)
         self.budget.receive(len(data))
-        room[: len(data)] = data
-        return len(data)
+        return data
 
 
 @contextmanager

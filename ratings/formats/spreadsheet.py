@@ -18,6 +18,7 @@ from .source import BOM
 from .values import NUMBER
 
 NULL = r"\N"  # as SQL clients write NULL
+UNGUARDED = "with an apostrophe before a sign that begins a formula; it was removed"
 # The sign of a formula may stand behind blanks and quotation marks, and may be a wide one of East Asia.
 # Apostrophes before it count, so that text with an apostrophe gets a second one, and removing one restores it.
 _formula = r"'*(?:[^\S\t\r\n]|[\ufeff\u200b\"])*[=+\-@＝＋－＠]"

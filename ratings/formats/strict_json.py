@@ -73,7 +73,7 @@ def parts(source: Source) -> Iterator[Part | Refusal]:
         if text.next():
             raise _Broken(text.line, "more text follows after the end of the JSON")
     except _Broken as broken:
-        yield source.stop(broken.line, broken.problem, CURE)
+        yield source.stop(*broken.args, CURE)
 
 
 def rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, *members: str) -> Iterator:
@@ -109,6 +109,11 @@ def containers(start: Start) -> set[tuple[int, str]]:
     return found
 
 
+def holding(member: str) -> Callable[[Start], bool]:
+    """The check whether a file is an object with this member, which holds an object or a list."""
+    return lambda start: (1, member) in containers(start)
+
+
 def object_of(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"the {what} is {values.quoted(value)}, not an object")
@@ -132,9 +137,7 @@ def text_of(value: Any) -> str:
 
 
 class _Broken(Exception):
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(problem)
-        self.line, self.problem = line, problem
+    """The JSON cannot be read. Its arguments are the line and the problem."""
 
 
 def _inside(text: "_Text", path: tuple, deepest: int) -> Iterator[Part]:

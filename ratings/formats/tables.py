@@ -46,6 +46,7 @@ TOTALS = {
     "somme", "total général", "ensemble",
 }  # fmt: skip
 WIDTH_CURE = "Leave out the columns that are not needed."
+TABLES = {"csv", "jsonl", "parquet", "xlsx"}  # formats
 MOST_LAYOUTS = 1_000  # in the cache, for lines with different names
 
 
@@ -53,29 +54,12 @@ Rows = Iterator[Topic | DocumentLine | RunLine | RatingLine | Refusal]
 Records = Iterator[tuple[int, dict[str, Any]] | Refusal]
 
 
-def read_delimited(kind: str, source: Source) -> Rows:
-    """Rows of `kind` from delimited text. The first records show the delimiter."""
-    return _rows(kind, source, _with_names(source, _cells(source, kind), kind), uniform=True)
-
-
-def read_lines_of_json(kind: str, source: Source) -> Rows:
-    """Rows of `kind` from JSON objects, whose names need not be the same on each line."""
-    return read_objects(kind, source, _objects(source))
-
-
-def read_documents_of_json(source: Source) -> Rows:
-    """Documents from JSON objects; read as a table where people chose which member holds what."""
-    return read_lines_of_json("documents", source) if source.reading.columns else jsonl.read_documents(source)
-
-
-def read_parquet(kind: str, source: Source) -> Rows:
-    """Rows of `kind` from Parquet; the line is the number of the row."""
-    return _rows(kind, source, parquet.records(source), uniform=True)
-
-
-def read_xlsx(kind: str, source: Source) -> Rows:
-    """Rows of `kind` from a sheet of a workbook; the line is the number of the row."""
-    return _rows(kind, source, _with_names(source, xlsx.records(source), kind), uniform=True)
+def read(format: str, kind: str, source: Source) -> Rows:
+    """Rows of `kind` from a table. In Parquet and a workbook their line is the number of the row."""
+    if format == "jsonl":  # whose objects need not have the same names
+        own = kind == "documents" and not source.reading.columns
+        return jsonl.read_documents(source) if own else read_objects(kind, source, _objects(source))
+    return _rows(kind, source, _records(format, kind, source), uniform=True)
 
 
 def read_objects(kind: str, source: Source, records: "Records") -> Rows:
@@ -85,18 +69,17 @@ def read_objects(kind: str, source: Source, records: "Records") -> Rows:
 
 def sample(format: str, kind: str, source: Source) -> list[dict[str, Any]]:
     """The first records of a table, with their cells by column; none where there is no table."""
-    if format == "csv":
-        records = _with_names(source, _cells(source, kind), kind)
-    elif format == "jsonl":
-        records = _objects(source)
-    elif format == "parquet":
-        records = parquet.records(source)
-    elif format == "xlsx":
-        records = _with_names(source, xlsx.records(source), kind)
-    else:
-        return []
+    records = _records(format, kind, source) if format in TABLES else ()
     readable = (item for item in records if not isinstance(item, Refusal))
     return [cells for _, cells in islice(readable, header.SAMPLE) if isinstance(cells, dict)]
+
+
+def _records(format: str, kind: str, source: Source) -> Records:
+    if format == "jsonl":
+        return _objects(source)
+    if format == "parquet":
+        return parquet.records(source)
+    return _with_names(source, xlsx.records(source) if format == "xlsx" else _cells(source, kind), kind)
 
 
 def columns_of(format: str, kind: str, source: Source) -> list[str]:
@@ -144,10 +127,9 @@ def _without_total(source: Source, rows: Rows) -> Rows:
             yield last
         last = row
     if isinstance(last, Topic) and last.key is None and last.text.lower() in TOTALS:
+        problem = f"the last line is {values.quoted(last.text)}, as a line of totals is"
         cure = "Remove the line. If it is a query, move it above another one."
-        yield source.refusal(
-            last.line, f"the last line is {values.quoted(last.text)}, as a line of totals is", cure
-        )
+        yield source.refusal(last.line, problem, cure)
     elif last is not None:
         yield last
 
@@ -336,14 +318,7 @@ def _within_width(source: Source, records: Records) -> Records:
 
 
 def _objects(source: Source) -> Records:
-    for item in source.lines():
-        if isinstance(item, Refusal):
-            yield item
-        elif text := item.text.strip():
-            try:
-                yield item.number, strict_json.loaded(text)
-            except ValueError as error:
-                yield source.refusal(item.number, str(error), "A line is one JSON object.")
+    return jsonl.rows(source, lambda line, text: (line, strict_json.loaded(text)), "A line is one JSON object.")
 
 
 # From records to rows
@@ -532,9 +507,8 @@ def _moment(text: str) -> datetime | None:
         moment = datetime.fromisoformat(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise ValueError(
-            f"the rated_at {values.quoted(text)} is not a time such as 2026-03-02T09:00:00+00:00"
-        ) from error
+        usual = "a time such as 2026-03-02T09:00:00+00:00"
+        raise ValueError(f"the rated_at {values.quoted(text)} is not {usual}") from error
 
 
 # From rows to a table

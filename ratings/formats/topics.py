@@ -114,18 +114,17 @@ def _read_tsv(source: Source, lines: Iterable[Line | Refusal], named: bool | Non
         if isinstance(item, Refusal):
             yield item
         elif item.text.strip():
-            if first and source.reading.header is None and named is not False:
+            is_first, first = first, False
+            if is_first and source.reading.header is None and named is not False:
                 cells = ", ".join(map(values.quoted, item.text.rstrip("\r").split("\t")))
                 problem = f"this line may name the columns or be a query ({cells})"
                 yield source.stop(item.number, problem, *HEADER)
                 return
-            if first and "\t" not in item.text:
+            if is_first and "\t" not in item.text:
                 yield source.stop(item.number, f"there is no tab in {values.quoted(item.text)}", TSV_CURE, BARE)
                 return
-            if first and source.reading.header:
-                first = False
+            if is_first and source.reading.header:
                 continue
-            first = False
             if "\r" in item.text.rstrip("\r"):
                 problem = "a line ends here with CR alone, unlike the others"
                 yield source.refusal(item.number, problem, LINES_CURE)
@@ -236,9 +235,8 @@ class _TopicsInXml:
                 self.topics.append(_topic(self.source, self.begun, parts, self.tags))
 
     def entity(self, name: str, *declaration: object) -> None:
-        raise ValueError(
-            f"the XML entity {values.quoted(name)} is declared or left open, and entities are never expanded"
-        )
+        problem = f"the XML entity {values.quoted(name)} is declared or left open"
+        raise ValueError(f"{problem}, and entities are never expanded")
 
 
 def _read_xml(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic | Refusal]:
@@ -256,9 +254,8 @@ def _read_xml(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic
         xml.parser.Parse("", True)
     except expat.ExpatError as error:
         problem = f"the XML is not well-formed ({expat.ErrorString(error.code)})"
-        yield source.refusal(
-            error.lineno, problem, "Repair the markup, or give the topics as tab-separated lines."
-        )
+        cure = "Repair the markup, or give the topics as tab-separated lines."
+        yield source.refusal(error.lineno, problem, cure)
     except ValueError as error:
         yield source.refusal(number, str(error), "Write the text itself instead.")
     else:

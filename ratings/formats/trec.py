@@ -56,25 +56,16 @@ def read_run(source: Source) -> Iterator[Stretch | Refusal]:
         if isinstance(block, Refusal):
             yield block
         else:
-            yield from _regular_run(block, columns) or _run_lines(source, block)
+            yield from (columns and _regular_run(block, *columns)) or _run_lines(source, block)
 
 
-def _regular_run(block: Block, columns: list[Any]) -> list[Stretch]:
-    """The lines of a block; [] where one is not regular."""
-    if not columns:
-        return []
-    query, documents, ranks, scores, system = columns
+def _regular_run(block: Block, query: Any, documents: Any, ranks: Any, scores: Any, system: Any) -> list[Stretch]:
+    """The lines of a block, of these columns; [] where one is not regular."""
     queries, systems = query.dictionary.to_pylist(), system.dictionary.to_pylist()
-    lines, ranks, scores = (
-        np.arange(block.first, block.first + len(query)),
-        np.from_dlpack(ranks),
-        np.from_dlpack(scores),
-    )
-    if (
-        max(map(len, systems)) > values.SYSTEM_NAME_LENGTH
-        or not (np.abs(ranks) < MOST_RANK).all()
-        or not np.isfinite(scores).all()
-    ):
+    lines = np.arange(block.first, block.first + len(query))
+    ranks, scores = np.from_dlpack(ranks), np.from_dlpack(scores)
+    numbers = (np.abs(ranks) < MOST_RANK).all() and np.isfinite(scores).all()
+    if max(map(len, systems)) > values.SYSTEM_NAME_LENGTH or not numbers:
         return []
     ranking = np.from_dlpack(query.indices).astype(np.int64) * len(systems) + np.from_dlpack(system.indices)
     if (ranking[1:] < ranking[:-1]).any():
@@ -126,6 +117,7 @@ def _regular(block: Block | Refusal, names: tuple[str, ...]) -> list[Any]:
         return []  # Arrow reads 0x1f as a whole number
     few = pa.dictionary(pa.int32(), pa.string())  # a column of few different words
     types = {"document": pa.string(), "rank": pa.int64(), "score": pa.float64()}
+    types, kept = {name: types.get(name, few) for name in names}, [names[0], *names[2:]]
     try:
         if not text.isascii() and _other_blank.search(text.decode()):
             return []
@@ -133,11 +125,7 @@ def _regular(block: Block | Refusal, names: tuple[str, ...]) -> list[Any]:
             pa.BufferReader(text),
             csv.ReadOptions(use_threads=False, column_names=names, block_size=len(text) + 1),
             csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
-            csv.ConvertOptions(
-                column_types={name: types.get(name, few) for name in names},
-                include_columns=[names[0], *names[2:]],
-                null_values=[],
-            ),
+            csv.ConvertOptions(column_types=types, include_columns=kept, null_values=[]),
         )
     except (UnicodeDecodeError, pa.ArrowInvalid):
         return []
@@ -206,14 +194,11 @@ def read_grades(source: Source) -> Iterator[Grades | Refusal]:
         if isinstance(block, Refusal):
             yield block
         else:
-            yield from _regular_grades(block, columns) or _grade_lines(source, block)
+            yield from (columns and _regular_grades(block, *columns)) or _grade_lines(source, block)
 
 
-def _regular_grades(block: Block, columns: list[Any]) -> list[Grades]:
-    """The lines of a block; [] where one is not regular."""
-    if not columns:
-        return []
-    query, document, grade = columns
+def _regular_grades(block: Block, query: Any, document: Any, grade: Any) -> list[Grades]:
+    """The lines of a block, of these columns; [] where one is not regular."""
     try:
         grades = [values.grade(text) for text in grade.dictionary.to_pylist()]
     except ValueError:

@@ -110,14 +110,9 @@ def _document(source: Source, line: int, attributes: str, text: str) -> Document
         else:
             rest.append(_plain(part))
     body = body or list(filter(None, rest))
-    return DocumentLine(
-        line,
-        key,
-        " ".join(" ".join(title).split()) if title else None,
-        "\n\n".join(filter(None, body)) if body else None,
-        url,
-        fields or None,
-    )
+    one_line = " ".join(" ".join(title).split()) if title else None
+    text = "\n\n".join(filter(None, body)) if body else None
+    return DocumentLine(line, key, one_line, text, url, fields or None)
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:

@@ -49,9 +49,8 @@ def checked_key(text: str, what: str, longest: int) -> str:
 def checked_name(text: str, what: str, longest: int) -> str:
     """The name. Unlike a key it may have blanks, but not at its ends."""
     if not text or text != text.strip() or _control.search(text):
-        raise ValueError(
-            f"the {what} {quoted(text)} is empty, begins or ends with a blank or has a control character"
-        )
+        problem = "is empty, begins or ends with a blank or has a control character"
+        raise ValueError(f"the {what} {quoted(text)} {problem}")
     if len(text) > longest:
         raise ValueError(f"the {what} {quoted(text)} is longer than {longest} characters")
     return text

@@ -11,6 +11,7 @@ from ..words import counted
 from . import budget, spreadsheet, values
 from .archives import ZIP, Bounded
 from .budget import Budget, TooMuch
+from .packing import Taken
 from .refusal import Option, Refusal
 from .source import LONGEST_LINE, Source, Start, Unopened
 
@@ -97,9 +98,7 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
         yield source.stop(number, *_wrong(error))
     if guarded:
         lines = counted(guarded, "row has a cell", "rows have cells")
-        source.notes.append(
-            f"{source.name}: {lines} with an apostrophe before a sign that begins a formula; it was removed."
-        )
+        source.notes.append(f"{source.name}: {lines} {spreadsheet.UNGUARDED}.")
 
 
 def _wrong(error: Exception) -> tuple[str, str]:
@@ -216,16 +215,13 @@ class _Parts(zipfile.ZipFile):
             raise TooMuch(f"a row is longer than {LONGEST_LINE // 1_000_000} MB")
 
 
-class _Part(io.RawIOBase):
+class _Part(Taken):
     def __init__(self, parts: _Parts, stream: BinaryIO, *, is_sheet: bool) -> None:
         self.parts, self.stream, self.is_sheet = parts, stream, is_sheet
         self.tail = b""
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, room) -> int:
-        data = self.stream.read(len(room))
+    def take(self, most: int) -> bytes:
+        data = self.stream.read(most)
         self.parts.count(data, is_sheet=self.is_sheet)
         if self.is_sheet:
             text = self.tail + data
@@ -235,5 +231,4 @@ class _Part(io.RawIOBase):
                 found = (place.decode() for place in _merged.findall(text))
                 self.parts.merged = list(dict.fromkeys([*self.parts.merged, *found]))
             self.tail = text[max(text.rfind(b"<c "), len(text) - _LONGEST_CELL) :]
-        room[: len(data)] = data
-        return len(data)
+        return data

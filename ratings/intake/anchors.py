@@ -14,7 +14,7 @@ from ..models import Anchor, Collection, Grade, Pair, plain_value
 from ..pool.anchors import set_anchor
 from ..words import counted, nearest
 from .document_keys import known_ids
-from .report import Report, tell_of_repeats
+from .report import Report
 from .stage import Import
 
 
@@ -56,9 +56,8 @@ class AnchorsImport(Import):
                 report.refuse(refusal(f"the collection has no query {values.quoted(row.query)}", cure))
             if not documents[row.document]:
                 problem = f"the collection has no document {values.quoted(row.document)}"
-                report.refuse(
-                    refusal(problem, "Correct the id.", Option("before", "documents", "the id is right"))
-                )
+                cure = "Correct the id.", Option("before", "documents", "the id is right")
+                report.refuse(refusal(problem, *cure))
             if row.grade not in scale:
                 problem = f"the grade {plain_value(row.grade)} is not on the scale of the collection"
                 report.refuse(refusal(problem, f"The scale is {steps}."))
@@ -91,12 +90,7 @@ class AnchorsImport(Import):
 
 
 def _report_facts(collection: Collection, total: int, report: Report) -> None:
-    counts = report.counts
-    report.facts.append(
-        f"{counted(total, 'anchor')}: {counts['new']:,} new, {counts['changed']:,} changed,"
-        f" {counts['unchanged']:,} unchanged."
-    )
-    tell_of_repeats(report)
+    report.tell_of_changes(counted(total, "anchor"))
     anchors = list(Anchor.objects.of(collection).values_list("use", "grade"))
     warmed = {grade for use, grade in anchors if use == Anchor.Use.WARM_UP}
     lacking = [str(grade) for grade in collection.grades.all() if grade.pk not in warmed]

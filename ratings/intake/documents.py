@@ -9,8 +9,8 @@ from ..formats.source import Source
 from ..formats.strict_json import as_stored
 from ..models import Collection, Document, FormerText, Job
 from ..words import EXAMPLES, counted, first_keys
-from .report import Report, tell_of_repeats
-from .stage import Import, batched_by_length, drop_repeats, put, refuse_repeats, staged
+from .report import Report
+from .stage import Import, batched_by_length, put, staged
 
 TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file INTEGER, line INTEGER)"
 CONTENT = ["title", "body", "url", "fields"]
@@ -36,8 +36,8 @@ class DocumentsImport(Import):
             for file, source in enumerate(self.sources):
                 if format := self.format_of(source):
                     put(self.stage, "document", self._rows(source, file, format))
-            drop_repeats(self.stage, "document", CONTENT, report)
-            refuse_repeats(self.stage, "document", "document", self.sources, report)
+            self.drop_repeats("document", CONTENT)
+            self.refuse_repeats("document")
             if report.refused:
                 return report
             (self.total,) = self.stage.execute("SELECT COUNT(*) FROM document").fetchone()
@@ -49,17 +49,10 @@ class DocumentsImport(Import):
 
     def _tell(self) -> None:
         report = self.report
-        counts = report.counts
-        report.facts.append(
-            f"{counted(self.total, 'document')}: {counts['new']:,} new, {counts['changed']:,} changed,"
-            f" {counts['unchanged']:,} unchanged."
-        )
-        tell_of_repeats(report)
+        report.tell_of_changes(counted(self.total, "document"))
         if count := self.textless:
-            keys = first_keys(self.first_textless, count=count)
-            report.warnings.append(
-                f"{counted(count, 'document has', 'documents have')} neither a title nor a body: {keys}."
-            )
+            lacking = f"{counted(count, 'document has', 'documents have')} neither a title nor a body"
+            report.warnings.append(f"{lacking}: {first_keys(self.first_textless, count=count)}.")
         if not self.checking:
             self.warn_of_shown()
 
@@ -80,7 +73,8 @@ class DocumentsImport(Import):
                 before = _content(stored.get(key) or Document())
                 content = before | {name: part for name, part in brought if part is not None}
                 if not (content["title"] + content["body"]).strip():
-                    self._count_textless(key)
+                    self.textless += 1
+                    self.first_textless += [key] if self.textless <= EXAMPLES else []
                 if key not in stored:
                     new.append(Document(collection=self.collection, key=key, **content))
                 elif content != before:
@@ -91,19 +85,13 @@ class DocumentsImport(Import):
             done += len(batch)
             self.progress("writing", done / self.total, done)
 
-    def _count_textless(self, key: str) -> None:
-        self.textless += 1
-        if self.textless <= EXAMPLES:
-            self.first_textless.append(key)
-
     def _write(self, job: Job) -> None:
         for new, changed in self._batches():
             for document in new:
                 document.job = job
             Document.objects.bulk_create(new)
-            FormerText.objects.bulk_create(
-                FormerText(job=job, document=document, **_content(document)) for document, _ in changed
-            )
+            former = (FormerText(job=job, document=document, **_content(document)) for document, _ in changed)
+            FormerText.objects.bulk_create(former)
             write_texts(changed)
 
 

@@ -15,7 +15,7 @@ from ..formats.strict_json import as_stored
 from ..models import Collection, Job, Query, Ranking, Rating
 from ..words import counted, first_keys
 from .report import Report
-from .stage import Import, batched, put, refuse_repeats, staged
+from .stage import Import, batched, put, staged
 
 TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, weight REAL, fields TEXT, file INTEGER, line INTEGER)"
 KEYS_CURE = "If it is a key, the file has no queries to import. If it is a text, give each query a key."
@@ -40,7 +40,7 @@ class QueriesImport(Import):
             for file, source in enumerate(self.sources):
                 if format := self.format_of(source):
                     put(self.stage, "query", self._rows(source, file, format))
-            refuse_repeats(self.stage, "query", "query", self.sources, self.report)
+            self.refuse_repeats("query")
             if self.report.refused:
                 return self.report
             self.in_files = {key for (key,) in self.stage.execute("SELECT key FROM query")}
@@ -51,11 +51,7 @@ class QueriesImport(Import):
             pass
 
     def _tell(self) -> None:
-        counts = self.report.counts
-        self.report.facts.append(
-            f"{counted(len(self.in_files), 'query', 'queries')}: {counts['new']:,} new,"
-            f" {counts['changed']:,} changed, {counts['unchanged']:,} unchanged."
-        )
+        self.report.tell_of_changes(counted(len(self.in_files), "query", "queries"))
         _compare_with_record(self.collection, self.in_files, self.report)
 
     def _rows(self, source: Source, file: int, format: Format) -> Iterator[tuple]:
@@ -81,17 +77,14 @@ class QueriesImport(Import):
             return topic.key
         keys = self._keys_of_texts.get(topic.text, [])
         if len(keys) > 1:
-            problem = (
-                f"several queries of the collection have the text {values.quoted(topic.text)} ({first_keys(keys)})"
-            )
-            self.report.refuse(
-                source.refusal(topic.line, problem, "Give the key of the query, in a format that has keys.")
-            )
+            same = f"the text {values.quoted(topic.text)} ({first_keys(keys)})"
+            problem = f"several queries of the collection have {same}"
+            cure = "Give the key of the query, in a format that has keys."
+            self.report.refuse(source.refusal(topic.line, problem, cure))
         key = keys[0] if keys else values.key_of_text(topic.text)
         if not keys and key in self._stored_keys:
-            problem = (
-                f"{values.quoted(topic.text)} is the key of a query of the collection, which has another text"
-            )
+            of = "is the key of a query of the collection, which has another text"
+            problem = f"{values.quoted(topic.text)} {of}"
             self.report.refuse(source.refusal(topic.line, problem, KEYS_CURE))
         return key
 

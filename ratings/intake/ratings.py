@@ -23,7 +23,7 @@ from ..models import Collection, Document, Grade, Job, Rater, Rating, Reason, St
 from ..words import EXAMPLES, counted
 from . import opening
 from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
-from .report import Report, tell_of_repeats
+from .report import Report
 from .stage import BATCH, batched, put, staged
 from .topics import ImportForQueries, Topics
 
@@ -142,9 +142,8 @@ class RatingsImport(ImportForQueries):
         marks = ",".join("?" * len(scale))
         outside = f"FROM rating WHERE grade NOT IN ({marks})"
         self.stage.execute(f"INSERT INTO refused SELECT rowid {outside}", list(scale))
-        for text, file, line in self.stage.execute(
-            f"SELECT grade, file, line {outside} ORDER BY file, line", list(scale)
-        ):
+        rows = self.stage.execute(f"SELECT grade, file, line {outside} ORDER BY file, line", list(scale))
+        for text, file, line in rows:
             problem = f"the grade {_plain(text)} is not on the scale of the collection"
             self.report.refuse(self.sources[file].refusal(line, problem, cure))
 
@@ -228,7 +227,7 @@ class RatingsImport(ImportForQueries):
         for what, column in (("raters", "rater"), ("queries", "query")):
             (counts[what],) = self.stage.execute(f"SELECT COUNT(DISTINCT {column}) FROM rating").fetchone()
         counts["grades"] = 0
-        self._tell_of_scale(self.scale)
+        self._tell_of_scale()
 
     def _batches(self) -> Iterator[list[tuple]]:
         """The row of each rater and pair, in their order."""
@@ -256,37 +255,31 @@ class RatingsImport(ImportForQueries):
         if self.scale and job.collection.grades.exists():
             raise IntegrityError("the collection got a scale meanwhile")
         Grade.objects.bulk_create(self.scale)
-        self._tell_of_scale(self.scale)
+        self._tell_of_scale()
         queue.record_staged(job)
 
     # Report
 
-    def _tell_of_scale(self, scale: list[Grade]) -> None:
+    def _tell_of_scale(self) -> None:
         """Report the scale that the import adds, if it adds one."""
+        report, scale = self.report, self.scale
         if not scale:
             return
-        report = self.report
         report.counts["grades"] = len(scale)
         steps = ", ".join(grade.plain for grade in scale)
         report.facts.append(f"The collection takes its scale from here: {steps}.")
         if min(grade.value for grade in scale) > 0:
-            report.facts.append(
-                "It has no grade of 0 or below. Before people rate, add one for irrelevant documents."
-            )
+            lacks = "It has no grade of 0 or below. Before people rate, add one for irrelevant documents."
+            report.facts.append(lacks)
         if len(scale) > WIDE_SCALE:
-            report.warnings.append(
-                f"the scale has {len(scale):,} grades. Check that the grades stand in their column."
-            )
+            wide = f"the scale has {len(scale):,} grades. Check that the grades stand in their column."
+            report.warnings.append(wide)
 
     def _tell(self) -> None:
         counts, of = self.report.counts, f"from {self.what}"
         if self.checking:
             of = f"by {counted(counts['raters'], 'rater')} for {counted(counts['queries'], 'query', 'queries')}"
-        self.report.facts.append(
-            f"{counted(self.total, 'rating')} {of}: {counts['new']:,} new, {counts['changed']:,} changed,"
-            f" {counts['unchanged']:,} unchanged."
-        )
-        tell_of_repeats(self.report)
+        self.report.tell_of_changes(f"{counted(self.total, 'rating')} {of}")
         if dropped := counts["comments"]:
             more = "; …" if dropped > len(self.dropped) else ""
             self.report.warnings.append(

@@ -44,7 +44,9 @@ class Report:
         """The report as Job.report stores it."""
         return vars(self) | {"refusals": [refusal.as_parts() for refusal in self.refusals]}
 
-
-def tell_of_repeats(report: Report) -> None:
-    if repeated := report.counts["duplicates"]:
-        report.facts.append(f"{counted(repeated, 'line repeats', 'lines repeat')} an earlier one.")
+    def tell_of_changes(self, what: str) -> None:
+        """Tell how many rows are new, changed and unchanged, and how many lines repeat others."""
+        changes = (f"{self.counts[name]:,} {name}" for name in ("new", "changed", "unchanged"))
+        self.facts.append(f"{what}: {', '.join(changes)}.")
+        if repeated := self.counts["duplicates"]:
+            self.facts.append(f"{counted(repeated, 'line repeats', 'lines repeat')} an earlier one.")

@@ -9,7 +9,7 @@ import sqlite3
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 
@@ -20,7 +20,6 @@ from ..formats import trec, values
 from ..formats.rankings import (
     ORDERS,
     SYSTEM_FROM,
-    Contradictions,
     FoundRanking,
     NearTie,
     all_contradictions,
@@ -42,6 +41,7 @@ from .tags import Tags
 from .topics import ImportForQueries
 
 TABLE = "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
+ANOTHER_VERSION = Option("system", when="this is another version")
 ARE_QRELS = Option("kind", "qrels", "these are qrels")
 HELD = 50_000  # results, or rankings, held in memory
 SOUGHT = 100_000  # results whose documents are looked up at once, and made in the order of their keys
@@ -61,12 +61,6 @@ class Tally:
     contradictions: int = 0
     contradicting: int = 0  # rankings
     first_contradiction: Refusal | None = None
-
-    def add(self, contradictions: Contradictions | None) -> None:
-        if contradictions:
-            self.contradictions += contradictions.count
-            self.contradicting += 1
-            self.first_contradiction = self.first_contradiction or contradictions.first
 
 
 def import_run(collection: Collection, sources: Sequence[Source], **choices) -> Report:
@@ -172,10 +166,8 @@ class RunImport(ImportForQueries):
                         pieces, count, last = _no_pieces(), 0, None
                 _put(self.stage, file, pieces)
             if extra:
-                lines = counted(extra, "line")
-                self.report.facts.append(
-                    f"{source.name}: {lines} with more than six columns; the rest was ignored."
-                )
+                lines = f"{counted(extra, 'line')} with more than six columns"
+                self.report.facts.append(f"{source.name}: {lines}; the rest was ignored.")
 
     @property
     def _results(self) -> int:
@@ -215,8 +207,11 @@ class RunImport(ImportForQueries):
         tally.queries.add(ranking.query)
         for refusal in repeats(ranking, self.sources):
             self.report.refuse(refusal)
-        if self.order != "score":
-            tally.add(contradictions(ranking, self.sources, agree=self.order is None))
+        if self.order != "score" and (found := contradictions(ranking, self.sources, agree=self.order is None)):
+            count, first = found
+            tally.contradictions += count
+            tally.contradicting += 1
+            tally.first_contradiction = tally.first_contradiction or first
         scores = ranking.scores[best_first(ranking, self.order)]
         tally.ties += int(np.count_nonzero(scores[1:] == scores[:-1]))
         if near := near_tie(ranking.lines, ranking.scores):
@@ -245,14 +240,10 @@ class RunImport(ImportForQueries):
                 continue
             query = Query.objects.get(pk=ranking.query)
             of = f"system {ranking.system} has another ranking for query {query.key}"
-            self.report.refuse(
-                self.sources[int(ranking.files[0])].refusal(
-                    int(ranking.lines[0]),
-                    f"{of}, and a ranking is never overwritten",
-                    "If that one is wrong, delete the system on its page.",
-                    Option("system", when="this is another version"),
-                )
-            )
+            problem = f"{of}, and a ranking is never overwritten"
+            cure = "If that one is wrong, delete the system on its page.", ANOTHER_VERSION
+            source = self.sources[int(ranking.files[0])]
+            self.report.refuse(source.refusal(int(ranking.lines[0]), problem, *cure))
 
     def _foresee(self) -> None:
         """Count the documents that the import would make."""
@@ -282,24 +273,19 @@ class RunImport(ImportForQueries):
             done += sum(map(len, batch)) - sum(map(len, new))
             ids = iter(_parted(documents.made(job, _keys(new), self.report, self.progress), new))
             for some in _batched(new, HELD, BATCH):
-                Ranking.objects.bulk_create(
-                    _ranking_of(ranking, next(ids), best_first(ranking, self.order), systems, job)
-                    for ranking in some
-                )
+                rows = []
+                for ranking in some:
+                    in_order = best_first(ranking, self.order)
+                    columns = {"documents": next(ids)[in_order], "scores": ranking.scores[in_order]}
+                    of = {"system": systems[ranking.system], "query_id": ranking.query, "job": job}
+                    rows.append(Ranking(**of, **columns))
+                Ranking.objects.bulk_create(rows)
                 done += sum(map(len, some))
                 self.progress("writing", done / total, done)
 
     # Report
 
     def _tell(self) -> None:
-        self._report_facts()
-        if not (self.system or self.system_from):
-            self._warn_of_joined()
-        self._warn_of_missing()
-        if not self.checking:
-            self.warn_of_shown()
-
-    def _report_facts(self) -> None:
         facts, warnings = self.report.facts, self.report.warnings
         for name, tally in self.tallies.items():
             facts.append(
@@ -318,8 +304,12 @@ class RunImport(ImportForQueries):
                 ties = f"{tally.ties:,} of {neighbours:,} neighbouring results ({tally.ties / neighbours:.1%})"
                 facts.append(f"{name}: {ties} have tied scores; trec_eval orders those by document key.")
         warnings += (near.warning(self.sources[file].name) for file, near in sorted(self.near_ties.items()))
+        if not (self.system or self.system_from):
+            self._warn_of_joined()
+        self._warn_of_missing()
         if not self.checking:
             tell_of_bare_documents(self.report)
+            self.warn_of_shown()
 
     def _warn_of_joined(self) -> None:
         """Warn if rankings join those of an earlier import: another system may have the same name."""
@@ -366,13 +356,8 @@ def _no_pieces() -> defaultdict[tuple[str, int], tuple[array, array, array, list
 
 
 def _put(stage: sqlite3.Connection, file: int, pieces: dict[tuple[str, int], tuple]) -> None:
-    stage.executemany(
-        "INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            (system, query, file, lines, ranks, scores, "\n".join(documents))
-            for (system, query), (lines, ranks, scores, documents) in pieces.items()
-        ),
-    )
+    rows = ((*of, file, *columns, "\n".join(keys)) for of, (*columns, keys) in pieces.items())
+    stage.executemany("INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def _rankings(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
@@ -382,16 +367,10 @@ def _rankings(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
     pieces = (stage.execute("SELECT * FROM piece WHERE rowid = ?", [int(place)]).fetchone() for place in in_order)
     for (system, query), group in groupby(pieces, key=lambda piece: piece[:2]):
         _, _, files, lines, ranks, scores, documents = zip(*group, strict=True)
-        lines = [np.frombuffer(part, np.int64) for part in lines]
-        yield FoundRanking(
-            system,
-            query,
-            np.repeat(files, [len(part) for part in lines]),
-            np.concatenate(lines),
-            np.concatenate([np.frombuffer(part, np.int64) for part in ranks]),
-            np.concatenate([np.frombuffer(part, np.float64) for part in scores]),
-            "\n".join(documents).split("\n"),
-        )
+        parts = (lines, np.int64), (ranks, np.int64), (scores, np.float64)
+        columns = [np.concatenate([np.frombuffer(part, kind) for part in of]) for of, kind in parts]
+        files = np.repeat(files, [len(part) // 8 for part in lines])  # a line number has 8 bytes
+        yield FoundRanking(system, query, files, *columns, "\n".join(documents).split("\n"))
 
 
 def _batched(rankings: Iterable[FoundRanking], size: int, most: int) -> Iterator[list[FoundRanking]]:
@@ -415,16 +394,9 @@ def _without_copies(ranking: FoundRanking, order: str | None) -> FoundRanking:
     if len(best) == len(ranking.documents):
         return ranking
     kept = np.sort(np.fromiter(best.values(), np.int64))
-    return FoundRanking(
-        ranking.system,
-        ranking.query,
-        ranking.files[kept],
-        ranking.lines[kept],
-        ranking.ranks[kept],
-        ranking.scores[kept],
-        [ranking.documents[i] for i in kept],
-        copies=len(ranking.documents) - len(kept),
-    )
+    columns = {name: getattr(ranking, name)[kept] for name in ("files", "lines", "ranks", "scores")}
+    documents = [ranking.documents[i] for i in kept]
+    return replace(ranking, **columns, documents=documents, copies=len(ranking.documents) - len(kept))
 
 
 def _keys(rankings: list[FoundRanking]) -> list[str]:
@@ -434,15 +406,3 @@ def _keys(rankings: list[FoundRanking]) -> list[str]:
 def _parted(ids: np.ndarray, rankings: list[FoundRanking]) -> list[np.ndarray]:
     """The ids of the documents of each ranking, from those of `_keys`."""
     return np.split(ids, np.cumsum([len(ranking) for ranking in rankings])[:-1]) if rankings else []
-
-
-def _ranking_of(
-    ranking: FoundRanking, documents: np.ndarray, in_order: np.ndarray, systems: dict[str, System], job: Job
-) -> Ranking:
-    return Ranking(
-        system=systems[ranking.system],
-        query_id=ranking.query,
-        documents=documents[in_order],
-        scores=ranking.scores[in_order],
-        job=job,
-    )

@@ -23,6 +23,7 @@ from .report import Report
 
 # Called every few thousand rows with the name of the step, the share that is done (None: unknown), and the rows.
 Progress = Callable[[str, float | None, int], None]
+Texts = Sequence[str | None]
 BATCH = 5_000
 TICK = 5_000
 ROW = 32  # bytes that a row takes on disk beside its text
@@ -84,9 +85,8 @@ class Import:
             else:
                 yield row
         if count == 0:
-            report.refuse(
-                source.refusal(0, "it holds nothing to import", "Check that this is the file you meant.")
-            )
+            cure = "Check that this is the file you meant."
+            report.refuse(source.refusal(0, "it holds nothing to import", cure))
         report.cut_off |= source.stopped
         report.facts += source.notes
         if source.comments:
@@ -111,6 +111,30 @@ class Import:
     def _tell(self) -> None:
         """Add to the report what was counted."""
         raise NotImplementedError
+
+    def drop_repeats(self, table: str, facts: Sequence[str]) -> None:
+        """Keep the first of the rows of the stage that have the same key and the same `facts`."""
+        self.stage.execute(f"CREATE INDEX {table}_by_key ON {table} (key)")
+        repeated = f"SELECT key FROM {table} GROUP BY key HAVING COUNT(*) > 1"
+        first = f"SELECT MIN(rowid) FROM {table} WHERE key IN ({repeated}) GROUP BY key, {', '.join(facts)}"
+        statement = f"DELETE FROM {table} WHERE key IN ({repeated}) AND rowid NOT IN ({first})"
+        if dropped := self.stage.execute(statement).rowcount:
+            self.report.counts["duplicates"] += dropped
+
+    def refuse_repeats(self, table: str) -> None:
+        """Refuse each row that repeats the key of an earlier one. The table has the columns key, file and line."""
+        self.stage.execute(f"CREATE INDEX IF NOT EXISTS {table}_by_key ON {table} (key)")
+        rows = self.stage.execute(
+            f"SELECT key, file, line FROM {table} WHERE key IN"
+            f" (SELECT key FROM {table} GROUP BY key HAVING COUNT(*) > 1) ORDER BY key, rowid"
+        )
+        known = other = None
+        for key, file, line in rows:
+            if key == known:
+                problem = f"{table} {key} already appears"
+                self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=other))
+            else:
+                known, other = key, self.sources[file].at(line)
 
     def warn_of_shown(self) -> None:
         """Warn if the presentation shows raters ranks, scores or systems now. When it was saved, it did not."""
@@ -148,9 +172,7 @@ def batched(rows: Iterable[Any], size: int = BATCH) -> Iterator[list]:
         yield batch
 
 
-def batched_by_length(
-    rows: Iterable[Sequence[str | None]], size: int, most: int
-) -> Iterator[list[Sequence[str | None]]]:
+def batched_by_length(rows: Iterable[Texts], size: int, most: int) -> Iterator[list[Texts]]:
     """Batches of at most `size` rows of texts, which have at most `most` characters unless one row has more."""
     batch, length = [], 0
     for row in rows:
@@ -162,16 +184,6 @@ def batched_by_length(
         length += own
     if batch:
         yield batch
-
-
-def drop_repeats(stage: sqlite3.Connection, table: str, facts: Sequence[str], report: Report) -> None:
-    """Keep the first of the rows that have the same key and the same `facts`."""
-    stage.execute(f"CREATE INDEX {table}_by_key ON {table} (key)")
-    repeated = f"SELECT key FROM {table} GROUP BY key HAVING COUNT(*) > 1"
-    first = f"SELECT MIN(rowid) FROM {table} WHERE key IN ({repeated}) GROUP BY key, {', '.join(facts)}"
-    dropped = stage.execute(f"DELETE FROM {table} WHERE key IN ({repeated}) AND rowid NOT IN ({first})")
-    if dropped.rowcount:
-        report.counts["duplicates"] += dropped.rowcount
 
 
 def _affordable(source: Source, rows: Iterable[Any]) -> Iterator[Any]:
@@ -191,22 +203,3 @@ def _affordable(source: Source, rows: Iterable[Any]) -> Iterator[Any]:
                 return
             size = 0
         yield row
-
-
-def refuse_repeats(
-    stage: sqlite3.Connection, table: str, what: str, sources: list[Source], report: Report
-) -> None:
-    """Refuse each row that repeats the key of an earlier one. The table has the columns key, file and line."""
-    stage.execute(f"CREATE INDEX IF NOT EXISTS {table}_by_key ON {table} (key)")
-    rows = stage.execute(
-        f"SELECT key, file, line FROM {table} WHERE key IN"
-        f" (SELECT key FROM {table} GROUP BY key HAVING COUNT(*) > 1) ORDER BY key, rowid"
-    )
-    earlier = None
-    for key, file, line in rows:
-        if earlier is None or earlier[0] != key:
-            earlier = (key, file, line)
-            continue
-        other = sources[earlier[1]].at(earlier[2])
-        problem = f"{what} {key} already appears"
-        report.refuse(sources[file].refusal(line, problem, KEEP_ONE, other=other))

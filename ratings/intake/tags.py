@@ -47,7 +47,9 @@ class Tags:
         elif self.system_from == "file":
             self._refuse_files(report)
         else:
-            self._refuse_unnamed(report)
+            for tag, lines in self.first.items():
+                for file, line in lines.items():
+                    self._refuse_unfit(tag, file, line, report, NAMED, BY_NAME_OF_FILE)
         if report.refused == before:
             self._refuse_shared(stage, names, report)
         return report.refused == before
@@ -67,11 +69,6 @@ class Tags:
                 report.refuse(source.refusal(0, problem, BY_LINES))
             if tags:
                 self._refuse_unfit(name, file, 0, report, NAMED)
-
-    def _refuse_unnamed(self, report: Report) -> None:
-        for tag, lines in self.first.items():
-            for file, line in lines.items():
-                self._refuse_unfit(tag, file, line, report, NAMED, BY_NAME_OF_FILE)
 
     def _refuse_unfit(self, name: str, file: int, line: int, report: Report, *cure: Cure) -> None:
         """Refuse a name of a system that a run could not hold."""
@@ -116,9 +113,8 @@ class Tags:
     def _refuse_shared_queries(self, stage: sqlite3.Connection, names: Names, system: str, report: Report) -> None:
         """Refuse a query that two parts of a system share: two rankings are never joined."""
         keys = {pk: key for key, pk in names.keys.items()}
-        rows = stage.execute(
-            "SELECT query, file, lines, MIN(rowid) FROM piece WHERE system = ? GROUP BY query, file", [system]
-        )
+        first = "SELECT query, file, lines, MIN(rowid) FROM piece WHERE system = ? GROUP BY query, file"
+        rows = stage.execute(first, [system])
         earlier = None
         for query, file, lines, _ in sorted(rows):
             line = int.from_bytes(lines[:8], "little")

@@ -100,9 +100,8 @@ class ImportForQueries(Import):
         strangers = f"{topics} are not in the collection ({first_keys(unknown)})"
         lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({first_keys(without)})"
         if unknown and without:
-            warnings.append(
-                f"topic ids do not match: {strangers} and {lacking}. Check that both use the same numbering."
-            )
+            differing = f"topic ids do not match: {strangers} and {lacking}"
+            warnings.append(f"{differing}. Check that both use the same numbering.")
         elif unknown:
             warnings.append(f"{strangers}.")
         elif without:

@@ -102,9 +102,8 @@ def obstacles(job: Job) -> Iterator[str]:
         yield f"Rankings of {names} rest on it. Undo their imports first, or delete those systems."
     if names := _names_of_rankings_with(job):
         yield f"{names} returned documents that it brought. Undo their imports first, or delete those systems."
-    later = FormerText.objects.filter(job__gt=job.pk).filter(
-        Q(document__job=job) | Q(document__former_texts__job=job)
-    )
+    of_its_documents = Q(document__job=job) | Q(document__former_texts__job=job)
+    later = FormerText.objects.filter(job__gt=job.pk).filter(of_its_documents)
     if later.exists() or _later_queries(job):
         yield "A later import changed what it brought. Undo that one first."
 

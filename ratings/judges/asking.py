@@ -80,13 +80,9 @@ def call_once(endpoint: wire.Endpoint, builder: CallBuilder, prompt: str) -> Out
     except wire.Failed as failed:
         return Outcome(time.monotonic() - begun, problem_fields(failed.problem, failed.detail), failed)
     seconds = time.monotonic() - begun
-    facts = {
-        "answer": _storable(reply.content or reply.refusal)[: answers.LONGEST],
-        "model": _storable(reply.model),
-        "tokens_in": reply.tokens_in,
-        "tokens_out": reply.tokens_out,
-        "cost": builder.cost(prompt, reply),
-    }
+    answer = prompts.storable(reply.content or reply.refusal)[: answers.LONGEST]
+    facts = {"answer": answer, "model": prompts.storable(reply.model), "cost": builder.cost(prompt, reply)}
+    facts |= {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out}
     try:
         value = grade_in(reply, builder.version.scale)
     except Ungraded as problem:
@@ -104,8 +100,4 @@ def grade_in(reply: wire.Reply, grades: list[str]) -> Decimal:
 
 
 def problem_fields(problem: str, detail: str) -> dict:
-    return {"state": MachineGrade.State.UNGRADED, "problem": problem, "detail": _storable(detail)[:300]}
-
-
-def _storable(text: str) -> str:
-    return text.replace("\0", "").encode(errors="replace").decode()
+    return {"state": MachineGrade.State.UNGRADED, "problem": problem, "detail": prompts.storable(detail)[:300]}

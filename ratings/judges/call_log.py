@@ -28,21 +28,17 @@ OF_PROBES = {"document__key": Concat(Value("probe "), "kind"), "repeat": Value(1
 def rows(grades: QuerySet[MachineGrade] | QuerySet[Probe]) -> Iterator[dict]:
     """The calls in the order in which their pairs entered the runs. Unknown values are None."""
     others = OF_PROBES if grades.model is Probe else {}
-    for row in (
-        grades.order_by("pk")
-        .values_list(*(others.get(name, name) for name in LOOKUPS))
-        .iterator(chunk_size=AT_ONCE)
-    ):
+    found = grades.order_by("pk").values_list(*(others.get(name, name) for name in LOOKUPS))
+    for row in found.iterator(chunk_size=AT_ONCE):
         line = dict(zip(COLUMNS, row, strict=True))
-        line["grade"] = None if line["grade"] is None else plain_value(line["grade"])
-        line["cost"] = None if line["cost"] is None else plain_value(line["cost"])
+        for name in ("grade", "cost"):
+            line[name] = None if line[name] is None else plain_value(line[name])
         line["at"] = line["at"] and line["at"].isoformat()
         yield line
 
 
 def as_jsonl(lines: Iterable[dict]) -> Iterator[str]:
-    for line in lines:
-        yield json.dumps(line, ensure_ascii=False) + "\n"
+    return (json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
 def as_csv(lines: Iterable[dict]) -> Iterator[str]:

@@ -12,19 +12,14 @@ from ..pool import pooling
 from . import asking
 
 Choice = JudgeRun.Choice
+Problem = MachineGrade.Problem
 SAMPLED = 50  # pairs from which the length of prompts is estimated
 BYTES_A_TOKEN = 4
 TOKENS_OUT = 12  # of an answer {"grade": n}
 SECONDS = 1.0  # of a call, before any was timed
 AT_ONCE = 2_000
 # Problems without an answer of the model: the next run asks about these pairs again.
-UNANSWERED = [
-    MachineGrade.Problem.BUSY,
-    MachineGrade.Problem.ERROR,
-    MachineGrade.Problem.TIMEOUT,
-    MachineGrade.Problem.NETWORK,
-    MachineGrade.Problem.NO_ANSWER,
-]
+UNANSWERED = [Problem.BUSY, Problem.ERROR, Problem.TIMEOUT, Problem.NETWORK, Problem.NO_ANSWER]
 # Runs that make no more calls, unless somebody resumes them.
 ENDED = [JudgeRun.State.DONE, JudgeRun.State.CANCELLED, JudgeRun.State.CAPPED, JudgeRun.State.FAILED]
 LEFT = Q(state=MachineGrade.State.WAITING) | Q(state=MachineGrade.State.UNGRADED, problem__in=UNANSWERED)

@@ -15,6 +15,14 @@ OTHER_STARTS = (JudgeRun.Choice.IMPORTED, JudgeRun.Choice.PROBES)  # not started
 CHOICES = [(name, label) for name, label in JudgeRun.Choice.choices if name not in OTHER_STARTS]
 
 
+def money(label: str, **more) -> forms.DecimalField:
+    return forms.DecimalField(label=label, min_value=0, max_digits=14, decimal_places=6, **more)
+
+
+def calls_at_most(**more) -> forms.IntegerField:
+    return forms.IntegerField(label="Calls at most", min_value=1, max_value=runs.MOST_CALLS, **more)
+
+
 class JudgeForm(forms.Form):
     name = forms.CharField(label="Name", max_length=150)
 
@@ -34,12 +42,9 @@ class VersionForm(forms.Form):
         + [(prompts.OWN, "your own text")],
     )
     own = forms.CharField(
-        label="Your own text",
-        required=False,
-        max_length=LONGEST_PROMPT,
-        widget=forms.Textarea(attrs={"rows": 6}),
+        label="Your own text", required=False, max_length=LONGEST_PROMPT, widget=forms.Textarea(attrs={"rows": 6}),
         help_text="It has {query} and {document} once each, and {scale} and {guidelines} if you like.",
-    )
+    )  # fmt: skip
     sees = forms.MultipleChoiceField(
         label="What it sees",
         widget=forms.CheckboxSelectMultiple,
@@ -54,12 +59,8 @@ class VersionForm(forms.Form):
         help_text="A JSON object. All of them are sent with every call, and with them the seed.",
     )
     seed = forms.IntegerField(label="Seed", min_value=-(2**63), max_value=2**63 - 1)
-    price_in = forms.DecimalField(
-        label="Price of a million tokens read", min_value=0, max_digits=14, decimal_places=6
-    )
-    price_out = forms.DecimalField(
-        label="Price of a million tokens written", min_value=0, max_digits=14, decimal_places=6
-    )
+    price_in = money("Price of a million tokens read")
+    price_out = money("Price of a million tokens written")
 
     def __init__(self, *args, collection: Collection, latest: JudgeVersion | None = None, **kwargs) -> None:
         words = prompts.text_parts(latest_of(collection))
@@ -108,10 +109,19 @@ class SampleForm(forms.Form):
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31, initial=1)
 
 
-class RunForm(forms.Form):
-    """The pairs of a run, and its limits."""
+class WithVersion(forms.Form):
+    """A form for a version that has an address to ask."""
 
     version = forms.ModelChoiceField(JudgeVersion.objects.none(), label="Version", empty_label=None)
+
+    def __init__(self, *args, judge: Judge, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["version"].queryset = judge.versions.exclude(endpoint="").select_related("judge")
+
+
+class RunForm(WithVersion):
+    """The pairs of a run, and its limits."""
+
     choice = forms.ChoiceField(label="Pairs", choices=CHOICES)
     size = forms.IntegerField(
         label="How many", min_value=1, max_value=10_000_000, initial=100,
@@ -123,16 +133,9 @@ class RunForm(forms.Form):
         label="Calls at the same time", min_value=1, max_value=runs.MOST_AT_ONCE, initial=4
     )
     per_minute = forms.IntegerField(
-        label="Calls a minute at most",
-        min_value=0,
-        max_value=runs.MOST_PER_MINUTE,
-        initial=0,
+        label="Calls a minute at most", min_value=0, max_value=runs.MOST_PER_MINUTE, initial=0,
         help_text="0: no limit.",
-    )
-
-    def __init__(self, *args, judge: Judge, **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["version"].queryset = judge.versions.exclude(endpoint="").select_related("judge")
+    )  # fmt: skip
 
     @property
     def options(self) -> dict:
@@ -143,13 +146,8 @@ class RunForm(forms.Form):
 class StartForm(RunForm):
     """A run with its caps, as the admin confirms it."""
 
-    most_calls = forms.IntegerField(
-        label="Calls at most", min_value=1, max_value=runs.MOST_CALLS, help_text="Retries count as calls."
-    )
-    most_cost = forms.DecimalField(
-        label="Cost at most", min_value=0, max_digits=14, decimal_places=6, required=False,
-        help_text="Empty: no limit.",
-    )  # fmt: skip
+    most_calls = calls_at_most(help_text="Retries count as calls.")
+    most_cost = money("Cost at most", required=False, help_text="Empty: no limit.")
 
     @property
     def limits(self) -> runs.Limits:
@@ -157,27 +155,19 @@ class StartForm(RunForm):
         return runs.Limits(sent["most_calls"], sent["most_cost"], sent["concurrency"], sent["per_minute"])
 
 
-class ProbesForm(forms.Form):
+class ProbesForm(WithVersion):
     """Probes of a version, and the caps of their run."""
 
-    version = forms.ModelChoiceField(JudgeVersion.objects.none(), label="Version", empty_label=None)
     queries = forms.IntegerField(
         label="Queries", min_value=1, max_value=1_000, initial=5,
         help_text="Drawn at random. Each has a probe of every kind, which is a call.",
     )  # fmt: skip
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31, initial=1)
-    most_calls = forms.IntegerField(
-        label="Calls at most", min_value=1, max_value=runs.MOST_CALLS, initial=2 * 5 * len(Probe.Kind),
-        help_text="Retries count as calls.",
-    )  # fmt: skip
-    most_cost = forms.DecimalField(
-        label="Cost at most", min_value=0, max_digits=14, decimal_places=6, required=False,
-        help_text="Empty: no limit.",
-    )  # fmt: skip
+    most_calls = calls_at_most(initial=2 * 5 * len(Probe.Kind), help_text="Retries count as calls.")
+    most_cost = money("Cost at most", required=False, help_text="Empty: no limit.")
 
-    def __init__(self, *args, judge: Judge, **kwargs) -> None:
+    def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, auto_id="id_probes_%s", **kwargs)
-        self.fields["version"].queryset = judge.versions.exclude(endpoint="").select_related("judge")
 
     @property
     def limits(self) -> runs.Limits:
@@ -185,5 +175,5 @@ class ProbesForm(forms.Form):
 
 
 class ResumeForm(forms.Form):
-    calls = forms.IntegerField(label="Calls at most", min_value=1, max_value=runs.MOST_CALLS, required=False)
-    cost = forms.DecimalField(label="Cost at most", min_value=0, max_digits=14, decimal_places=6, required=False)
+    calls = calls_at_most(required=False)
+    cost = money("Cost at most", required=False)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -44,9 +43,8 @@ class GradesImport(RatingsImport):
     def run(self) -> Report:
         report = self.report
         if not self.collection.grades.exists():
-            raise ValueError(
-                "The collection has no scale yet, and machine grades do not make one. Give it one first"
-            )
+            problem = "The collection has no scale yet, and machine grades do not make one"
+            raise ValueError(f"{problem}. Give it one first")
         chosen = self.rater
         self.rater = chosen or self.model
         with staged(TABLE, REFUSED) as self.stage:
@@ -75,17 +73,15 @@ class GradesImport(RatingsImport):
                 self.report.facts.append(f"{counted(deleted, 'grade')} of other machines: skipped.")
 
     def _write(self) -> None:
-        report, judge = self.report, self._judge()
+        report, collection = self.report, self.collection
+        judge = collection.judges.filter(name=self.rater).first() or make_judge(collection, self.rater)
         version, _ = make_version(judge, self._version_settings())
         documents = dict(self.collection.documents.values_list("key", "pk"))
         queries = self.names.keys
-        facts: dict[str, Any] = {
-            "version": version,
-            "choice": JudgeRun.Choice.IMPORTED,
-            "state": JudgeRun.State.DONE,
-        }
         files = [source.name for source in self.sources]
-        run = JudgeRun.objects.create(**facts, most_calls=0, options={"files": files}, ended_at=timezone.now())
+        facts = {"version": version, "choice": JudgeRun.Choice.IMPORTED, "options": {"files": files}}
+        ended = {"state": JudgeRun.State.DONE, "most_calls": 0, "ended_at": timezone.now()}
+        run = JudgeRun.objects.create(**facts, **ended)
         known = set(version.grades.filter(repeat=1).values_list("query", "document"))
         strangers, rows = 0, []
         stage = self.stage.execute("SELECT * FROM rating ORDER BY query, document, file, line")
@@ -98,18 +94,13 @@ class GradesImport(RatingsImport):
             if (query, document) in known:
                 report.counts["unchanged"] += 1
                 continue
-            row = MachineGrade(
-                run=run, version=version, query_id=query, document_id=document, seconds=seconds, at=at
-            )
             if grade is None:
-                row.state, row.problem, row.detail = (
-                    "ungraded",
-                    Problem.UNKNOWN,
-                    f"{reason} {comment}".strip()[:300],
-                )
+                detail = f"{reason} {comment}".strip()[:300]
+                said = {"state": "ungraded", "problem": Problem.UNKNOWN, "detail": detail}
             else:
-                row.state, row.value = "graded", Decimal(grade)
-            rows.append(row)
+                said = {"state": "graded", "value": Decimal(grade)}
+            of = {"run": run, "version": version, "query_id": query, "document_id": document}
+            rows.append(MachineGrade(**of, **said, seconds=seconds, at=at))
         MachineGrade.objects.bulk_create(rows, batch_size=AT_ONCE)
         graded = sum(row.state == "graded" for row in rows)
         JudgeRun.objects.filter(pk=run.pk).update(pairs=len(rows), graded=graded, ungraded=len(rows) - graded)
@@ -120,9 +111,6 @@ class GradesImport(RatingsImport):
         else:
             run.delete()
 
-    def _judge(self):
-        return self.collection.judges.filter(name=self.rater).first() or make_judge(self.collection, self.rater)
-
     def _version_settings(self) -> VersionSettings:
         """The known settings with which the grades were made. An unknown prompt gets a text that says so."""
         text = self.prompt if self.prompt is not None else "The prompt is not known. {query} {document}"
@@ -132,9 +120,7 @@ class GradesImport(RatingsImport):
         report = self.report
         grades = f"{counted(graded, 'machine grade')} of {version}"
         report.facts.append(f"{grades}, {ungraded} without a grade. None of them counts as a rating.")
-        if report.counts["unchanged"]:
-            report.facts.append(
-                f"{counted(report.counts['unchanged'], 'pair')} had its grade already: left as it is."
-            )
+        if known := report.counts["unchanged"]:
+            report.facts.append(f"{counted(known, 'pair')} had its grade already: left as it is.")
         if strangers:
             report.warnings.append(f"{counted(strangers, 'document')} not in the collection: skipped.")

@@ -4,7 +4,9 @@ They are made for a call. No collection holds one, nobody rates one, and only th
 """
 
 import random
+from collections import defaultdict
 from collections.abc import Iterable
+from itertools import product
 from typing import NamedTuple
 
 from django.db.models import Count, Q
@@ -39,9 +41,8 @@ def queries_of(version: JudgeVersion, count: int, seed: int) -> list[int]:
     """The ids of so many queries, drawn at random. Raises ValueError with the cure."""
     visible = {part.path for part in CallBuilder(version).parts.document}
     if not visible & {"body", "title"}:
-        raise ValueError(
-            "This version sees neither title nor body, which hold the text of probes. Make one that does"
-        )
+        problem = "This version sees neither title nor body, which hold the text of probes"
+        raise ValueError(f"{problem}. Make one that does")
     every = list(version.judge.collection.queries.order_by("key").values_list("pk", flat=True))
     if not every:
         raise ValueError("The collection has no query yet. Import some first")
@@ -87,12 +88,8 @@ def results_of(
         graded=Count("pk", filter=graded),
     )
     found = {(row["version"], row["kind"]): row for row in rows}
-    by_version = (
-        (version, [_result(kind, found[version.pk, kind]) for kind in Kind if (version.pk, kind) in found])
-        for version in versions
-    )
-    return [(version, results) for version, results in by_version if results]
-
-
-def _result(kind: Probe.Kind, row: dict) -> Result:
-    return Result(kind.value, kind.label, row["n"], row["through"], row["graded"])
+    by_version = defaultdict(list)
+    for version, kind in product(versions, Kind):
+        if row := found.get((version.pk, kind)):
+            by_version[version].append(Result(kind.value, kind.label, row["n"], row["through"], row["graded"]))
+    return list(by_version.items())

@@ -5,12 +5,13 @@ the parts that the judge may see.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from html import unescape
 from typing import Any, NamedTuple
 
 import nh3
 
+from ..models import Grade
 from ..presentation.parts import Part, Piece, Presented, pieces_of, text_of
 
 PLACES = ("query", "document")
@@ -57,15 +58,7 @@ RULES = (
 )
 
 
-class Step(NamedTuple):
-    """One grade of a scale, as a prompt has it."""
-
-    value: str
-    label: str = ""
-    meaning: str = ""
-
-
-def version_prompt(template: str, scale: Sequence[Step], guidelines: str, own: str = "") -> str:
+def version_prompt(template: str, scale: Sequence[Grade], guidelines: str, own: str = "") -> str:
     """The prompt of a version, which still has {query} and {document}. Raises ValueError with the cure."""
     text = own.strip() if template == OWN else TEMPLATES[template].text
     if not scale:
@@ -73,26 +66,23 @@ def version_prompt(template: str, scale: Sequence[Step], guidelines: str, own: s
     for place in PLACES:
         if text.count(f"{{{place}}}") != 1:
             raise ValueError(f"The prompt must have {{{place}}} once, in the place of the {place}")
-    text = text.replace("{lowest}", scale[0].value).replace("{highest}", scale[-1].value)
-    steps = "\n".join(_step(step) for step in reversed(scale))
+    text = text.replace("{lowest}", scale[0].plain).replace("{highest}", scale[-1].plain)
+    steps = "\n".join(map(_step, reversed(scale)))
     filled = {"scale": steps, "guidelines": guidelines.strip() or "There are none."}
-    filled |= {place: f"{{{place}}}" for place in PLACES}
-    parts = _place.split(text)
     # If guidelines contain {query}, it is not a place; only that of the template is.
-    return "".join(
-        filled[part] if number % 2 and part in PLACES else _without_places(filled[part]) if number % 2 else part
-        for number, part in enumerate(parts)
-    )
+    filled = {name: _without_places(part) for name, part in filled.items()}
+    filled |= {place: f"{{{place}}}" for place in PLACES}
+    return _place.sub(lambda found: filled[found[1]], text)
 
 
-def answer_values(template: str, scale: Sequence[Step]) -> list[str]:
+def answer_values(template: str, scale: Sequence[Grade]) -> list[str]:
     """The values of valid answers: all of the scale, or only its ends with the binary template."""
-    values = [step.value for step in scale]
+    values = [grade.plain for grade in scale]
     return [values[0], values[-1]] if template == "binary" else values
 
 
-def _step(step: Step) -> str:
-    return f"{step.value} = {step.label}" + (f": {step.meaning}" if step.meaning else "")
+def _step(grade: Grade) -> str:
+    return f"{grade.plain} = {grade.label}" + (f": {grade.meaning}" if grade.meaning else "")
 
 
 def _without_places(text: str) -> str:
@@ -146,15 +136,21 @@ def _text(piece: Piece) -> str:
     return f"{piece.label}: {text}" if text and piece.label else text
 
 
+def storable(text: str) -> str:
+    """The text without characters that databases and JSON cannot hold."""
+    return text.replace("\0", "").encode(errors="replace").decode()
+
+
 def _cut(text: str) -> str:
-    """The text, cut to LONGEST characters, without characters that databases and JSON cannot hold."""
-    text = text.replace("\0", "").encode(errors="replace").decode()
+    """The text, cut to LONGEST characters and `storable`."""
+    text = storable(text)
     return text if len(text) <= LONGEST else text[:LONGEST] + " […]"
 
 
-def text_parts(presented: Presented) -> Presented:
-    """The parts with text, which a prompt can show: all but pictures."""
-    return Presented(
-        tuple(part for part in presented.document if part.kind != "image"),
-        tuple(part for part in presented.query if part.kind != "image"),
-    )
+def text_parts(presented: Presented, paths: Container[str] | None = None) -> Presented:
+    """The parts with text, which a prompt can show: all but pictures. `paths`: only these."""
+
+    def shown(parts: Iterable[Part]) -> tuple[Part, ...]:
+        return tuple(part for part in parts if part.kind != "image" and (paths is None or part.path in paths))
+
+    return Presented(shown(presented.document), shown(presented.query))

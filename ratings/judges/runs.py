@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import product
 from typing import NamedTuple
 
 from django.db import transaction
@@ -25,7 +26,7 @@ from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade, Probe
 from ..models.judge import LEASE, MOST_MONEY, Answer
 from ..words import as_sentence
 from . import choosing, gate, probes, wire
-from .asking import CallBuilder, Outcome, call_once
+from .asking import CallBuilder, Outcome, call_once, problem_fields
 
 log = logging.getLogger(__name__)
 
@@ -65,39 +66,29 @@ def start(version: JudgeVersion, choice: str, options: dict, limits: Limits, by=
     """A new run that waits for a worker. Raises ValueError with the cure, also if the gate refuses it."""
     _check(version, choice, limits)
     asks = choosing.asks_of(version, choice, options)
-    return _begin(version, choice, options, limits, by, lambda run: choosing.rows_of(run, asks), set(asks))
+    facts = {"version": version, "choice": choice, "options": options, "by": by}
+    return _begin(facts, limits, lambda run: choosing.rows_of(run, asks), set(asks))
 
 
 def start_probes(version: JudgeVersion, queries: int, seed: int, limits: Limits, by=None) -> JudgeRun:
     """A new run that asks about probes for so many queries, drawn at random. Raises ValueError with the cure."""
     _check(version, JudgeRun.Choice.PROBES, limits)
     chosen = probes.queries_of(version, queries, seed)
-    options, wanted = (
-        {"queries": queries, "seed": seed},
-        {(query, kind) for query in chosen for kind in Probe.Kind},
-    )
-    return _begin(
-        version, JudgeRun.Choice.PROBES, options, limits, by, lambda run: [probes.rows_of(run, chosen)], wanted
-    )
+    facts = {"version": version, "choice": JudgeRun.Choice.PROBES, "by": by}
+    facts["options"] = {"queries": queries, "seed": seed}
+    return _begin(facts, limits, lambda run: [probes.rows_of(run, chosen)], set(product(chosen, Probe.Kind)))
 
 
-def _begin(
-    version: JudgeVersion,
-    choice: str,
-    options: dict,
-    limits: Limits,
-    by,
-    rows: Callable[[JudgeRun], Iterable[list]],
-    wanted: set[tuple],
-) -> JudgeRun:
+def _begin(facts: dict, limits: Limits, rows: Callable[[JudgeRun], Iterable], wanted: set[tuple]) -> JudgeRun:
+    """A new run with these facts and its rows, as `_enter` writes them."""
     with transaction.atomic():
-        facts = {"version": version, "by": by, "choice": choice, "options": options}
         caps = {"most_calls": limits.calls, "most_cost": limits.cost}
         pace = {"concurrency": limits.concurrency, "per_minute": limits.per_minute}
         run = JudgeRun.objects.create(**facts, **caps, **pace)
         _enter(run, rows(run), wanted)
+        version, told = run.version, {"run": run.pk, "choice": run.choice, "pairs": run.pairs}
         about = f"{version.judge.name}, version {version.number}"
-        note(Act.JUDGE_RUN, version.judge.collection, about=about, run=run.pk, choice=choice, pairs=run.pairs)
+        note(Act.JUDGE_RUN, version.judge.collection, about=about, **told)
     return run
 
 
@@ -153,9 +144,8 @@ def pause(run: JudgeRun) -> bool:
 
 def pause_all(collection: Collection) -> None:
     """Pause the runs of a collection that is deleted or put away."""
-    for run in JudgeRun.objects.filter(
-        version__judge__collection=collection, state__in=[State.QUEUED, State.RUNNING]
-    ):
+    live = JudgeRun.objects.filter(state__in=[State.QUEUED, State.RUNNING])
+    for run in live.filter(version__judge__collection=collection):
         pause(run)
 
 
@@ -259,7 +249,8 @@ class _Work:
         self.next_at = self.quiet_until = self.stored_at = self.beat_at = time.monotonic()
         with ThreadPoolExecutor(self.run.concurrency) as threads:
             try:
-                while self._has_work():
+                # Calls are under way, or there are pairs and no reason to stop.
+                while self.under_way or (self.stop is None and self._next() is not None):
                     self._send(threads)
                     self._collect()
                     self._store()
@@ -269,10 +260,6 @@ class _Work:
         state, why = self.stop or self._refused() or (State.DONE, "")
         if state:
             _end(self.run, state, why)
-
-    def _has_work(self) -> bool:
-        """Whether work is left: calls under way, or pairs and no reason to stop."""
-        return bool(self.under_way) or (self.stop is None and self._next() is not None)
 
     # The next calls
 
@@ -287,7 +274,7 @@ class _Work:
                 try:
                     prompt = self.builder.prompt(row.query, probes.document_of(row, self.builder))
                 except ValueError as error:
-                    self._keep(row, Outcome(0.0, _unasked(error)), 0)
+                    self._keep(row, Outcome(0.0, problem_fields(MachineGrade.Problem.UNKNOWN, str(error))), 0)
                     continue
                 row._state.fields_cache.clear()  # query and document: their texts are in the prompt
                 yield _Item(0.0, row.pk, row, prompt, 1)
@@ -429,12 +416,8 @@ class _Work:
 
     def _write(self, rows: list[Answer], last: bool) -> None:
         graded = sum(row.state == Row.GRADED for row in rows)
-        sums = {name: sum(getattr(row, name) or 0 for row in rows) for name in ("tokens_in", "tokens_out")}
-        sums |= {
-            "graded": graded,
-            "ungraded": len(rows) - graded,
-            "cost": sum((r.cost or 0 for r in rows), Decimal(0)),
-        }
+        sums = {name: sum(getattr(row, name) or 0 for row in rows) for name in ("tokens_in", "tokens_out", "cost")}
+        sums |= {"graded": graded, "ungraded": len(rows) - graded}
         if last:
             sums["calls"], self.allowed = -self.allowed, 0
         changes = {name: F(name) + number for name, number in sums.items() if number}
@@ -449,7 +432,3 @@ class _Work:
                 some = rows[start : start + PIECE]
                 written = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": FIELDS}
                 self.run.answers.model.objects.bulk_create(some, **written)
-
-
-def _unasked(error: ValueError) -> dict:
-    return {"state": Row.UNGRADED, "problem": MachineGrade.Problem.UNKNOWN, "detail": str(error)[:300]}

@@ -48,9 +48,8 @@ def make_judge(collection: Collection, name: str, by=None) -> Judge:
     if not name or len(name) > 150:
         raise ValueError("A judge has a name of 1 to 150 characters")
     if collection.judges.filter(name=name).exists():
-        raise ValueError(
-            f"The collection has a judge {name!r} already. Make a new version of it, or choose a name"
-        )
+        problem = f"The collection has a judge {name!r} already"
+        raise ValueError(f"{problem}. Make a new version of it, or choose a name")
     judge = Judge.objects.create(collection=collection, name=name, by=by)
     note(Act.JUDGE, collection, about=name)
     return judge
@@ -69,9 +68,8 @@ def make_version(judge: Judge, chosen: VersionSettings, by=None) -> tuple[JudgeV
                 number = latest.number + 1 if latest else 1
                 facts = {"judge": judge, "number": number, "by": by, "fingerprint": fingerprint}
                 made = JudgeVersion.objects.create(**facts, **content)
-                note(
-                    Act.JUDGE_VERSION, judge.collection, about=f"{judge.name}, version {number}", model=made.model
-                )
+                about = f"{judge.name}, version {number}"
+                note(Act.JUDGE_VERSION, judge.collection, about=about, model=made.model)
                 return made, True
         except IntegrityError:
             continue
@@ -92,7 +90,7 @@ def content_of(collection: Collection, chosen: VersionSettings) -> dict[str, Any
         raise ValueError("The seed has more than 64 bits")
     guidelines, presentation = collection.latest_guidelines(), collection.latest_presentation()
     sees = visible_parts(latest_of(collection), chosen.sees)
-    scale = [prompts.Step(plain_value(g.value), g.label, g.meaning) for g in collection.grades.order_by("value")]
+    scale = list(collection.grades.order_by("value"))
     text = prompts.version_prompt(chosen.template, scale, guidelines.text if guidelines else "", chosen.own)
     grades = prompts.answer_values(chosen.template, scale)
     return {
@@ -125,10 +123,7 @@ def visible_parts(presented: Presented, paths: tuple[str, ...] | None) -> Presen
         known = {part.path for part in (*words.document, *words.query)}
         if odd := [path for path in paths if path not in known]:
             raise ValueError(f"The presentation shows no {odd[0]}. It has {', '.join(sorted(known))}")
-        words = Presented(
-            tuple(part for part in words.document if part.path in paths),
-            tuple(part for part in words.query if part.path in paths),
-        )
+        words = prompts.text_parts(presented, paths)
     if not words.document:
         raise ValueError("The judge would see nothing of a document. Let it see at least one part with words")
     return words
@@ -137,7 +132,6 @@ def visible_parts(presented: Presented, paths: tuple[str, ...] | None) -> Presen
 def sha_of(content: Any) -> str:
     """The SHA-256 of a text, or of content as canonical JSON."""
     if not isinstance(content, str):
-        content = json.dumps(
-            content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=plain_value
-        )
+        canonical = {"sort_keys": True, "ensure_ascii": False, "separators": (",", ":")}
+        content = json.dumps(content, **canonical, default=plain_value)
     return sha256(content.encode(errors="surrogatepass")).hexdigest()

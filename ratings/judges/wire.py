@@ -164,14 +164,9 @@ def _reply_of(text: str) -> Reply:
         content, refusal = message.get("content"), message.get("refusal") or ""
         if not isinstance(content, str | None) or not isinstance(refusal, str):
             raise ValueError("the message is no text")
-        return Reply(
-            content or "",
-            refusal,
-            str(choice.get("finish_reason") or ""),
-            str(answer.get("model") or "")[:200],
-            _count(usage.get("prompt_tokens")),
-            _count(usage.get("completion_tokens")),
-        )
+        ended, model = str(choice.get("finish_reason") or ""), str(answer.get("model") or "")[:200]
+        tokens = [_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")]
+        return Reply(content or "", refusal, ended, model, *tokens)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Failed(Problem.NO_ANSWER, f"it is no chat completion ({error}): {text[:QUOTED]}") from error
 

@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import add_never_cache_headers
+from django.utils.deprecation import MiddlewareMixin
 from django.views.decorators.http import require_POST, require_safe
 
 from ..database.prepared import Blank, Prepared
@@ -203,14 +204,10 @@ def wants_json(request: HttpRequest) -> bool:
     return request.get_preferred_type(["text/html", "application/json"]) == "application/json"
 
 
-class NotStored:
+class NotStored(MiddlewareMixin):
     """Middleware that forbids caching: after a sign-out, the next person could read cached pages."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         add_never_cache_headers(response)
         return response
 
@@ -232,14 +229,10 @@ class SignInRequired(LoginRequiredMiddleware):
         return answer
 
 
-class PagesForActs:
+class PagesForActs(MiddlewareMixin):
     """Middleware: a page in place of the empty answer 405, where somebody opens the address of an act."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         opened = request.method in ("GET", "HEAD") and response.status_code == 405
         if not opened or response.content or wants_json(request):
             return response

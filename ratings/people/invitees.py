@@ -26,8 +26,9 @@ def invitees(text: str, collection: Collection) -> list[str]:
 
     Raises ValidationError with a sentence for each line at which nobody can be invited, and its cure. Two queries.
     """
-    lines = ((number, _cleaned(line)) for number, line in enumerate(text.splitlines(), 1))
-    lines = [(number, line) for number, line in lines if line]
+    # Without characters that nobody sees, and without separators at the ends.
+    cleaned = (line.translate(NOT_SEEN).strip().strip(",; \t") for line in text.splitlines())
+    lines = [(number, line) for number, line in enumerate(cleaned, 1) if line]
     names = list(dict.fromkeys(line for _, line in lines))
     if not names:
         raise ValidationError("Write at least one name.")
@@ -40,11 +41,6 @@ def invitees(text: str, collection: Collection) -> list[str]:
             told.append(f"{counted(more, 'more line has', 'more lines have')} such a problem.")
         raise ValidationError(["Nobody was invited.", *told])
     return names
-
-
-def _cleaned(line: str) -> str:
-    """The line without characters that nobody sees, and without separators at its ends."""
-    return line.translate(NOT_SEEN).strip().strip(",; \t")
 
 
 def _problems(lines: list[tuple[int, str]], known: Mapping[str, str]) -> Iterator[str]:

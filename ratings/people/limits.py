@@ -1,14 +1,14 @@
 """How long sessions last, by role: since the last request, and since the sign-in."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from django.conf import settings
 from django.contrib.auth import logout
 from django.contrib.auth.models import AbstractBaseUser
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
 
 from . import members
 from .sessions import SIGNED_IN
@@ -23,16 +23,12 @@ def limits_of(user: AbstractBaseUser) -> tuple[float, float] | None:
     return (min(idle for idle, _ in found), min(longest for _, longest in found)) if found else None
 
 
-class SessionLimits:
+class SessionLimits(MiddlewareMixin):
     """Middleware that ends sessions at their limits. It comes before the check for a sign-in."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def process_request(self, request: HttpRequest) -> None:
         if settings.SESSION_LIMITS and request.user.is_authenticated and (limits := limits_of(request.user)):
             self.end_if_over(request, *limits)
-        return self.get_response(request)
 
     def end_if_over(self, request: HttpRequest, idle: float, longest: float) -> None:
         session, now = request.session, timezone.now()

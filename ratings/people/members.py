@@ -65,19 +65,12 @@ def invite(
 ) -> list[tuple[Invitation, str]]:
     """One invitation for each name, with its key. Only the hash of the key is stored."""
     now = now or timezone.now()
+    facts = {"collection": collection, "role": role, "created_by": by, "created_at": now}
+    facts["expires_at"] = now + timedelta(days=days)
     made = []
     for name in names:
         key = secrets.token_urlsafe(KEY_BYTES)
-        invitation = Invitation(
-            collection=collection,
-            role=role,
-            name=name,
-            key_hash=hash_of(key),
-            created_by=by,
-            created_at=now,
-            expires_at=now + timedelta(days=days),
-        )
-        made.append((invitation, key))
+        made.append((Invitation(**facts, name=name, key_hash=hash_of(key)), key))
     Invitation.objects.bulk_create([invitation for invitation, _ in made])
     for invitation, _ in made:
         note(Act.INVITED, collection, about=invitation.name, role=role)

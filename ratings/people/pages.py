@@ -7,6 +7,7 @@ from threading import Lock
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.deprecation import MiddlewareMixin
 
 from .access import wants_json
 
@@ -15,15 +16,12 @@ PER_PERSON = 1_200  # in a minute, of one process: pages, downloads, and picture
 TOO_MANY = "Too many pages in a minute. Wait a minute. Programs read over the API, with a token."
 
 
-class PagesLimited:
+class PagesLimited(MiddlewareMixin):
     """Middleware behind the check for a sign-in. It counts in memory: a page must not wait for a write."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response, self.lock = get_response, Lock()
-        self.minute, self.opened = 0, Counter()
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        super().__init__(get_response)
+        self.lock, self.minute, self.opened = Lock(), 0, Counter()
 
     def process_view(self, request: HttpRequest, view: Callable, args: tuple, kwargs: dict) -> HttpResponse | None:
         reads = request.method in ("GET", "HEAD") and getattr(view, "login_required", True)

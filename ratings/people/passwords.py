@@ -12,17 +12,8 @@ from django.core.exceptions import ValidationError
 log = logging.getLogger(__name__)
 
 WORDS = {
-    "idealist",
-    "relevance",
-    "rating",
-    "ratings",
-    "rater",
-    "analyst",
-    "admin",
-    "superuser",
-    "judgment",
-    "ndcg",
-}
+    "idealist", "relevance", "rating", "ratings", "rater", "analyst", "admin", "superuser", "judgment", "ndcg",
+}  # fmt: skip
 FEW = 4  # letters
 DIGITS = 40  # of a SHA-1 hash in hexadecimal
 
@@ -57,9 +48,8 @@ class NotBreached:
                 raise ValidationError("This password became known in a breach of another service. Choose another.")
         except OSError as error:
             log.error("IDEALIST_BREACHED_PASSWORDS: %s cannot be read: %s", path, error)
-            raise ValidationError(
-                "No password can be set now: the list of breached ones cannot be read."
-            ) from error
+            unread = "No password can be set now: the list of breached ones cannot be read."
+            raise ValidationError(unread) from error
 
     def get_help_text(self) -> str:
         return "Your password cannot be one that became known in a breach."

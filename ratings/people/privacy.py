@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
+from itertools import chain
 from uuid import UUID
 
 from allauth.mfa.models import Authenticator
@@ -132,9 +133,8 @@ def fields(row: object, *names: str) -> dict:
 
 
 def account(user: AbstractBaseUser) -> dict:
-    return {"username": user.get_username()} | fields(
-        user, "email", "first_name", "last_name", "date_joined", "last_login"
-    )
+    names = ("email", "first_name", "last_name", "date_joined", "last_login")
+    return {"username": user.get_username()} | fields(user, *names)
 
 
 def membership(row: Membership) -> dict:
@@ -146,13 +146,8 @@ def invitation(row: Invitation) -> dict:
 
 
 def imported(row: Job) -> dict:
-    return {
-        "collection": row.collection.name if row.collection else None,
-        "kind": row.kind,
-        "files": [file["name"] for file in row.files],
-        "state": row.state,
-        "created_at": row.created_at,
-    }
+    about = {"collection": row.collection.name if row.collection else None, "kind": row.kind}
+    return about | {"files": [file["name"] for file in row.files]} | fields(row, "state", "created_at")
 
 
 def deletion(row: Deletion) -> dict:
@@ -174,25 +169,14 @@ def token(row: ApiToken) -> dict:
 
 
 def rater(row: Rater) -> dict:
-    return {
-        "collection": row.collection.name,
-        "name": row.name,
-        "weight": plain_value(row.weight),
-        "active": row.active,
-        "limit": row.limit,
-        "queries": [query.text for query in row.queries.all()],
-        "guidelines_read": row.guidelines_read,
-        "warmed_up_at": row.warmed_up_at,
-    }
+    about = {"collection": row.collection.name, "name": row.name, "weight": plain_value(row.weight)}
+    about |= fields(row, "active", "limit") | {"queries": [query.text for query in row.queries.all()]}
+    return about | fields(row, "guidelines_read", "warmed_up_at")
 
 
 def rating(row: Answer) -> dict:
-    grade = grade_text(row.grade.value if row.grade else None)
-    return (
-        task_facts(row.pair, row.token)
-        | {"grade": grade}
-        | fields(row, "reason", "comment", "created_at", "changed_at")
-    )
+    about = task_facts(row.pair, row.token) | {"grade": grade_text(row.grade.value if row.grade else None)}
+    return about | fields(row, "reason", "comment", "created_at", "changed_at")
 
 
 def event(row: RatingEvent, token: UUID) -> dict:
@@ -206,11 +190,8 @@ def event(row: RatingEvent, token: UUID) -> dict:
 
 
 def adjudication(row: Adjudication) -> dict:
-    return task_facts(row.pair, row.pair.token) | {
-        "grade": grade_text(row.grade.value),
-        "reason": row.reason,
-        "created_at": row.created_at,
-    }
+    about = task_facts(row.pair, row.pair.token) | {"grade": grade_text(row.grade.value)}
+    return about | fields(row, "reason", "created_at")
 
 
 def audited(row: AuditEvent) -> dict:
@@ -218,12 +199,8 @@ def audited(row: AuditEvent) -> dict:
 
 
 def task_facts(pair, token) -> dict:
-    return {
-        "collection": pair.query.collection.name,
-        "token": token,
-        "query": pair.query.text,
-        "document": pair.document.title,
-    }
+    query, title = pair.query, pair.document.title
+    return {"collection": query.collection.name, "token": token, "query": query.text, "document": title}
 
 
 def grade_text(value: Decimal | None) -> str | None:
@@ -312,15 +289,9 @@ def _delete_account(user: AbstractBaseUser, pseudonym: str) -> None:
 
 def is_needed(user: AbstractBaseUser) -> bool:
     """Whether a collection refers to the account, or it is a superuser's."""
-    return user.is_superuser or any(
-        rows.exists()
-        for rows in (
-            Membership.objects.filter(user=user),
-            Rater.objects.filter(user=user),
-            RatingEvent.objects.filter(actor=user),
-            Adjudication.objects.filter(actor=user),
-        )
-    )
+    of_user = (model.objects.filter(user=user) for model in (Membership, Rater))
+    by_user = (model.objects.filter(actor=user) for model in (RatingEvent, Adjudication))
+    return user.is_superuser or any(rows.exists() for rows in chain(of_user, by_user))
 
 
 def clear_invitations(collection: Collection, rater: Rater) -> None:

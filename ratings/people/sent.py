@@ -17,6 +17,11 @@ def is_secret(field: str) -> bool:
     return field in {TOKEN, "code", "credential"} or "password" in field
 
 
+def _is_hidden(field: str) -> bool:
+    """Whether nobody wrote the value; Django's own fields are of rows of forms and of what a field held."""
+    return field in HIDDEN or field.endswith("_FORMS") or field.startswith("initial-")
+
+
 def fields(request: HttpRequest) -> list[tuple[str, str]]:
     """The names and values of the form, every value of a field with several, without secrets."""
     return [(name, value) for name, values in request.POST.lists() if not is_secret(name) for value in values]
@@ -30,11 +35,7 @@ def is_whole(request: HttpRequest) -> bool:
 
 def written(request: HttpRequest) -> list[tuple[str, str]]:
     """What a person may have written, under names in words; empty where no value has a letter."""
-    found = [(name, value) for name, value in fields(request) if value.strip() and name not in HIDDEN]
-    # Django's own, of rows of forms and of what a field held
-    found = [
-        (name, value) for name, value in found if not (name.endswith("_FORMS") or name.startswith("initial-"))
-    ]
+    found = [(name, value) for name, value in fields(request) if value.strip() and not _is_hidden(name)]
     if not any(character.isalpha() for _, value in found for character in value):
         return []
     return [(capfirst(name.replace("-", " ").replace("_", " ")), value) for name, value in found]
@@ -43,6 +44,5 @@ def written(request: HttpRequest) -> list[tuple[str, str]]:
 def is_ours(request: HttpRequest) -> bool:
     """Whether a page of this server sent the request, as its browser says. Another site cannot change that."""
     sender = request.headers.get("Origin") or request.headers.get("Referer", "")
-    return "://" in sender and url_has_allowed_host_and_scheme(
-        sender, {request.get_host()}, require_https=request.is_secure()
-    )
+    here, secure = {request.get_host()}, request.is_secure()
+    return "://" in sender and url_has_allowed_host_and_scheme(sender, here, require_https=secure)

@@ -34,24 +34,15 @@ def make(
     now: datetime | None = None,
 ) -> tuple[ApiToken, str]:
     """A new token and its key, of which only the hash is stored. Raises ValueError for scopes beyond the role."""
-    beyond = set(scopes) - set(scopes_of(user, collection))
-    if beyond or not scopes:
+    if not scopes:
+        raise ValueError("a token needs at least one scope")
+    if beyond := set(scopes) - set(scopes_of(user, collection)):
         where = collection.slug if collection else "all collections"
-        raise ValueError(
-            f"{user.get_username()} may not {' or '.join(sorted(beyond))} in {where}"
-            if beyond
-            else "a token needs at least one scope"
-        )
+        raise ValueError(f"{user.get_username()} may not {' or '.join(sorted(beyond))} in {where}")
     now, key = now or timezone.now(), PREFIX + secrets.token_urlsafe(KEY_BYTES)
-    token = ApiToken.objects.create(
-        user=user,
-        collection=collection,
-        name=name,
-        key_hash=hash_of(key),
-        scopes=[scope for scope in Scope.values if scope in scopes],
-        created_at=now,
-        expires_at=now + timedelta(days=days),
-    )
+    may = {"collection": collection, "scopes": [scope for scope in Scope.values if scope in scopes]}
+    times = {"created_at": now, "expires_at": now + timedelta(days=days)}
+    token = ApiToken.objects.create(user=user, name=name, key_hash=hash_of(key), **may, **times)
     note(Act.TOKEN_MADE, collection, about=user, scopes=token.scopes, days=days)
     return token, key
 

@@ -115,13 +115,8 @@ def _event(pair: Pair, kind: str, now: datetime, **fields) -> None:
     # Locked before the event gets its id, so that the ids of decisions ascend in the order of their commits.
     this = Collection.written.filter(pk=collection.pk)
     this.order_by().select_for_update(no_key=True).get()
-    event = RatingEvent.objects.create(
-        pair=pair,
-        kind=kind,
-        scale_version=collection.scale_version,
-        guidelines_version=guidelines.version if guidelines else 0,
-        presentation_version=presentation.version if presentation else 0,
-        created_at=now,
-        **fields,
-    )
+    fields["scale_version"] = collection.scale_version
+    fields["guidelines_version"] = guidelines.version if guidelines else 0
+    fields["presentation_version"] = presentation.version if presentation else 0
+    event = RatingEvent.objects.create(pair=pair, kind=kind, created_at=now, **fields)
     this.update(decided=event.pk)

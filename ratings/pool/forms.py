@@ -22,9 +22,8 @@ class DistanceForm(forms.Form):
         super().__init__({"steps": steps or self.usual})
         field = self.fields["steps"]
         field.choices = [(number, distance_words(number)) for number in range(max(1, len(scale) - 1))]
-        field.error_messages["invalid_choice"] = (
-            f"“%(value)s” is not a distance on this scale: steps can be 0 to {field.choices[-1][0]}."
-        )
+        may = f"steps can be 0 to {field.choices[-1][0]}"
+        field.error_messages["invalid_choice"] = f"“%(value)s” is not a distance on this scale: {may}."
 
     @property
     def steps_apart(self) -> int:
@@ -54,11 +53,10 @@ class WithReason(forms.Form):
     )
 
 
-class AdjudicationForm(WithReason):
-    """A grade by its value, a reason, and `latest_act` of the pair when the page was made."""
+class WithGrade(forms.Form):
+    """A form with a grade of the scale, by its value."""
 
     grade = forms.DecimalField(error_messages={"required": "Choose a grade."})
-    seen = forms.IntegerField(min_value=0)
 
     def __init__(self, *args, scale: Sequence[Grade], **kwargs) -> None:
         super().__init__(*args, **kwargs)
@@ -68,10 +66,15 @@ class AdjudicationForm(WithReason):
         return on_scale(self.cleaned_data["grade"], self.scale)
 
 
+class AdjudicationForm(WithGrade, WithReason):
+    """A grade, a reason, and `latest_act` of the pair when the page was made."""
+
+    seen = forms.IntegerField(min_value=0)
+
+
 def on_scale(value: Decimal, scale: Sequence[Grade]) -> Grade:
-    for grade in scale:
-        if grade.value == value:
-            return grade
+    if found := next((grade for grade in scale if grade.value == value), None):
+        return found
     raise forms.ValidationError(f"The scale has no grade {value}. Choose one of the buttons.")
 
 
@@ -81,16 +84,18 @@ class WithdrawalForm(WithReason):
     seen = forms.IntegerField(min_value=1)
 
 
+def ratings_field(label: str, **more) -> forms.IntegerField:
+    return forms.IntegerField(label=label, min_value=1, max_value=MOST_RATINGS, **more)
+
+
 class PlanForm(forms.Form):
     """The arguments of `pooling.plan` and `pooling.pool`."""
 
     depth = forms.IntegerField(
         label="Depth", min_value=1, max_value=10_000, initial=10, help_text="How many places of each ranking."
     )
-    wanted = forms.IntegerField(
-        label="Ratings of each pair",
-        min_value=1,
-        max_value=MOST_RATINGS,
+    wanted = ratings_field(
+        "Ratings of each pair",
         initial=1,
         help_text="Each is by another rater. Several show how far raters agree. Pairs that have more keep them.",
     )
@@ -117,10 +122,8 @@ class PlanForm(forms.Form):
 class MoreForm(forms.Form):
     """How many ratings every pair of the pool should have at least."""
 
-    more = forms.IntegerField(
-        label="Ratings of every pair that is in the pool already",
-        min_value=1,
-        max_value=MOST_RATINGS,
+    more = ratings_field(
+        "Ratings of every pair that is in the pool already",
         help_text="Pairs that have or want as many stay as they are.",
     )
 
@@ -128,10 +131,8 @@ class MoreForm(forms.Form):
 class FewerForm(forms.Form):
     """How many ratings every pair should want at most."""
 
-    fewer = forms.IntegerField(
-        label="Ratings of every pair, at most",
-        min_value=1,
-        max_value=MOST_RATINGS,
+    fewer = ratings_field(
+        "Ratings of every pair, at most",
         help_text="Where a pool asked for too many. Ratings that are given stay and count.",
     )
 
@@ -148,7 +149,7 @@ class HolesForm(forms.Form):
 
 
 class WantHolesForm(HolesForm):
-    wanted = forms.IntegerField(label="Ratings of each", min_value=1, max_value=MOST_RATINGS)
+    wanted = ratings_field("Ratings of each")
 
 
 class PairsForm(forms.Form):
@@ -213,8 +214,10 @@ class JudgingForm(Versioned, forms.ModelForm):
         return cleaned
 
 
-class AnchorForm(forms.Form):
+class AnchorForm(WithGrade):
     """The arguments of `anchors.set_anchor`."""
+
+    field_order = ["use"]  # before the grade
 
     use = forms.ChoiceField(
         label="Use",
@@ -225,21 +228,11 @@ class AnchorForm(forms.Form):
         widget=forms.RadioSelect,
         error_messages={"required": "Choose what the pair is for."},
     )
-    grade = forms.DecimalField(error_messages={"required": "Choose a grade."})
     explanation = forms.CharField(
-        label="Why this grade?",
-        required=False,
-        max_length=5_000,
-        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        label="Why this grade?", required=False, max_length=5_000,
         help_text="A warm-up needs it: raters read it after their answer. For gold, only admins see it.",
-    )
-
-    def __init__(self, *args, scale: Sequence[Grade], **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        self.scale = scale
-
-    def clean_grade(self) -> Grade:
-        return on_scale(self.cleaned_data["grade"], self.scale)
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+    )  # fmt: skip
 
     def clean_explanation(self) -> str:
         return self.cleaned_data["explanation"].strip()

@@ -53,12 +53,7 @@ def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
     collection.touch()
     names = [system.name for system in chosen]
     note(Act.POOL, collection, depth=depth, wanted=wanted, systems=names, pairs=len(pairs), added=added)
-    return Pooled(
-        pairs=len(pairs),
-        new_assignments=added,
-        by_system=tops.by_system(chosen),
-        only_by_system=tops.only_by_system(chosen),
-    )
+    return Pooled(len(pairs), added, tops.by_system(chosen), tops.only_by_system(chosen))
 
 
 @dataclass(frozen=True)
@@ -326,16 +321,14 @@ def _pair_states(collection: Collection) -> dict[tuple[int, int], _PairState]:
     """(query id, document id) → its state, for all pairs of the collection. Four queries."""
     pairs = Pair.objects.filter(query__collection=collection)
     states, by_id = {}, {}
-    for pk, query_id, document_id, wanted, retired in pairs.values_list(
-        "pk", "query", "document", "wanted", "retired_at"
-    ):
+    rows = pairs.values_list("pk", "query", "document", "wanted", "retired_at")
+    for pk, query_id, document_id, wanted, retired in rows:
         states[query_id, document_id] = by_id[pk] = _PairState(wanted, retired is not None)
     assigned = Assignment.objects.filter(collection=collection, extra=False).order_by()
     own = Assignment.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))
     # Surplus grades, such as imported ones, will fill new assignments.
-    surplus = Rating.objects.filter(
-        ~Exists(own), pair__query__collection=collection, grade__isnull=False
-    ).order_by()
+    graded = Rating.objects.filter(pair__query__collection=collection, grade__isnull=False)
+    surplus = graded.filter(~Exists(own)).order_by()
     filled = Count("pk", filter=Q(state=Assignment.State.DONE))
     for rows, given in ((assigned, filled), (surplus, Count("pk"))):
         counts = rows.values("pair").annotate(n=Count("pk"), given=given)

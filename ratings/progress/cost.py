@@ -78,31 +78,25 @@ def costs(collection: Collection, counted: Progress) -> Costs:
     acts = RatingEvent.objects.filter(rater__in=raters).order_by()
     took = {row["kind"]: _Acts.of(row) for row in acts.values("kind").annotate(**SUMS)}
     gold = acts.filter(RATED, GOLD)
-    checked = dict(
-        Check.objects.filter(rater__in=raters, event__isnull=False).values_list("kind").annotate(n=Count("pk"))
-    )
+    checks = Check.objects.filter(rater__in=raters, event__isnull=False)
+    checked = dict(checks.values_list("kind").annotate(n=Count("pk")))
     imported = took.get(Kind.IMPORT, _Acts())
-    answers = {
-        "gold": _answers(gold),
-        "repeats": checked.get(Check.Kind.REPEAT, 0),
-        "warm_ups": checked.get(Check.Kind.WARM_UP, 0),
-    }
-    answers["ratings"] = sum(work.graded + work.cannot for work in people if work.rater.kind == Rater.Kind.PERSON)
-    answers["ratings"] -= answers["gold"]
+    of_gold, gold_time = _answers(gold), _Acts.of(gold.aggregate(**SUMS))
+    answers = sum(work.graded + work.cannot for work in people if work.rater.kind == Rater.Kind.PERSON) - of_gold
     if imported.timed:
-        answers["ratings"] += _answers(acts.filter(kind=Kind.IMPORT, seconds__isnull=False))
-    times = {
-        "gold": _Acts.of(gold.aggregate(**SUMS)),
-        "repeats": took.get(Kind.REPEAT, _Acts()),
-        "warm_ups": took.get(Kind.WARM_UP, _Acts()),
-    }
+        answers += _answers(acts.filter(kind=Kind.IMPORT, seconds__isnull=False))
     rated = took.get(Kind.GRADE, _Acts()) + took.get(Kind.CANNOT, _Acts())
-    times["ratings"] = rated + imported.timed_only - times["gold"]
-    whole = sum(times.values(), _Acts())
+    parts = {
+        "gold": (of_gold, gold_time),
+        "repeats": (checked.get(Check.Kind.REPEAT, 0), took.get(Kind.REPEAT, _Acts())),
+        "warm_ups": (checked.get(Check.Kind.WARM_UP, 0), took.get(Kind.WARM_UP, _Acts())),
+        "ratings": (answers, rated + imported.timed_only - gold_time),
+    }
+    whole = sum((time for _, time in parts.values()), _Acts())
     mean = whole.seconds / whole.timed if whole.timed else None
     left = counted.extent.left
     return Costs(
-        **{name: Part(answers[name], *[took.hours(mean)] * 3) for name, took in times.items()},
+        **{name: Part(answers, *[time.hours(mean)] * 3) for name, (answers, time) in parts.items()},
         untimed=whole.untimed,
         imported=imported.untimed,
         left=ahead(left, counted.pace),

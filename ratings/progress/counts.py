@@ -134,15 +134,9 @@ def progress(collection: Collection, *, now: datetime | None = None) -> Progress
     passed, broken = _add_counts(works, ratings)
     held, extra, expired = _leases(collection, works, now or timezone.now())
     done, by_day = _done(collection, works), _by_day(ratings)
-    return Progress(
-        extent=Extent(done=done, held=held, open=still_wanted(collection).count() - held - extra),
-        by_day=by_day,
-        surplus=max(0, sum(by_day.values()) - done),
-        works=works,
-        passed=passed,
-        broken=broken,
-        expired=expired,
-    )
+    extent = Extent(done=done, held=held, open=still_wanted(collection).count() - held - extra)
+    surplus = max(0, sum(by_day.values()) - done)
+    return Progress(extent, by_day, surplus, works, passed, broken, expired)
 
 
 def ratings_left(collection: Collection) -> int:
@@ -188,13 +182,8 @@ def grades_given(rater: Rater) -> list[GradeGiven]:
     grading = RatingEvent.objects.filter(rater=rater, kind__in=[Kind.GRADE, Kind.IMPORT], value__isnull=False)
     latest = list(grading.order_by("-pk").values_list("value", "seconds")[:LOOKED_THROUGH])
     everybody = list(rater.collection.raters.values_list("pk", flat=True))
-    own, everyone = (
-        dict(ratings.values_list("grade").annotate(n=Count("pk")))
-        for ratings in (
-            Rating.objects.filter(rater=rater, grade__isnull=False).order_by(),
-            Rating.objects.filter(rater__in=everybody, grade__isnull=False).order_by(),
-        )
-    )
+    rated = Rating.objects.filter(grade__isnull=False).order_by().values_list("grade").annotate(n=Count("pk"))
+    own, everyone = dict(rated.filter(rater=rater)), dict(rated.filter(rater__in=everybody))
 
     def about(grade: Grade) -> GradeGiven:
         lately = sum(value == grade.value for value, _ in latest[:TIMED])
@@ -219,9 +208,8 @@ def repeats(rater_ids: Sequence[int]) -> QuerySet:
     """The graded repeats of pairs that the rater has graded, annotated with the earlier grade as `first`."""
     rated = Rating.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))
     checks = Check.objects.filter(rater__in=rater_ids, kind=Check.Kind.REPEAT)
-    return checks.annotate(first=Subquery(rated.values("grade__value"))).filter(
-        first__isnull=False, event__value__isnull=False
-    )
+    checks = checks.annotate(first=Subquery(rated.values("grade__value")))
+    return checks.filter(first__isnull=False, event__value__isnull=False)
 
 
 def hits(rater_ids: Sequence[int]) -> dict[str, dict[int, Share]]:

@@ -34,9 +34,8 @@ class GiveForm(forms.Form):
 
     def __init__(self, *args, collection: Collection, **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["pair"].queryset = Pair.objects.filter(query__collection=collection).select_related(
-            "query", "document"
-        )
+        pairs = Pair.objects.filter(query__collection=collection)
+        self.fields["pair"].queryset = pairs.select_related("query", "document")
         self.fields["rater"].queryset = collection.raters.able()
 
 

@@ -60,14 +60,10 @@ def stuck(collection: Collection, progress: Progress) -> Stuck:
     broken: dict[Document, int] = {}
     for pair in (pairs[pk] for pk in reported if not pairs[pk].retired_at):
         broken[pair.document] = broken.get(pair.document, 0) + len(progress.broken[pair.pk])
+    works, until = progress.works, progress.expired
+    expired = [Lease(pk, pairs[pair], works[rater].rater, until[pk]) for pk, pair, rater in leases]
     return Stuck(
-        expired=sorted(
-            (
-                Lease(pk, pairs[pair], progress.works[rater].rater, progress.expired[pk])
-                for pk, pair, rater in leases
-            ),
-            key=lambda lease: lease.until,
-        ),
+        expired=sorted(expired, key=lambda lease: lease.until),
         expired_count=len(progress.expired),
         passed=[(pairs[pk], len(progress.passed[pk])) for pk in passed[:LISTED]],
         passed_count=len(passed),
@@ -83,8 +79,7 @@ def _still_passed(collection: Collection, passed: dict[int, set[int]]) -> list[i
     """The pairs that several raters passed and that still want a grade, those of most raters first."""
     several = [pair for pair, raters in passed.items() if len(raters) >= PASSED_BY]
     several = sorted(several, key=lambda pair: (-len(passed[pair]), pair))[:MOST_READ]
-    wanted = still_wanted(collection).filter(pair__in=several).order_by().values_list("pair", flat=True)
-    still = set(wanted)
+    still = set(still_wanted(collection).filter(pair__in=several).order_by().values_list("pair", flat=True))
     return [pair for pair in several if pair in still]
 
 

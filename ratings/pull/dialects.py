@@ -60,18 +60,15 @@ class Dialect:
             raise ValueError(f"the answer is not UTF-8 at byte {error.start + 1}") from error
         for path in self.partial:
             if (value := _at(document, path)) is not _NOTHING and value:
-                shown = values.quoted(value)
-                raise ValueError(
-                    f"the answer is incomplete: {path} is {shown}. Pull again once the engine is in order"
-                )
+                problem = f"the answer is incomplete: {path} is {values.quoted(value)}"
+                raise ValueError(f"{problem}. Pull again once the engine is in order")
         hits = _at(document, self.hits)
         if hits is _NOTHING and self.count and _at(document, self.count) == 0:
             return []
         if hits is _NOTHING:
             names = ", ".join(map(repr, list(document)[:6])) or "nothing"
-            raise ValueError(
-                f"the answer has nothing at {self.hits}; it has {names}. Say where the results are with --hits"
-            )
+            problem = f"the answer has nothing at {self.hits}; it has {names}"
+            raise ValueError(f"{problem}. Say where the results are with --hits")
         if not isinstance(hits, list):
             problem = f"at {self.hits} there is {values.quoted(hits)} and not a list"
             raise ValueError(f"{problem}. Say where the results are with --hits")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Reading, Source
-from ratings.formats.tables import is_delimited, read_delimited, read_lines_of_json, write_ratings
+from ratings.formats.tables import is_delimited, read, write_ratings
 
 from .refusals import offered
 
@@ -25,7 +25,7 @@ def source(text: str | bytes, **said) -> Source:
 
 
 def rows_of(text: str | bytes, kind: str = "ratings", **said) -> list:
-    return list(read_delimited(kind, source(text, **said)))
+    return list(read("csv", kind, source(text, **said)))
 
 
 def test_a_rating_is_a_grade_or_a_reason():
@@ -139,7 +139,7 @@ def test_the_delimiter_is_that_of_the_header(delimiter):
 
 def test_columns_are_known_by_their_usual_names_and_what_was_guessed_is_told():
     table = source("Query Text,Doc ID,Doc Position,Rating\nred shoes,d1,1,2.5\n")
-    assert list(read_delimited("ratings", table)) == [RatingLine(2, "red shoes", "d1", "", Decimal("2.5"))]
+    assert list(read("csv", "ratings", table)) == [RatingLine(2, "red shoes", "d1", "", Decimal("2.5"))]
     assert table.notes == [
         "r.csv: query from 'Query Text', document from 'Doc ID', grade from 'Rating'.",
         "r.csv: nothing is read from the columns 'Doc Position'.",
@@ -292,22 +292,22 @@ def test_a_table_is_known_by_its_header(kind, header, known):
 @pytest.mark.slow
 def test_a_table_that_is_too_wide_is_refused(text, said):
     begun = time.process_time()  # which other work on the machine does not lengthen
-    (refusal,) = read_delimited("ratings", source(text))
+    (refusal,) = read("csv", "ratings", source(text))
     assert said in refusal.problem and refusal.cure
     assert time.process_time() - begun < 20
 
 
 def test_a_thousand_columns_are_read():
     text = "query,document," + ",".join(f"rater{i}" for i in range(998)) + "\nq,d" + ",1" * 998 + "\n"
-    assert sum(1 for _ in read_delimited("ratings", source(text))) == 998
+    assert sum(1 for _ in read("csv", "ratings", source(text))) == 998
 
 
 def test_lines_of_json_whose_names_all_differ_are_forgotten():
     pair = {"query": "q", "document": "d", "grade": 1}
     lines = "".join(json.dumps(pair | {f"n{i}": 0}) + "\n" for i in range(3_000))
-    assert sum(1 for _ in read_lines_of_json("ratings", source(lines))) == 3_000
+    assert sum(1 for _ in read("jsonl", "ratings", source(lines))) == 3_000
     wide = json.dumps({f"n{i}": 0 for i in range(1_001)})
-    (refusal,) = read_lines_of_json("ratings", source(wide))
+    (refusal,) = read("jsonl", "ratings", source(wide))
     assert "there are 1,001 columns" in refusal.problem
 
 
@@ -336,5 +336,5 @@ def test_the_header_of_a_second_file_put_behind_the_first_is_refused():
 
 def test_lines_that_name_a_query_again_are_told():
     sent = source("query,frequency\nred hat,10\nblue hat,5\nred hat,10\n")
-    assert [row.line for row in read_delimited("queries", sent)] == [2, 3]
+    assert [row.line for row in read("csv", "queries", sent)] == [2, 3]
     assert sent.notes[-1] == "r.csv: 1 line names an earlier query again."

@@ -15,7 +15,7 @@ from ratings.formats import budget, parquet
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Reading, Source
-from ratings.formats.tables import read_parquet
+from ratings.formats.tables import read
 
 
 def made(columns: dict, **options) -> bytes:
@@ -25,7 +25,7 @@ def made(columns: dict, **options) -> bytes:
 
 
 def rows_of(content: bytes, kind: str = "ratings", **said) -> list:
-    return list(read_parquet(kind, Source("t.parquet", io.BytesIO(content), Reading(**said))))
+    return list(read("parquet", kind, Source("t.parquet", io.BytesIO(content), Reading(**said))))
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

@@ -14,7 +14,7 @@ from ratings.formats.refusal import Refusal
 from ratings.formats.registry import kind_of, recognised
 from ratings.formats.rows import RatingLine
 from ratings.formats.source import Reading, Source
-from ratings.formats.tables import read_xlsx
+from ratings.formats.tables import read
 
 from .refusals import offered
 
@@ -75,7 +75,7 @@ def test_a_sheet_of_ratings_is_known_and_read_with_the_numbers_of_its_rows():
     content = made(HEAD, (1, "d1", "ann", 0.5), (None,), (1, "d2", "ann", "bad"), ("q", "d3", "ann", -1))
     assert recognised(source(content), "ratings", "csv").name == "xlsx"
     assert kind_of(source(content), has_queries=True) == ("ratings", True)
-    first, refusal, last = read_xlsx("ratings", source(content))
+    first, refusal, last = read("xlsx", "ratings", source(content))
     assert first == RatingLine(2, "1", "d1", "ann", Decimal("0.5"))
     assert (refusal.line, "the grade 'bad'" in refusal.problem) == (4, True)
     assert last.line == 5
@@ -215,7 +215,7 @@ def test_merged_cells_are_told():
     file = io.BytesIO()
     book.save(file)
     sent = source(file.getvalue(), sheet="Sheet")
-    assert [row.document for row in read_xlsx("ratings", sent)] == ["a"]
+    assert [row.document for row in read("xlsx", "ratings", sent)] == ["a"]
     assert "r.xlsx: of merged cells (D2:D3) only the first has a value." in sent.notes
 
 
@@ -226,7 +226,7 @@ def test_a_formula_on_another_sheet_does_not_matter():
     book.create_sheet("other").append(("=1+1",))
     file = io.BytesIO()
     book.save(file)
-    assert [row.document for row in read_xlsx("ratings", source(file.getvalue(), sheet="Sheet"))] == ["a"]
+    assert [row.document for row in read("xlsx", "ratings", source(file.getvalue(), sheet="Sheet"))] == ["a"]
 
 
 def test_escapes_of_excel_are_read_as_their_characters():

@@ -15,6 +15,7 @@ from ratings.judges.answers import Ungraded
 from ratings.models import (
     Collection,
     Document,
+    Grade,
     JudgeRun,
     JudgeSample,
     JudgeVersion,
@@ -145,18 +146,18 @@ def test_everything_else_is_no_grade(content, problem):
 
 
 def test_the_prompt_has_the_scale_and_the_guidelines_and_a_place_for_each_pair():
-    steps = [prompts.Step("0", "No"), prompts.Step("1", "Yes", "It answers")]
+    steps = [Grade(value=0, label="No"), Grade(value=1, label="Yes", meaning="It answers")]
     text = prompts.version_prompt("scale", steps, "Read all of it. {document}")
     assert "1 = Yes: It answers\n0 = No" in text and "Read all of it. document" in text
     assert text.count("{query}") == text.count("{document}") == 1
     assert "Give 1 if it is and 0 if it is not" in prompts.version_prompt("binary", steps, "")
-    assert prompts.answer_values("binary", [prompts.Step("-1"), *steps]) == ["-1", "1"]
+    assert prompts.answer_values("binary", [Grade(value=-1), *steps]) == ["-1", "1"]
 
 
 @pytest.mark.parametrize("own", ["", "Only {query}", "{query} {query} {document}"])
 def test_an_own_prompt_needs_each_place_once(own):
     with pytest.raises(ValueError, match="must have"):
-        prompts.version_prompt("own", [prompts.Step("0")], "", own)
+        prompts.version_prompt("own", [Grade(value=0)], "", own)
 
 
 def test_data_stays_behind_its_fence():

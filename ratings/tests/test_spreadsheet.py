@@ -156,7 +156,7 @@ def test_ids_come_back_from_a_table_in_both_forms(ids):
     for raw in (False, True):
         text = "".join(tables.write_ratings(rows, raw=raw))
         source = Source("file", io.BytesIO(text.encode()), Reading(raw=raw))
-        assert list(tables.read_delimited("ratings", source)) == rows
+        assert list(tables.read("csv", "ratings", source)) == rows
         marked = any(spreadsheet.safe(key) != key for key in ids)
         assert bool(source.notes) == (marked and not raw)
 
