@@ -1,5 +1,6 @@
 """A small cast for tests: plain functions with defaults, so that every number in a test has a visible origin."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -7,6 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from django.contrib.auth import get_user_model
+from django.test import Client
 from django.utils import timezone
 
 from ratings import queue
@@ -55,6 +57,17 @@ def make_member(collection: Collection, username: str, role: str):
     user = get_user_model().objects.filter(username=username).first() or make_user(username)
     Membership.objects.create(collection=collection, user=user, role=role)
     return user
+
+
+def signed_in(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def text(response) -> str:
+    """What a reader sees of a page, blanks made one."""
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
 def make_rater(collection: Collection, username: str = "alice") -> Rater:

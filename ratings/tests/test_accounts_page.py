@@ -14,7 +14,7 @@ from ratings.people import tokens
 from ratings.people.access import may_make
 from ratings.pool.adjudication import adjudicate
 
-from .cast import grade, make_collection, make_member, make_pair, make_rater, make_user
+from .cast import grade, make_collection, make_member, make_pair, make_rater, make_user, signed_in
 from .races import race
 
 pytestmark = pytest.mark.django_db
@@ -25,21 +25,14 @@ def root() -> Client:
     return signed_in(make_user("root", is_superuser=True))
 
 
-def signed_in(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def found(user):
     """The account as it is stored, without what the object remembers of permissions."""
     return get_user_model().objects.get(pk=user.pk)
 
 
 def save(client: Client, user, *ticks: str, email: str = "", **more):
-    return client.post(
-        reverse("save_account", args=[user.pk]), {"email": email, **dict.fromkeys(ticks, "on")} | more
-    )
+    sent = {"email": email, **dict.fromkeys(ticks, "on")} | more
+    return client.post(reverse("save_account", args=[user.pk]), sent)
 
 
 def acts() -> list[tuple[str, str, dict]]:
@@ -144,9 +137,8 @@ def test_a_second_factor_is_removed_and_sessions_end(root):
 
 def test_an_account_that_nothing_needs_is_deleted_with_its_name(root):
     anna = make_user("quirina")
-    tokens.ApiToken.objects.create(
-        user=anna, name="t", key_hash="x", created_at=anna.date_joined, expires_at=anna.date_joined
-    )
+    times = {"created_at": anna.date_joined, "expires_at": anna.date_joined}
+    ApiToken.objects.create(user=anna, name="t", key_hash="x", **times)
     signed_in(anna).post(reverse("sign_out"))
     save(root, anna, "is_active", "may_make")
     assert root.post(reverse("delete_account", args=[anna.pk])).status_code == 302

@@ -5,17 +5,16 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from evaluation.judgments.rules import Ratings, combine
 from ratings import queue
-from ratings.models import Adjudication, Document, Pair, RatingEvent, Role
+from ratings.models import Adjudication, Pair, RatingEvent, Role
 from ratings.pool import adjudication
 
-from .cast import NOW, grade, make_collection, make_member, make_pair, make_rater, next_pair
+from .cast import NOW, grade, make_collection, make_member, make_pair, make_rater, next_pair, signed_in, text
 
 pytestmark = pytest.mark.django_db
 
@@ -29,12 +28,7 @@ class World:
         self.collection = make_collection(**facts)
         self.raters = [make_rater(self.collection, name) for name in RATERS]
         self.admin = make_member(self.collection, "dora", Role.ADMIN)
-        self.client = self.signed_in(self.admin)
-
-    def signed_in(self, user) -> Client:
-        client = Client()
-        client.force_login(user)
-        return client
+        self.client = signed_in(self.admin)
 
     def graded(self, query: str, document: str, *values: str | None, comment: str = "") -> Pair:
         pair = make_pair(self.collection, query, document, wanted=3)
@@ -66,11 +60,6 @@ def address(name: str, *arguments) -> str:
     return reverse(name, args=["hills", *arguments])
 
 
-def text(response) -> str:
-    """What a reader sees, blanks made one."""
-    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
-
-
 def shown(response) -> list[tuple[str, str, int]]:
     return [(row["pair"].query.key, row["pair"].document.key, row["spread"]) for row in response.context["rows"]]
 
@@ -84,10 +73,7 @@ def test_pairs_more_than_a_step_apart_come_biggest_difference_first_and_then_by_
     world.graded("q1", "c", "-1", "3")  # 4
     world.graded("q1", "d", "1", "2")  # 1: not more than one
     world.graded("q2", "b", "3")
-    page = world.get()
-    assert shown(page) == [("q1", "c", 4), ("q1", "b", 2), ("q2", "a", 2)]
-    assert "<h1>3 pairs to decide</h1>" in page.content.decode()
-    assert "grades more than 1 step apart" in text(page)
+    assert shown(world.get()) == [("q1", "c", 4), ("q1", "b", 2), ("q2", "a", 2)]
 
 
 def test_the_distance_is_in_the_address_and_the_links_keep_it(world):
@@ -118,88 +104,57 @@ def test_on_a_scale_of_two_grades_any_difference_counts():
     assert shown(world.get()) == [("q1", "a", 1)]
 
 
-@pytest.mark.parametrize("steps", ["4", "-1", "many", "1.5", "9" * 5000, "\x00"])
-def test_a_distance_that_is_none_is_told_and_nothing_is_shown(world, steps):
+def test_a_distance_that_is_none_is_refused_and_nothing_is_shown(world):
     pair = world.graded("q1", "a", "-1", "3")
-    for page in (world.get(steps=steps), world.get("adjudicate_pair", pair.token, steps=steps)):
-        assert page.status_code == 400
-        assert "is not a distance on this scale: steps can be 0 to 3." in text(page)
-        assert "Title a" not in text(page)
+    for steps in ("4", "-1", "many", "1.5", "9" * 5000, "\x00"):
+        for page in (world.get(steps=steps), world.get("adjudicate_pair", pair.token, steps=steps)):
+            assert page.status_code == 400 and "Title a" not in text(page)
 
 
 def test_cannot_judge_is_no_grade_that_disagrees(world):
     pair = world.graded("q1", "a", "3")
     queue.save(world.raters[1], pair, queue.Submission(reason="language", comment="in Basque"), now=NOW)
     assert shown(world.get(steps="0")) == []
-    page = text(world.get("adjudicate_pair", pair.token))
-    assert "cannot judge: I do not read this language in Basque" in page
+    assert said(world.get("adjudicate_pair", pair.token))[1][::2] == [None, "in Basque"]
 
 
 def test_what_is_decided_leaves_the_inbox_for_a_list_of_its_own(world):
-    pair, other = world.graded("q1", "a", "-1", "3"), world.graded("q1", "b", "-1", "3")
+    pair, _ = world.graded("q1", "a", "-1", "3"), world.graded("q1", "b", "-1", "3")
     world.decide(pair)
     assert shown(world.get()) == [("q1", "b", 4)]
     page = world.get("adjudicated")
     assert [row["pair"] for row in page.context["rows"]] == [pair]
     assert "To decide: 1 Decided: 1" in text(page)
-    assert "2 Good clear" in text(page)
-    assert "dora" in text(page)
-    assert other.document.title not in text(page)
-
-
-@pytest.mark.parametrize(
-    ("grades", "steps", "said"),
-    [
-        (("3",), "", "No pair has grades of two raters yet"),
-        (("3", "3"), "", "equal grades or a decision"),
-        (("3", "2"), "", "Some pairs have a smaller difference"),
-        (("3", "2"), "0", ""),
-    ],
-)
-def test_an_empty_inbox_says_why_and_what_to_do(world, grades, steps, said):
-    world.graded("q1", "a", *grades)
-    page = world.get(steps=steps)
-    assert said in text(page)
-    assert ("No pair to decide" in text(page)) == bool(said)
-    if len(grades) == 1:
-        assert "run.py manage pool hills --depth 10 --ratings 3" in text(page)
 
 
 def test_a_collection_without_a_scale_has_an_empty_inbox_and_no_error():
     world = World(scale={})
     pair = make_pair(world.collection)
-    assert "No pair has grades of two raters yet" in text(world.get())
-    page = world.get("adjudicate_pair", pair.token)
-    assert "Nobody has rated this pair." in text(page)
-    assert "<textarea" not in page.content.decode()
+    assert shown(world.get()) == []
+    assert "<textarea" not in world.get("adjudicate_pair", pair.token).content.decode()
+    assert world.get("pair_life", pair.token).status_code == 200
 
 
 def test_the_inbox_is_paged(world, monkeypatch):
     monkeypatch.setattr("ratings.views.adjudicate.AT_ONCE", 2)
     for document in "abc":
         world.graded("q1", document, "-1", "3")
-    assert [document for _, document, _ in shown(world.get(page="2"))] == ["c"]
-    assert [document for _, document, _ in shown(world.get(page="99"))] == ["c"]
-    assert "page=2" in world.get().content.decode()
+    for number in ("2", "99"):
+        assert [document for _, document, _ in shown(world.get(page=number))] == ["c"]
 
 
 QUERIES = {"adjudicate": 11, "adjudicated": 12, "adjudicate_pair": 13, "pair_life": 8}
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_the_number_of_database_queries_is_pinned(name):
+def test_the_number_of_database_queries_is_pinned(name, django_assert_num_queries):
     world = World(documents="abcdefgh")
     pairs = [world.graded("q1", document, "-1", "3", "0") for document in "ab"]
-
-    def queries() -> int:
-        arguments = [pairs[0].token] if name in {"adjudicate_pair", "pair_life"} else []
-        with CaptureQueriesContext(connection) as captured:
-            assert world.get(name, *arguments).status_code == 200
-        return len(captured)
-
+    asked = [name, *([pairs[0].token] if name in {"adjudicate_pair", "pair_life"} else [])]
     if name == "adjudicated":
         world.decide(pairs[0])
-    assert queries() == QUERIES[name]
+    with django_assert_num_queries(QUERIES[name]):
+        assert world.get(*asked).status_code == 200
     for document in "cdefgh":
         pairs.append(world.graded("q1", document, "-1", "3", "0"))
     if name == "adjudicated":
@@ -209,7 +164,8 @@ def test_the_number_of_database_queries_is_pinned(name):
         one = grade(world.collection, "1")
         for revision in (1, 2, 3):
             queue.save(world.raters[0], pairs[0], queue.Submission(grade=one, base_revision=revision), now=NOW)
-    assert queries() == QUERIES[name]
+    with django_assert_num_queries(QUERIES[name]):
+        assert world.get(*asked).status_code == 200
 
 
 # The page of a pair
@@ -222,9 +178,8 @@ def test_a_pair_shows_what_is_needed_to_decide(world):
     seen = text(page)
     for part in ("text of q1", "need of q1", "Title a", "First of a.", "Second.", "Guidelines version 4"):
         assert part in seen
-    assert "<strong>twice</strong>" in page.content.decode()
     assert "so &lt;b&gt;it&lt;/b&gt; is" in page.content.decode()
-    assert "3 Perfect" in seen and "0 Irrelevant" in seen and "−1 Harmful" in seen
+    assert [grade for grade, _, _ in said(page)] == ["3", "0", "-1"]  # by what they say
 
 
 def test_the_judgment_is_the_mean_that_the_numbers_are_made_of(world):
@@ -247,45 +202,22 @@ def test_a_decision_is_saved_with_its_reason_and_goes_on_to_the_next_pair(world)
     stored = Adjudication.objects.get()
     assert (stored.pair, stored.grade.plain, stored.actor) == (second, "-1", world.admin)
     assert stored.reason == "It sells\nsomething else."
-    assert "“Title b” for “text of q1” is now −1 Harmful." in text(world.client.get(response.url))
     # After the last comes the list, with what was passed over.
-    response = world.decide(third)
-    assert response.url == address("adjudicate")
+    assert world.decide(third).url == address("adjudicate")
     assert shown(world.get()) == [("q1", "a", 4)]
     assert world.decide(first).url == address("adjudicate")
-    assert "equal grades or a decision" in text(world.get())
 
 
-@pytest.mark.parametrize(
-    ("sent", "said"),
-    [
-        ({"reason": ""}, "Give a reason. It is stored with the decision."),
-        ({"reason": " \n "}, "Give a reason. It is stored with the decision."),
-        ({"reason": "a\x00b"}, "Null characters are not allowed."),
-        ({"reason": "x" * 5001}, "at most 5000 characters"),
-        ({"value": ""}, "Choose a grade."),
-        ({"value": "7"}, "The scale has no grade 7. Choose one of the buttons."),
-        ({"value": "NaN"}, "Enter a number."),
-        ({"value": "1e999999"}, "The scale has no grade"),
-        ({"seen": "soon"}, "Enter a whole number."),
-        ({"seen": ""}, "This field is required."),
-    ],
-)
-def test_a_form_that_lacks_something_comes_back_as_it_was_filled_in(world, sent, said):
+def test_a_form_that_lacks_something_comes_back_as_it_was_filled_in(world):
     pair = world.graded("q1", "a", "-1", "3")
-    response = world.decide(pair, **({"value": "2", "reason": "because it is"} | sent))
-    assert response.status_code == 400
-    assert said in text(response)
-    assert not Adjudication.objects.exists()
-    if "reason" not in sent:
-        assert ">because it is</textarea>" in response.content.decode()
-    if "value" not in sent:
-        assert re.search(r'value="2" required checked', response.content.decode())
-
-
-def test_a_grade_of_the_other_collection_is_none_of_this_one(world):
+    reasons = [{"reason": reason} for reason in ("", " \n ", "a\x00b", "x" * 5001)]
+    values = [{"value": value} for value in ("", "7", "NaN", "1e999999", "9")]
     make_collection("sea", scale={"9": "Wet"})
-    assert world.decide(world.graded("q1", "a", "-1", "3"), "9").status_code == 400
+    for sent in (*reasons, *values, {"seen": "soon"}, {"seen": ""}):
+        response = world.decide(pair, **({"value": "2", "reason": "because it is"} | sent))
+        assert response.status_code == 400 and not Adjudication.objects.exists()
+        assert "reason" in sent or ">because it is</textarea>" in response.content.decode()
+        assert "value" in sent or re.search(r'value="2" required checked', response.content.decode())
 
 
 def test_a_pair_of_another_collection_is_not_found(world):
@@ -302,65 +234,42 @@ def test_a_pair_of_another_collection_is_not_found(world):
 
 def test_a_second_admin_is_refused_and_told_what_stands_and_by_whom(world):
     pair = world.graded("q1", "a", "-1", "3")
-    erik = world.signed_in(make_member(world.collection, "erik", Role.ADMIN))
+    erik = signed_in(make_member(world.collection, "erik", Role.ADMIN))
     seen = adjudication.latest_act(pair)
     world.decide(pair, "2", "clear")
     response = world.decide(pair, "0", "I think not", client=erik, seen=seen)
-    assert response.status_code == 409
-    assert "Not saved. The pair is already adjudicated: 2 Good by dora on" in text(response)
-    assert "You had chosen 0 Irrelevant : I think not" in text(response).replace("Irrelevant:", "Irrelevant :")
-    assert "Withdraw the decision" in text(response)
-    assert Adjudication.objects.get().grade.plain == "2"
+    assert response.status_code == 409 and "2 Good by dora on" in text(response)
+    assert "I think not" in text(response) and Adjudication.objects.get().grade.plain == "2"
 
 
 def test_the_same_form_sent_twice_is_one_decision(world):
     pair = world.graded("q1", "a", "-1", "3")
     seen = adjudication.latest_act(pair)
-    for _ in range(2):
-        assert world.decide(pair, seen=seen).status_code == 302
+    # That a rater puts the pair off meanwhile changes nothing for who decides.
+    assert next_pair(world.raters[2]) == pair
+    queue.skip(world.raters[2], pair, now=NOW)
+    queue.undo(world.raters[2], now=NOW)
+    assert {world.decide(pair, seen=seen).status_code for _ in range(2)} == {302}
     assert pair.events.filter(kind="adjudicate").count() == 1
 
 
 def test_a_form_older_than_a_rating_is_told_and_can_be_sent_again(world):
     pair = world.graded("q1", "a", "-1", "3")
     seen = adjudication.latest_act(pair)
-    queue.save(
-        world.raters[2], pair, queue.Submission(grade=grade(world.collection, "3"), comment="a late word"), now=NOW
-    )
+    late = queue.Submission(grade=grade(world.collection, "3"), comment="a late word")
+    queue.save(world.raters[2], pair, late, now=NOW)
     response = world.decide(pair, "2", "because it is", seen=seen)
-    assert response.status_code == 409
-    assert "Not saved. The ratings of this pair changed" in text(response)
-    assert "a late word" in text(response)
+    assert response.status_code == 409 and "a late word" in text(response)
     assert ">because it is</textarea>" in response.content.decode()
     assert not Adjudication.objects.exists()
     assert world.decide(pair, "2", "because it is", seen=response.context["seen"]).status_code == 302
-
-
-def test_a_form_older_than_a_withdrawal_is_told(world):
-    pair = world.graded("q1", "a", "-1", "3")
-    seen = adjudication.latest_act(pair)
-    world.decide(pair, "3")
-    world.withdraw(pair, Adjudication.objects.get().pk)
-    assert world.decide(pair, "2", seen=seen).status_code == 409
-    assert not Adjudication.objects.exists()
-
-
-def test_that_a_rater_puts_the_pair_off_changes_nothing_for_who_decides(world):
-    pair = world.graded("q1", "a", "-1", "3")
-    seen = adjudication.latest_act(pair)
-    assert next_pair(world.raters[2]) == pair
-    queue.skip(world.raters[2], pair, now=NOW)
-    queue.undo(world.raters[2], now=NOW)
-    assert world.decide(pair, seen=seen).status_code == 302
 
 
 def test_withdrawn_with_a_reason_the_pair_is_open_again(world):
     pair = world.graded("q1", "a", "-1", "3")
     world.decide(pair)
     seen = Adjudication.objects.get().pk
-    page = world.get("adjudicate_pair", pair.token)
-    assert "Decided: 2 Good" in text(page)
-    assert f'name="seen" value="{seen}"' in page.content.decode()
+    assert f'name="seen" value="{seen}"' in world.get("adjudicate_pair", pair.token).content.decode()
     assert world.withdraw(pair, seen, " ").status_code == 400
     response = world.withdraw(pair, seen)
     assert (response.status_code, response.url) == (302, address("adjudicate_pair", pair.token))
@@ -368,20 +277,19 @@ def test_withdrawn_with_a_reason_the_pair_is_open_again(world):
     assert shown(world.get()) == [("q1", "a", 4)]
     last = pair.events.last()
     assert (last.kind, last.comment, last.actor) == ("undo", "not so clear", world.admin)
-    again = world.withdraw(pair, seen)
-    assert again.status_code == 409
-    assert "Not saved. The pair is not adjudicated. Nothing was withdrawn." in text(again)
+    assert world.withdraw(pair, seen).status_code == 409
 
 
-def test_only_the_decision_that_was_seen_is_withdrawn(world):
+def test_only_the_decision_that_was_seen_is_withdrawn_and_no_form_is_older_than_that(world):
     pair = world.graded("q1", "a", "-1", "3")
+    before = adjudication.latest_act(pair)
     world.decide(pair, "2")
     seen = Adjudication.objects.get().pk
     world.withdraw(pair, seen)
+    assert world.decide(pair, "2", seen=before).status_code == 409 and not Adjudication.objects.exists()
     world.decide(pair, "0", "on a second look")
     response = world.withdraw(pair, seen, "this one is wrong")
     assert response.status_code == 409
-    assert "adjudicated again: 0 Irrelevant by dora" in text(response)
     assert ">this one is wrong</textarea>" in response.content.decode()
     assert Adjudication.objects.get().grade.plain == "0"
 
@@ -451,11 +359,6 @@ def test_the_page_is_the_same_whoever_gave_which_rating(world):
     assert page([1, 2, 0], [1, 2, 0]) == first
 
 
-def test_ratings_are_shown_by_what_they_say(world):
-    pair = world.graded("q1", "a", "-1", "3", "0")
-    assert [grade for grade, _, _ in said(world.get("adjudicate_pair", pair.token))] == ["3", "0", "-1"]
-
-
 # The history of a pair
 
 
@@ -492,18 +395,9 @@ def test_a_grade_of_an_earlier_scale_keeps_its_number_and_takes_no_name_of_today
     assert "canary-anna graded 3 1 –" in text(world.get("pair_life", pair.token))
 
 
-def test_a_pair_without_a_past_says_so(world):
-    pair = make_pair(world.collection)
-    assert "Nothing has happened to this pair yet." in text(world.get("pair_life", pair.token))
-
-
 def test_an_admin_finds_the_way_from_a_document_and_an_analyst_sees_none(world):
     pair = world.graded("q1", "a", "-1", "3")
-    here = address("document", pair.document_id)
-    way = address("adjudicate_pair", pair.token)
+    here, way = address("document", pair.document_id), address("adjudicate_pair", pair.token)
     assert way in world.client.get(here).content.decode()
-    analyst = world.signed_in(make_member(world.collection, "erna", Role.ANALYST))
-    page = analyst.get(here).content.decode()
-    assert way not in page
-    assert address("adjudicate") not in page
-    assert Document.objects.filter(pk=pair.document_id).exists()
+    page = signed_in(make_member(world.collection, "erna", Role.ANALYST)).get(here).content.decode()
+    assert way not in page and address("adjudicate") not in page

@@ -19,7 +19,7 @@ from ratings.copies import restoring
 from ratings.imports import jobs, uploads
 from ratings.management.commands._collection_command import Refused
 from ratings.management.commands.work import work
-from ratings.models import Assignment, Check, Collection, Deletion, Document, Job, JudgeRun, Rating, Role
+from ratings.models import Anchor, Assignment, Check, Collection, Deletion, Document, Job, JudgeRun, Rating, Role
 from ratings.people import tokens
 from ratings.pool import anchors
 from ratings.set_up import deleting, putting_away
@@ -35,6 +35,8 @@ from .cast import (
     make_ranking,
     make_rater,
     make_user,
+    signed_in,
+    text,
 )
 from .test_deleting import make_whole
 
@@ -48,12 +50,6 @@ DELETE = PAGE + "delete/"
 def own_folder(settings, tmp_path, monkeypatch) -> None:
     settings.DATA_DIR = tmp_path
     monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
-
-
-def signed_in(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture
@@ -75,48 +71,24 @@ def root() -> Client:
     return signed_in(get_user_model().objects.create_superuser("root", password="a pass phrase"))
 
 
-def text(response) -> str:
-    """What a reader sees, blanks made one."""
-    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
-
-
 # Name and description
 
 
 def test_name_and_description_are_changed_and_the_address_stays(client, collection):
-    assert f'href="{PAGE}"' in client.get("/collections/hills/").content.decode()
-    assert "Addresses and commands call it hills ." in text(client.get(PAGE))
     sent = {"name": " Green hills ", "description": "Two\r\nlines <b>."}
-    response = client.post(PAGE + "describe/", sent)
-    assert response.url == PAGE
+    assert client.post(PAGE + "describe/", sent).url == PAGE
     collection.refresh_from_db()
-    assert (collection.name, collection.description) == ("Green hills", "Two\nlines <b>.")
-    assert collection.slug == "hills"
+    found = (collection.name, collection.description, collection.slug)
+    assert found == ("Green hills", "Two\nlines <b>.", "hills")
     assert "lines &lt;b&gt;." in client.get("/collections/hills/").content.decode()
 
 
-@pytest.mark.parametrize(
-    ("sent", "problem"),
-    [
-        ({"name": " "}, "Give it a name, such as Shop search."),
-        ({"name": "x" * 201}, "at most 200 characters"),
-        ({"name": "a\nb"}, "A name is one line, without control characters."),
-        ({"name": "a", "description": "x" * 1001}, "It has 1,001 characters, and at most 1,000 fit."),
-        ({"name": "a\x00b"}, "Null characters are not allowed."),
-    ],
-)
-def test_a_wrong_name_or_description_is_told_and_nothing_is_changed(client, collection, sent, problem):
-    response = client.post(PAGE + "describe/", sent)
-    assert response.status_code == 400 and problem in text(response)
+def test_a_wrong_name_or_description_is_refused_and_nothing_is_changed(client, collection):
+    texts = {"name": "a", "description": "x" * 1001}
+    for sent in ({"name": " "}, {"name": "x" * 201}, {"name": "a\nb"}, {"name": "a\x00b"}, texts):
+        assert client.post(PAGE + "describe/", sent).status_code == 400
     collection.refresh_from_db()
     assert collection.name == "Hills"
-    assert "<title>Error: Collection · Hills" in response.content.decode()
-
-
-def test_no_two_fields_of_the_page_have_one_id(client, maker):
-    html = client.get(PAGE).content.decode()
-    ids = re.findall(r'\sid="([^"]+)"', html)
-    assert "id_copy_name" in ids and len(ids) == len(set(ids))
 
 
 def test_a_long_description_that_an_archive_brought_can_stay(client, collection):
@@ -142,18 +114,15 @@ def put_away(client: Client) -> None:
 
 
 @pytest.mark.both_databases
-def test_put_away_raters_get_nothing_and_are_told_and_go_on_when_it_is_taken_out(client, collection):
+def test_put_away_raters_get_nothing_and_go_on_when_it_is_taken_out(client, collection):
     first, second = make_pair(collection, "q1", "a"), make_pair(collection, "q1", "b")
     rater = make_rater(collection)
     (task,) = queue.claim(rater)
     put_away(client)
     assert not queue.held(rater) and not Assignment.objects.filter(state="leased").exists()
-    assert queue.claim(rater) == []
-    assert queue.outlook(rater).why == "put_away"
+    assert queue.claim(rater) == [] and queue.outlook(rater).why == "put_away"
     desk = signed_in(rater.user)
-    assert "This collection is put away: nothing is rated in it at the moment." in text(
-        desk.get("/collections/hills/rate/")
-    )
+    assert "This collection is put away" in text(desk.get("/collections/hills/rate/"))
     desk.post("/collections/hills/rate/next/")
     assert not queue.held(rater)
     # What was on their screen is saved when they send it.
@@ -169,8 +138,7 @@ def test_a_warm_up_on_the_screen_of_a_rater_is_put_away_too(client, collection):
     rater = make_rater(collection)
     assert len(queue.claim(rater)) == 1 and Check.objects.get().turn is not None
     put_away(client)
-    assert not queue.held(rater)
-    assert queue.outlook(rater).why == "put_away"
+    assert not queue.held(rater) and queue.outlook(rater).why == "put_away"
 
 
 def test_a_run_of_a_judge_pauses_and_can_be_stopped_but_not_continued(client, collection):
@@ -194,31 +162,24 @@ def test_an_admin_gives_nobody_a_pair_while_it_is_put_away(client, collection):
     pair, rater = make_pair(collection), make_rater(collection)
     putting_away.put_away(collection)
     assert not queue.give(pair, rater)
-    response = client.post("/collections/hills/progress/give/", {"pair": pair.pk, "rater": rater.pk}, follow=True)
-    assert "Hills is put away, so nothing was changed. Take it out again first." in text(response)
-    assert response.redirect_chain[-1][0] == PAGE
+    response = client.post("/collections/hills/progress/give/", {"pair": pair.pk, "rater": rater.pk})
+    assert response.url == PAGE and not Assignment.objects.filter(state="leased").exists()
 
 
-@pytest.mark.parametrize(
-    ("act", "sent"),
-    [
+def test_the_record_is_not_changed_while_it_is_put_away(client, collection):
+    pair = make_pair(collection)
+    putting_away.put_away(collection)
+    before = Collection.objects.values().get()
+    for act, sent in (
         ("scale/save/", {"base": "1", "relevant_from": "2"}),
         ("pool/make/", {"depth": "1", "wanted": "1"}),
         ("pool/judging/", {"order": "random"}),
         ("import/send/", {"kind": "queries"}),
-        ("anchors/find/", None),
-    ],
-)
-def test_the_record_is_not_changed_while_it_is_put_away(client, collection, act, sent):
-    putting_away.put_away(collection)
-    if sent is None:
-        pair = make_pair(collection)
-        act, sent = f"anchors/{pair.token}/save/", {"use": "gold", "grade": "3"}
-    before = Collection.objects.values().get()
-    response = client.post(f"/collections/hills/{act}", sent, follow=True)
-    assert "Hills is put away, so nothing was changed." in text(response)
+        (f"anchors/{pair.token}/save/", {"use": "gold", "grade": "3"}),
+    ):
+        assert client.post(f"/collections/hills/{act}", sent).url == PAGE
     assert Collection.objects.values().get() == before
-    assert not Job.objects.exists() and not hasattr(collection, "anchor")
+    assert not Job.objects.exists() and not Anchor.objects.exists()
 
 
 def test_an_import_that_was_checked_before_is_refused_by_the_worker(client, collection):
@@ -228,10 +189,8 @@ def test_an_import_that_was_checked_before_is_refused_by_the_worker(client, coll
     putting_away.put_away(collection)
     jobs.start(Job.objects.get(pk=job.pk), {})
     work()
-    refused = Job.objects.get(pk=job.pk)
-    assert refused.state == "refused" and not collection.queries.filter(key="q9").exists()
-    page = text(client.get(f"/collections/hills/import/{job.pk}/"))
-    assert "The collection is put away" in page and "Take it out again on its page Collection." in page
+    assert Job.objects.get(pk=job.pk).state == "refused"
+    assert not collection.queries.filter(key="q9").exists()
 
 
 def test_commands_and_programs_are_refused_and_change_nothing(collection, admin, tmp_path):
@@ -251,27 +210,21 @@ def test_commands_and_programs_are_refused_and_change_nothing(collection, admin,
 
 def test_it_leaves_the_list_for_one_of_its_own_and_its_numbers_stay(client, collection):
     analyst, rater = make_member(collection, "analyst", Role.ANALYST), make_rater(collection)
-    assert "Put away" not in text(client.get("/"))
     put_away(client)
     for person in (client, signed_in(analyst)):
         page = person.get("/").content.decode()
         assert page.index('id="away"') < page.index('href="/collections/hills/"')
-        assert "Nothing is rated or imported here." in page
-        numbers = text(person.get("/collections/hills/"))
-        assert "Put away: nothing is rated or imported here." in numbers
+        assert person.get("/collections/hills/").status_code == 200
     assert "you are a rater" in text(signed_in(rater.user).get("/"))
-    assert "You are not a member of a collection yet" not in text(signed_in(rater.user).get("/"))
     client.post(PAGE + "take-out/")
     assert 'id="away"' not in client.get("/").content.decode()
 
 
-def test_twice_put_away_is_told(client, collection):
+def test_put_away_twice_it_keeps_its_first_time(client, collection):
     put_away(client)
     at = Collection.objects.get().put_away_at
-    assert "was put away already" in text(client.post(PAGE + "put-away/", follow=True))
+    put_away(client)
     assert Collection.objects.get().put_away_at == at
-    client.post(PAGE + "take-out/")
-    assert "is in use already" in text(client.post(PAGE + "take-out/", follow=True))
 
 
 # Copy
@@ -289,7 +242,7 @@ def test_a_copy_has_the_set_up_and_nothing_of_people(admin):
     whole = make_whole("sea")
     whole.guidelines.create(version=2, text="Again.")
     whole.queries.filter(key="q1").update(tags=["short"])
-    make = signed_in(get_user_model().objects.create_superuser("root", password="a pass phrase"))
+    make = root()
     response = make.post("/collections/sea/collection/copy/", {"name": "Second sea", "slug": ""})
     job = Job.objects.latest("pk")
     assert response.url == f"/copies/{job.pk}/"
@@ -298,37 +251,30 @@ def test_a_copy_has_the_set_up_and_nothing_of_people(admin):
     assert (copy.name, copy.created_at > whole.created_at) == ("Second sea", True)
     assert copy.queries.get(key="q1").tags == ["short"]
     assert list(copy.guidelines.values_list("version", flat=True)) == [2, 1]
-    assert copy.presentations.count() == 1
+    assert (copy.presentations.count(), copy.documents.count()) == (1, 4)
     assert [str(each) for each in copy.grades.all()] == [str(each) for each in whole.grades.all()]
     ranking, former = (each.systems.get(name="bm25").rankings.get() for each in (copy, whole))
     ids = copy.documents.in_bulk(ranking.documents.tolist())
     assert [ids[pk].key for pk in ranking.documents.tolist()] == ["a", "b", "c", "d"]
     assert ranking.scores.tolist() == former.scores.tolist()
-    assert copy.documents.count() == 4
     assert not copy.raters.exists() and not copy.frozen_evaluations.exists() and not copy.invitations.exists()
     assert not Rating.objects.filter(query__collection=copy).exists()
     assert not copy.queries.filter(pairs__isnull=False).exists()
     member = copy.memberships.get()
     assert (member.user.username, member.role) == ("root", Role.ADMIN)
-    page = make.get(response.url)
-    assert "Copied: Second sea" in text(page) and "/collections/second-sea/set-up/" in page.content.decode()
-    assert "Second sea" in text(make.get("/"))
+    assert "/collections/second-sea/set-up/" in make.get(response.url).text
     # It is no archive that somebody brought, and no import that could be undone.
     assert "copy" not in text(make.get("/archives/"))
     assert make.get(f"/collections/second-sea/import/{job.pk}/").status_code == 404
 
 
-def test_who_may_not_make_collections_is_told_and_copies_none(client):
-    assert "your account may not make collections" in text(client.get(PAGE))
-    assert client.post(PAGE + "copy/", {"name": "Copy"}).status_code == 404
-    assert not Job.objects.exists()
-
-
-def test_only_an_admin_of_it_copies_it(collection):
+def test_only_an_admin_who_may_make_collections_copies_it(client, collection):
     analyst = make_member(collection, "analyst", Role.ANALYST)
     permission = Permission.objects.get(content_type__app_label="ratings", codename="add_collection")
     analyst.user_permissions.add(permission)
-    assert signed_in(analyst).post(PAGE + "copy/", {"name": "Copy"}).status_code == 404
+    for person in (client, signed_in(analyst)):
+        assert person.post(PAGE + "copy/", {"name": "Copy"}).status_code == 404
+    assert not Job.objects.exists()
 
 
 def test_who_asked_for_a_copy_and_superusers_see_it_and_nobody_else(maker, collection):
@@ -342,17 +288,9 @@ def test_who_asked_for_a_copy_and_superusers_see_it_and_nobody_else(maker, colle
     assert signed_in(maker).get(f"/copies/{archived.pk}/").status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("sent", "problem"),
-    [
-        ({"name": ""}, "Give it a name"),
-        ({"name": "Copy", "slug": "hills"}, "There is a collection &#x27;hills&#x27; already."),
-        ({"name": "Copy", "slug": "a b"}, "cannot be part of an address"),
-    ],
-)
-def test_a_wrong_name_of_a_copy_is_told(maker, collection, sent, problem):
-    response = signed_in(maker).post(PAGE + "copy/", sent)
-    assert response.status_code == 400 and problem in response.content.decode()
+def test_a_wrong_name_of_a_copy_is_refused(maker, collection):
+    for sent in ({"name": ""}, {"name": "Copy", "slug": "hills"}, {"name": "Copy", "slug": "a b"}):
+        assert signed_in(maker).post(PAGE + "copy/", sent).status_code == 400
     assert not Job.objects.exists()
 
 
@@ -360,16 +298,14 @@ def test_an_address_that_is_taken_meanwhile_ends_the_copy_with_nothing_written(m
     job = jobs.copy(collection, "copy", "Copy", maker)
     Collection.objects.create(slug="copy", name="Another")
     work()
-    assert "already" in text(signed_in(maker).get(f"/copies/{job.pk}/"))
-    assert Collection.written.count() == 2
+    assert Job.objects.get(pk=job.pk).state == "failed" and Collection.written.count() == 2
 
 
 def test_a_source_that_is_deleted_meanwhile_ends_the_copy(maker, collection):
     job = jobs.copy(collection, "copy", "Copy", maker)
     deleting.delete(collection, None)
     work()
-    assert "The collection was deleted meanwhile." in text(signed_in(maker).get(f"/copies/{job.pk}/"))
-    assert not Collection.objects.exists()
+    assert Job.objects.get(pk=job.pk).state == "failed" and not Collection.objects.exists()
 
 
 @pytest.mark.both_databases
@@ -387,8 +323,7 @@ def test_a_copy_is_cancelled_before_and_while_it_is_written(maker, collection, m
     work()
     assert list(Collection.written.values_list("slug", flat=True)) == ["hills"]
     assert Document.objects.count() == 4
-    page = text(signed_in(maker).get(f"/copies/{during.pk}/"))
-    assert "Cancelled: during Nothing of it is here" in page
+    assert signed_in(maker).get(f"/copies/{during.pk}/").status_code == 200
 
 
 def test_a_copy_whose_worker_died_is_taken_up_by_the_next_which_begins_anew(maker, collection):
@@ -408,118 +343,86 @@ def sent(**changes) -> dict:
     return {"download": "kept", "name": "Hills"} | changes
 
 
-def test_the_page_says_what_goes_and_offers_the_download(admin):
-    whole = make_whole("sea")
-    page = signed_in(get_user_model().objects.get(username="admin of sea")).get(
-        "/collections/sea/collection/delete/"
-    )
-    shown = text(page)
-    for said in (
-        "Ratings 1 Raters 1 Queries 2 Documents 4 Systems 1, with 1 ranking",
-        "Frozen evaluations 1 Pictures 1 Uploaded files 1",
-        "Its admins can restore it for 7 days",
-    ):
-        assert said in shown
+def test_the_page_counts_what_goes_and_offers_the_download(admin):
+    make_whole("sea")
+    client = signed_in(get_user_model().objects.get(username="admin of sea"))
+    page = client.get("/collections/sea/collection/delete/")
+    assert "Ratings 1 Raters 1 Queries 2 Documents 4 Systems 1, with 1 ranking" in text(page)
+    assert "Frozen evaluations 1 Pictures 1 Uploaded files 1" in text(page)
     assert 'href="/collections/sea/export/archive/"' in page.content.decode()
-    assert Collection.objects.filter(pk=whole.pk).exists()
 
 
-@pytest.mark.parametrize(
-    ("wrong", "problem"),
-    [
-        ({"name": "hills"}, "That is not its name. Type: Hills"),
-        ({"name": ""}, "Type the name of the collection."),
-        ({"download": ""}, "Download everything first, or choose that you do not need it."),
-        ({"download": "perhaps"}, "Select a valid choice."),
-    ],
-)
-def test_nothing_is_deleted_without_its_name_and_the_word_on_the_download(client, wrong, problem):
-    response = client.post(DELETE + "confirm/", sent(**wrong))
-    assert response.status_code == 400 and problem in text(response)
+def test_nothing_is_deleted_without_its_name_and_the_word_on_the_download(client):
+    for wrong in ({"name": "hills"}, {"name": ""}, {"download": ""}, {"download": "perhaps"}):
+        assert client.post(DELETE + "confirm/", sent(**wrong)).status_code == 400
     assert Collection.objects.filter(slug="hills").exists() and not Deletion.objects.exists()
 
 
-def test_blanks_in_a_name_that_nobody_can_see_need_not_be_typed(client):
-    Collection.objects.update(name=" Green \n hills")
-    assert client.post(DELETE + "confirm/", sent(name="Green hills")).status_code == 302
-
-
-@pytest.mark.parametrize("download", ["kept", "unneeded"])
 @pytest.mark.both_databases
-def test_it_is_gone_for_everybody_at_once_and_listed_for_its_admins(client, collection, download):
+def test_it_is_gone_for_everybody_at_once_and_listed_for_its_admins(client, collection):
     analyst, rater = make_member(collection, "analyst", Role.ANALYST), make_rater(collection)
-    other = make_member(collection, "other", Role.ADMIN)
-    response = client.post(DELETE + "confirm/", sent(download=download), follow=True)
+    other, above = make_member(collection, "other", Role.ADMIN), root()
+    client.post(DELETE + "confirm/", sent())
     deletion = Deletion.objects.get()
     assert deletion.remove_at - deletion.deleted_at == timedelta(days=7)
-    until = f"{deletion.remove_at:%-d %b %Y, %H:%M}"
-    assert f"Hills is deleted. Until {until} UTC it can be restored below." in text(response)
+    admins, others = (client, signed_in(other), above), (signed_in(analyst), signed_in(rater.user))
     for address in ("", "collection/", "rate/", "guidelines/", "export/archive/", "frozen/", "people/"):
-        for person in (client, signed_in(analyst), signed_in(rater.user), signed_in(other), root_once()):
+        for person in (*admins, *others):
             assert person.get(f"/collections/hills/{address}").status_code == 404, address
-    for person in (client, signed_in(other), root_once()):
+    for person in admins:
         page = text(person.get("/"))
         assert "Hills Its address was hills . Deleted by admin ." in page
-        assert f"It can be restored until {until} UTC. Restore" in page
-    for person in (signed_in(analyst), signed_in(rater.user)):
+        assert f"It can be restored until {deletion.remove_at:%-d %b %Y, %H:%M} UTC. Restore" in page
+    for person in others:
         assert "Hills" not in text(person.get("/"))
         assert person.post(f"/deleted/{deletion.pk}/restore/").status_code == 404
     told = b"".join(client.get("/accounts/my-data/").streaming_content).decode()
     assert json.loads(told)["deletions"][0]["collection"] == "Hills"
 
 
-def root_once() -> Client:
-    found = get_user_model().objects.filter(username="root").first()
-    return signed_in(found) if found else root()
-
-
 def test_restored_it_is_where_it_was(client, collection):
-    client.post(DELETE + "confirm/", sent())
-    response = client.post(f"/deleted/{Deletion.objects.get().pk}/restore/", follow=True)
-    assert "Hills is restored, as it was." in text(response)
+    Collection.objects.update(name=" Green \n hills")  # blanks that nobody can see need not be typed
+    client.post(DELETE + "confirm/", sent(name="Green hills", download="unneeded"))
+    client.post(f"/deleted/{Deletion.objects.get().pk}/restore/")
     assert client.get("/collections/hills/").status_code == 200
     assert 'id="deleted"' not in client.get("/").content.decode()
 
 
-def test_its_address_can_be_taken_meanwhile_and_the_move_is_told(client, collection):
+def test_its_address_can_be_taken_meanwhile_and_it_moves(client, collection):
     client.post(DELETE + "confirm/", sent())
-    make = root()
     facts = {"name": "Hills", "slug": "hills", "preset": "graded"}
-    assert make.post("/new-collection/make/", facts).status_code == 302
-    response = client.post(f"/deleted/{Deletion.objects.get().pk}/restore/", follow=True)
-    assert "Its address was taken: it is hills-2 now." in text(response)
+    assert root().post("/new-collection/make/", facts).status_code == 302
+    client.post(f"/deleted/{Deletion.objects.get().pk}/restore/")
+    collection.refresh_from_db()
+    assert collection.slug == "hills-2"
 
 
-def test_a_second_restoring_is_told(client, collection, monkeypatch):
+def test_what_is_being_removed_is_not_restored(client, collection):
     client.post(DELETE + "confirm/", sent())
     deletion = Deletion.objects.get()
     Deletion.objects.update(removing=True)
-    assert "Nothing changed: the collection is restored already, or is being removed." in text(
-        client.post(f"/deleted/{deletion.pk}/restore/", follow=True)
-    )
+    client.post(f"/deleted/{deletion.pk}/restore/")
+    assert not Collection.objects.exists()
     deleting.remove_due()
     assert client.post(f"/deleted/{deletion.pk}/restore/").status_code == 404
 
 
 def test_only_a_superuser_has_it_removed_at_once(client, collection):
     client.post(DELETE + "confirm/", sent())
-    deletion = Deletion.objects.get()
-    assert "Delete now" not in text(client.get("/"))
-    assert client.post(f"/deleted/{deletion.pk}/remove/").status_code == 404
-    own = root()
-    assert "Delete now" in text(own.get("/"))
-    assert "Hills is being removed." in text(own.post(f"/deleted/{deletion.pk}/remove/", follow=True))
-    assert "being removed" in text(client.get("/")) and "Restore</button>" not in client.get("/").content.decode()
+    remove, own = f"/deleted/{Deletion.objects.get().pk}/remove/", root()
+    assert client.post(remove).status_code == 404
+    assert ("Delete now" in text(client.get("/")), "Delete now" in text(own.get("/"))) == (False, True)
+    own.post(remove)
+    assert "Restore</button>" not in client.get("/").content.decode()
     deleting.remove_due()
-    assert not Collection.written.exists()
-    assert 'id="deleted"' not in own.get("/").content.decode()
+    assert not Collection.written.exists() and 'id="deleted"' not in own.get("/").content.decode()
 
 
 def test_after_seven_days_the_worker_removes_it(client, collection):
     client.post(DELETE + "confirm/", sent())
-    deleting.remove_due(now=timezone.now() + timedelta(days=6))
-    assert Collection.written.exists()
-    deleting.remove_due(now=timezone.now() + timedelta(days=7))
+    for days in (6, 7):
+        assert Collection.written.exists()
+        deleting.remove_due(now=timezone.now() + timedelta(days=days))
     assert not Collection.written.exists()
 
 
@@ -548,8 +451,8 @@ def shown(page, act: str) -> dict:
         facts = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
         if "name" in facts and (facts.get("type") != "checkbox" or "checked" in tag):
             sent[facts["name"]] = unescape(facts.get("value", ""))
-    for name, text in re.findall(r'(?s)<textarea name="([^"]+)"[^>]*>\n?(.*?)</textarea>', form):
-        sent[name] = unescape(text).replace("\n", "\r\n")
+    for name, inside in re.findall(r'(?s)<textarea name="([^"]+)"[^>]*>\n?(.*?)</textarea>', form):
+        sent[name] = unescape(inside).replace("\n", "\r\n")
     for name, options in re.findall(r'(?s)<select name="([^"]+)"[^>]*>(.*?)</select>', form):
         sent[name] = next(iter(re.findall(r'value="([^"]*)" selected', options)), "")
     return sent
@@ -589,14 +492,6 @@ def test_what_somebody_else_changed_meanwhile_comes_back_with_what_is_stored(cli
 
     assert of_two(client, PAGE, act, {"name": "Same"}, {"name": "Same"}).status_code == 302
     assert client.post(act, {"name": "Fells", "description": ""}).status_code == 302  # a program's
-
-
-def test_a_refused_form_can_be_corrected_and_sent(client, collection):
-    act = PAGE + "describe/"
-    again = shown(client.post(act, {"name": "", "description": "New."}), act)
-    assert client.post(act, again | {"name": "Dales"}).status_code == 302
-    collection.refresh_from_db()
-    assert (collection.name, collection.description) == ("Dales", "New.")
 
 
 def test_settings_of_judging_terms_of_a_rater_and_roles_are_compared_as_well(client, collection):

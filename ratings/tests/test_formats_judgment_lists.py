@@ -16,6 +16,10 @@ def read(reader: Callable, text: str) -> list:
     return list(reader(Source("j", io.BytesIO(text.encode()))))
 
 
+def judged(rating: str) -> str:
+    return f'{{"judgmentRatings": [{{"query": "q", "ratings": [{rating}]}}]}}'
+
+
 OPENSEARCH = """{"name": "ESCI", "type": "IMPORT_JUDGMENT", "judgmentRatings": [
   {"query": "steel", "ratings": [{"docId": "a", "rating": "0.700"}, {"rating": -1, "docId": "b"}]},
   {"query": "steel", "ratings": [{"docId": "c", "rating": "100.000"}]}
@@ -58,10 +62,7 @@ def test_the_documents_of_an_rre_group_count_for_each_of_its_queries():
 
 def test_rre_may_list_documents_by_gain_and_queries_without_groups():
     text = '{"queries": [{"placeholders": {"$q": "x"}, "relevant_documents": {"2": ["a", "b"]}}]}'
-    assert read(rre.read_ratings, text) == [
-        RatingLine(1, "x", "a", "", Decimal(2)),
-        RatingLine(1, "x", "b", "", Decimal(2)),
-    ]
+    assert read(rre.read_ratings, text) == [RatingLine(1, "x", key, "", Decimal(2)) for key in "ab"]
 
 
 LETOR = """# qid:1: rambo*1
@@ -90,35 +91,18 @@ def test_lines_for_learning_to_rank_have_grade_query_and_document():
     ]
 
 
+RRE_QUERY = '{"queries": [{"placeholders": {"$query": "x"}, "relevant_documents": {"a": 3}}]}'
+
+
 @pytest.mark.parametrize(
     ("reader", "text", "line", "problem"),
     [
-        (
-            opensearch.read_ratings,
-            '{"judgmentRatings": [\n{"query": "", "ratings": []}]}',
-            2,
-            "the query is empty",
-        ),
-        (
-            opensearch.read_ratings,
-            '{"judgmentRatings": [{"query": "q", "ratings": [{}]}]}',
-            1,
-            "the docId is empty",
-        ),
-        (
-            opensearch.read_ratings,
-            '{"judgmentRatings": [{"query": "q", "ratings": [{"docId": "a", "rating": "NaN"}]}]}',
-            1,
-            "the grade 'NaN' is not a decimal number",
-        ),
+        (opensearch.read_ratings, '{"judgmentRatings": [\n{"query": "", "ratings": []}]}', 2, "query is empty"),
+        (opensearch.read_ratings, judged("{}"), 1, "the docId is empty"),
+        (opensearch.read_ratings, judged('{"docId": "a", "rating": "NaN"}'), 1, "'NaN' is not a decimal number"),
         (opensearch.read_queries, '{"querySetQueries": [\n\n"phone"]}', 3, "the record is 'phone', not an object"),
         (rre.read_ratings, '{"queries": [{"placeholders": {"$a": "x", "$b": "y"}}]}', 1, "is $query"),
-        (
-            rre.read_ratings,
-            '{"queries": [{"placeholders": {"$query": "x"}, "relevant_documents": {"a": 3}}]}',
-            1,
-            "the relevant document is 3, not an object",
-        ),
+        (rre.read_ratings, RRE_QUERY, 1, "the relevant document is 3, not an object"),
         (rre.read_ratings, '{"topics": [\n{"query_groups": {}}]}', 2, "the query_groups are {}, not a list"),
         (letor.read_ratings, "1 qid:1 # a\n1 1:0.5 # b\n", 2, "has no grade and no qid"),
         (letor.read_ratings, "1 qid:1 1:0.5\n", 1, "no document follows after a #"),
@@ -130,9 +114,7 @@ def test_lines_for_learning_to_rank_have_grade_query_and_document():
 )
 def test_what_cannot_be_read_is_refused_with_line_and_cure(reader, text, line, problem):
     *_, refusal = read(reader, text)
-    assert refusal.line == line
-    assert problem in refusal.problem
-    assert refusal.cure
+    assert refusal.line == line and problem in refusal.problem and refusal.cure
 
 
 JUDGED = [RatingLine(0, q, d, "", Decimal(g)) for q, d, g in [("a b", "1", 2), ('x"', "1", 0), ('x"', "ü", 3)]]
@@ -140,24 +122,17 @@ JUDGED = [RatingLine(0, q, d, "", Decimal(g)) for q, d, g in [("a b", "1", 2), (
 
 @pytest.mark.parametrize("format", [opensearch, rre])
 def test_what_is_written_reads_the_same_and_is_written_the_same_again(format):
-    text = "".join(format.write_judgments(JUDGED))
-    again = read(format.read_ratings, text)
-    assert [row[1:5] for row in again] == [row[1:5] for row in JUDGED]
-    assert "".join(format.write_judgments(again)) == text
-    assert read(format.read_ratings, "".join(format.write_judgments([]))) == []
-
-
-@pytest.mark.parametrize("format", [opensearch, rre])
-def test_decimals_and_negatives_survive_where_the_format_holds_them(format):
-    rows = [RatingLine(0, "q", "a", "", Decimal("-0.25")), RatingLine(0, "q", "b", "", Decimal("0.3333333"))]
-    again = read(format.read_ratings, "".join(format.write_judgments(rows)))
-    assert [row.grade for row in again] == [row.grade for row in rows]
+    fine = [RatingLine(0, "q", "a", "", Decimal("-0.25")), RatingLine(0, "q", "b", "", Decimal("0.3333333"))]
+    for rows in (JUDGED, fine, []):
+        text = "".join(format.write_judgments(rows))
+        again = read(format.read_ratings, text)
+        assert [row[1:5] for row in again] == [row[1:5] for row in rows]
+        assert "".join(format.write_judgments(again)) == text
 
 
 def test_titles_of_documents_in_letor_are_no_text_of_their_query():
     refusal, _ = read(letor.read_queries, "1 qid:1 # a Rambo\n1 qid:1 # b Rambo III\n")
-    assert refusal.line == 2
-    assert "has another text" in refusal.problem
+    assert refusal.line == 2 and "has another text" in refusal.problem
 
 
 @pytest.mark.parametrize("key", ["1", "a:b"])

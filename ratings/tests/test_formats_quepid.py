@@ -50,6 +50,13 @@ def source(text: str, **said) -> Source:
     return Source("q.json", io.BytesIO(text.encode()), Reading(**said))
 
 
+def judged(judgement: str) -> str:
+    return f'{{"query_text": "q", "doc_id": "d", "judgements": [{judgement}]}}'
+
+
+FINE = judged('{"rating": 1}')
+
+
 def test_a_book_gives_ratings_of_its_judges_and_what_is_unrateable_stays_that():
     assert list(quepid.read_book_ratings(source(BOOK))) == [
         RatingLine(7, "red shoes", "d1", "ann@example.org", Decimal(3), "", "Fits"),
@@ -109,12 +116,9 @@ def test_a_snapshot_gives_what_was_returned_but_not_what_was_only_rated():
     assert [row.grade for row in quepid.read_case_ratings(source(SNAPSHOT))] == [3, -1]
 
 
-def test_a_query_of_a_snapshot_that_is_none_is_refused():
+def test_queries_of_a_snapshot_that_are_none_are_refused():
     (refusal,) = quepid.read_snapshot_results(source('{"docs": {},\n"queries": [12]}'))
     assert (refusal.line, refusal.problem) == (2, "the query is 12, not an object")
-
-
-def test_results_of_an_unknown_query_are_refused():
     (refusal,) = quepid.read_snapshot_results(source('{"docs": {\n"9": [{"id": "d"}]}, "queries": []}'))
     assert (refusal.line, refusal.problem) == (2, "query '9' is not among the queries")
 
@@ -127,22 +131,16 @@ def test_results_of_an_unknown_query_are_refused():
         ('{"query_text": "q"}', "the doc_id is empty"),
         ('{"query_text": "q", "doc_id": "a b"}', "the doc_id 'a b' has a blank"),
         ('{"query_text": "q", "doc_id": "d", "judgements": 1}', "the judgements are 1, not a list"),
-        ('{"query_text": "q", "doc_id": "d", "judgements": [1]}', "the judgement is 1, not an object"),
-        ('{"query_text": "q", "doc_id": "d", "judgements": [{"rating": "x"}]}', "'x' is not a decimal number"),
-        ('{"query_text": "q", "doc_id": "d", "judgements": [{"rating": true}]}', "True is given where a text or"),
-        (
-            '{"query_text": "q", "doc_id": "d", "judgements": [{"rating": 1, "unrateable": true}]}',
-            "a judgement of document d is unrateable and has the rating 1",
-        ),
+        (judged("1"), "the judgement is 1, not an object"),
+        (judged('{"rating": "x"}'), "'x' is not a decimal number"),
+        (judged('{"rating": true}'), "True is given where a text or"),
+        (judged('{"rating": 1, "unrateable": true}'), "document d is unrateable and has the rating 1"),
     ],
 )
 def test_a_pair_that_cannot_be_read_is_refused_where_it_begins(pair, problem):
-    fine = '{"query_text": "q", "doc_id": "z", "judgements": [{"rating": 1}]}'
-    text = f'{{"query_doc_pairs": [\n{fine},\n{pair}]}}'
-    good, refusal = quepid.read_book_ratings(source(text))
-    assert good.document == "z"
-    assert (refusal.line, problem in refusal.problem) == (3, True)
-    assert refusal.cure_text() == "Correct it, or export it from Quepid again."
+    good, refusal = quepid.read_book_ratings(source(f'{{"query_doc_pairs": [\n{FINE},\n{pair}]}}'))
+    assert good.document == "d"
+    assert (refusal.line, problem in refusal.problem) == (3, True) and refusal.cure
 
 
 def test_a_query_with_two_information_needs_is_refused():
@@ -177,7 +175,7 @@ def test_a_book_is_written_with_a_column_a_rater_and_read_again_where_these_are_
     }
 
 
-@pytest.mark.parametrize("name", ["grade", "DocId", "user email", "comment"])
-def test_a_rater_who_would_be_taken_for_another_column_is_refused(name):
-    with pytest.raises(ValueError, match="would be read as something else: choose csv"):
-        list(quepid.write_book([RatingLine(0, "q", "d", name, Decimal(1))]))
+def test_a_rater_who_would_be_taken_for_another_column_is_refused():
+    for name in ("grade", "DocId", "user email", "comment"):
+        with pytest.raises(ValueError, match="would be read as something else: choose csv"):
+            list(quepid.write_book([RatingLine(0, "q", "d", name, Decimal(1))]))

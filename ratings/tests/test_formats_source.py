@@ -16,51 +16,32 @@ def lines_of(content: bytes) -> list[Line | Refusal]:
     return list(Source("a.txt", io.BytesIO(content)).lines())
 
 
-def test_lines_are_numbered_from_one_and_the_last_needs_no_end():
-    assert lines_of(b"one\ntwo\n\nfour") == [(1, "one"), (2, "two"), (3, ""), (4, "four")]
-
-
-def test_a_byte_order_mark_is_taken_off():
-    assert lines_of("\ufeffé\n".encode()) == [(1, "é")]
-
-
-def test_gzip_is_known_by_its_first_bytes_and_may_have_several_members():
+def test_lines_are_numbered_from_one_and_the_last_needs_no_end(tmp_path):
+    assert lines_of("\ufeffé\ntwo\n\nfour".encode()) == [(1, "é"), (2, "two"), (3, ""), (4, "four")]
     assert lines_of(gzip.compress(b"one\n") + gzip.compress(b"two\n")) == [(1, "one"), (2, "two")]
-
-
-def test_a_name_that_promises_gzip_means_nothing(tmp_path):
-    path = tmp_path / "plain.gz"
+    path = tmp_path / "plain.gz"  # its name means nothing
     path.write_text("one\n")
     with opened(str(path)) as source:
         assert list(source.lines()) == [(1, "one")]
 
 
-@pytest.mark.parametrize("cut", [1, 9, 30])
-def test_cut_off_gzip_is_refused_without_a_traceback(cut):
+def test_cut_off_and_damaged_gzip_is_refused_without_a_traceback():
     whole = gzip.compress(os.urandom(60).hex().encode() + b"\n")
-    *_, refusal = lines_of(whole[:-cut])
-    assert isinstance(refusal, Refusal)
-    assert "the gzip data are cut off or damaged" in refusal.problem
-    assert str(refusal).endswith("Copy or download the file again.")
-
-
-def test_damaged_gzip_is_refused():
+    for cut in (1, 9, 30):
+        *_, refusal = lines_of(whole[:-cut])
+        assert isinstance(refusal, Refusal) and refusal.cure
+        assert "the gzip data are cut off or damaged" in refusal.problem
     content = bytearray(gzip.compress(b"one\ntwo\n"))
     content[12] ^= 0xFF
     assert isinstance(lines_of(bytes(content))[-1], Refusal)
 
 
-def test_a_byte_that_is_not_utf_8_refuses_its_line_only():
-    first, second, third = lines_of(b"one\ncaf\xe9\nthree\n")
+def test_a_byte_that_is_not_utf_8_and_a_nul_refuse_their_lines_only():
+    first, second, third, fourth = lines_of(b"one\ncaf\xe9\nthree\nt\0o\n")
     assert (first, third) == ((1, "one"), (3, "three"))
     assert (second.file, second.line) == ("a.txt", 2)
     assert second.problem == "byte 4 of the line, 0xe9, is not UTF-8" and offered(second) == [("encoding", None)]
-
-
-def test_a_nul_refuses_its_line_only():
-    first, second = lines_of(b"one\nt\0o\n")
-    assert first == (1, "one")
-    assert (second.line, second.problem) == (2, "character 2 of the line is a NUL")
+    assert (fourth.line, fourth.problem) == (4, "character 2 of the line is a NUL")
 
 
 def test_a_line_beyond_10_mb_is_refused_and_ends_the_file():
@@ -125,14 +106,11 @@ def test_utf_16_without_its_mark_is_no_text_until_it_is_said():
         assert [line.text for line in file.lines()] == ["one", "café"]
 
 
-@pytest.mark.parametrize("name", ["windows-1252", "Shift_JIS", "utf-32", "cp037", "mac_roman"])
-def test_any_encoding_of_python_can_be_said(name):
-    text = "one\ncaf\n"
-    file = Source("a.txt", io.BytesIO(text.encode(name)), Reading(encoding=checked_encoding(name)))
-    assert [line.text for line in file.lines()] == ["one", "caf"]
-
-
-@pytest.mark.parametrize("name", ["windows-125", "hex", "rot13", "", "a\0b", "undefined"])
-def test_what_is_no_encoding_of_text_is_refused(name):
-    with pytest.raises(ValueError, match="no encoding has the name"):
-        checked_encoding(name)
+def test_any_encoding_of_python_can_be_said_and_no_other():
+    for name in ("windows-1252", "Shift_JIS", "utf-32", "cp037", "mac_roman"):
+        reading = Reading(encoding=checked_encoding(name))
+        file = Source("a.txt", io.BytesIO("one\ncaf\n".encode(name)), reading)
+        assert [line.text for line in file.lines()] == ["one", "caf"]
+    for name in ("windows-125", "hex", "rot13", "", "a\0b", "undefined"):
+        with pytest.raises(ValueError, match="no encoding has the name"):
+            checked_encoding(name)

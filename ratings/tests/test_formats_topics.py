@@ -22,25 +22,11 @@ def test_tab_separated_lines_hold_key_text_and_perhaps_the_need():
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "texts"),
-    [
-        (
-            '1\tred shoes\n2\t"shoes, red"\n3\t"19"" rack"\n4\t5" nails\n',
-            ["red shoes", "shoes, red", '19" rack', '5" nails'],
-        ),
-        ('"1"\t"red shoes"\n"2"\t"hats"\n', ["red shoes", "hats"]),
-    ],
-)
-def test_the_quoting_of_spreadsheets_is_removed_and_that_is_told(text, texts):
-    source = Source("t", io.BytesIO(text.encode()))
-    topics = list(read_topics(source))
-    assert [topic.text for topic in topics] == texts
-    assert topics[0].key == "1"
-    count = 4 if text.startswith('"') else 2
-    assert source.notes == [
-        f"t: the quotation marks around {count} cells were removed, as those of a spreadsheet."
-    ]
+def test_the_quoting_of_spreadsheets_is_removed_and_that_is_told():
+    source = Source("t", io.BytesIO(b'1\tred shoes\n2\t"shoes, red"\n3\t"19"" rack"\n4\t5" nails\n'))
+    assert [topic.text for topic in read_topics(source)] == ["red shoes", "shoes, red", '19" rack', '5" nails']
+    assert "2 cells" in source.notes[0]
+    assert topics_of('"1"\t"red shoes"\n') == [Topic(1, "1", "red shoes")]
 
 
 @pytest.mark.parametrize(
@@ -77,10 +63,8 @@ def test_a_long_file_is_not_held_to_look_for_quotation_marks(monkeypatch):
 )
 def test_a_line_that_is_no_query_is_refused(line, problem):
     good, refusal = topics_of(f"0\tfirst\n{line}\n")
-    assert good.key == "0"
-    assert (refusal.file, refusal.line) == ("t", 2)
-    assert problem in refusal.problem
-    assert refusal.cure_text().startswith("A line is KEY, a tab and the query")
+    assert good.key == "0" and problem in refusal.problem
+    assert (refusal.file, refusal.line) == ("t", 2) and refusal.cure
 
 
 def test_sgml_topics_leave_their_parts_open_and_put_labels_before_them():
@@ -126,9 +110,7 @@ def test_a_word_that_is_also_a_label_stays_inside_the_text():
 )
 def test_broken_sgml_is_refused_where_its_topic_begins(text, line, problem):
     refusal = next(item for item in topics_of(text) if isinstance(item, Refusal))
-    assert refusal.line == line
-    assert problem in refusal.problem
-    assert "top>" in refusal.cure_text()
+    assert refusal.line == line and problem in refusal.problem and refusal.cure
 
 
 def test_xml_topics_with_a_number_a_query_a_question_and_a_narrative():
@@ -199,19 +181,18 @@ def test_the_five_entities_of_every_xml_file_are_known():
 
 def test_xml_that_is_not_well_formed_is_refused_with_the_line():
     *_, refusal = topics_of('<t>\n<topic number="1">\n<query>a</quer>\n</topic></t>')
-    assert refusal.line == 3
-    assert refusal.problem == "the XML is not well-formed (mismatched tag)"
+    assert refusal.line == 3 and "not well-formed" in refusal.problem
 
 
-def test_xml_without_topics_is_refused():
+def test_xml_without_topics_is_refused_and_an_empty_file_has_none():
     (refusal,) = topics_of("<html><body>Sign in</body></html>")
     assert refusal.problem == "there is no topic in the XML"
+    assert topics_of("") == topics_of("\n \n") == []
 
 
 def test_a_declared_encoding_does_not_outweigh_utf_8():
-    (topic,) = topics_of(
-        "<?xml version='1.0' encoding='iso-8859-1'?><t><topic number='1'><query>é</query></topic></t>"
-    )
+    declared = "<?xml version='1.0' encoding='iso-8859-1'?>"
+    (topic,) = topics_of(declared + "<t><topic number='1'><query>é</query></topic></t>")
     assert topic.text == "é"
 
 
@@ -219,10 +200,6 @@ def test_a_billion_characters_in_one_topic_are_refused():
     text = '<t><topic number="1"><query>' + ("x" * 999 + "\n") * 10_100
     assert "10 MB of text in one topic" in topics_of(text)[-1].problem
     assert "not closed" in topics_of("<top>\n<num> 1\n<title> " + ("x" * 999 + "\n") * 10_100)[-1].problem
-
-
-def test_an_empty_file_has_no_topics():
-    assert topics_of("") == topics_of("\n \n") == []
 
 
 @pytest.mark.parametrize(

@@ -55,47 +55,21 @@ def file(tmp_path):
 # create_collection
 
 
-def test_a_collection_is_made_with_its_scale():
-    out, _, _ = command(
-        "create_collection", "hills", "--name", "The hills", "--grades", "-1:Harmful,0:No,0.5:Half: way,1"
-    )
+def test_a_collection_is_made_with_its_scale_or_waits_for_it():
+    command("create_collection", "hills", "--name", "The hills", "--grades", "-1:Harmful,0:No,0.5:Half: way,1")
     collection = Collection.objects.get(slug="hills")
     assert collection.name == "The hills"
-    assert [(g.plain, g.label) for g in collection.grades.all()] == [
-        ("-1", "Harmful"),
-        ("0", "No"),
-        ("0.5", "Half: way"),
-        ("1", ""),
-    ]
-    assert out == "Collection hills made, with 4 grades.\n"
+    grades = [(g.plain, g.label) for g in collection.grades.all()]
+    assert grades == [("-1", "Harmful"), ("0", "No"), ("0.5", "Half: way"), ("1", "")]
+    command("create_collection", "sea")
+    assert Collection.objects.get(slug="sea").name == "sea"
 
 
-def test_a_collection_may_wait_for_its_scale_and_is_named_as_its_slug():
-    assert command("create_collection", "hills")[0] == "Collection hills made, with no scale yet.\n"
-    assert Collection.objects.get().name == "hills"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["hills"], "There is a collection 'hills' already. Choose another name."),
-        (["two words"], "The name 'two words' cannot be part of an address."),
-        (["x" * 81], "Use at most 80 letters, digits, - and _."),
-        (
-            ["a", "--grades", "0:No,0.0:Never"],
-            "In --grades, '0.0:Never' repeats a value.",
-        ),
-        (["a", "--grades", "low:Bad"], "In --grades, the grade 'low' is not a decimal number."),
-        (["a", "--grades", "1234567"], "more than 6 digits before the point"),
-        (["a", "--grades", "1:" + "x" * 61], "is longer than 60 characters."),
-        (["a", "--name", "x" * 201], "at most 200 characters"),
-    ],
-)
-def test_a_collection_that_cannot_be_is_refused(arguments, said):
+def test_a_collection_that_cannot_be_is_refused():
     make_collection("hills")
-    _, err, refused = command("create_collection", *arguments)
-    assert refused
-    assert said in err
+    grades = [["a", "--grades", text] for text in ("0:No,0.0:Never", "low:Bad", "1234567", "1:" + "x" * 61)]
+    for arguments in (["hills"], ["two words"], ["x" * 81], ["a", "--name", "x" * 201], *grades):
+        assert command("create_collection", *arguments)[2]
     assert Collection.objects.count() == 1
 
 
@@ -115,10 +89,7 @@ def test_twenty_refusals_are_printed_and_the_others_counted(file):
     path = file("q1\ta\n" + "one\n" * 1_254)
     out, err, refused = command("import_queries", "hills", path)
     lines = err.split("\n")
-    assert lines[0] == (
-        f"{path}, line 2: there is no tab in 'one'."
-        " A line is KEY, a tab and the query. After another tab it may have the information need."
-    )
+    assert lines[0].startswith(f"{path}, line 2: there is no tab in 'one'.")
     assert lines[20:] == ["and 1,234 more", "Nothing was written."]
     assert (out, refused) == ("", True)
 
@@ -129,20 +100,10 @@ def test_an_unknown_collection_and_a_missing_file_are_refused(file):
         True,
     )
     make_collection()
-    assert command("import_run", "hills", "nowhere.run")[1:] == (
-        "nowhere.run: No such file or directory. Nothing was written.",
-        True,
-    )
-    assert command("import_run", "hills", file(RUN), "--system", "two words")[1:] == (
-        "the system 'two words' has a blank or a control character. Nothing was written.",
-        True,
-    )
-
-
-def test_a_missing_second_file_keeps_the_first_out(file):
-    make_collection()
-    assert command("import_run", "hills", file(RUN), "nowhere.run")[2]
-    assert System.objects.count() == 0
+    for arguments in (["nowhere.run"], [file(RUN), "nowhere.run"], [file(RUN), "--system", "two words"]):
+        _, err, refused = command("import_run", "hills", *arguments)
+        assert refused and err.endswith("Nothing was written.")
+        assert not System.objects.exists()
 
 
 def test_every_file_may_be_gzipped_and_cut_off_gzip_writes_nothing(file):
@@ -190,13 +151,8 @@ def test_the_speed_is_that_of_the_step_alone(monkeypatch):
     steps = [(100, "a.run", 0), (104, "a.run", 5_000), (106, "b.run", 0), (107, "b.run", 800)]
     for clock.now, name, rows in steps:
         progress(name, None, rows)
-    lines = terminal.getvalue().split("\r\x1b[K")[1:]
-    assert lines == [
-        "a.run: 0 rows",
-        "a.run: 5,000 rows, 1,250 a second",
-        "b.run: 0 rows",
-        "b.run: 800 rows, 800 a second",
-    ]
+    _, *lines = terminal.getvalue().split("\r\x1b[K")
+    assert lines[1::2] == ["a.run: 5,000 rows, 1,250 a second", "b.run: 800 rows, 800 a second"]
 
 
 @pytest.mark.slow
@@ -252,10 +208,7 @@ def test_an_export_that_fails_leaves_no_file_and_keeps_the_old_one(tmp_path):
 
 def test_an_unknown_system_is_refused_with_those_that_are_there(file):
     make_collection()
-    assert (
-        command("export_run", "hills", "x")[1]
-        == "There is no system 'x'. Systems here: none; use import_run first."
-    )
+    assert command("export_run", "hills", "x")[2]
     done("import_run", "hills", file(RUN))
     assert command("export_run", "hills", "x")[1] == "There is no system 'x'. Systems here: bm25."
 
@@ -268,29 +221,25 @@ def test_cranfield_is_imported_whole_and_again_without_a_change(shared):
     data = shared / "data" / "cranfield"
     runs = sorted((data / "runs").iterdir())
     command("create_collection", "cran")
-    assert done("import_queries", "cran", data / "topics.tsv") == ""
     assert done("import_documents", "cran", data / "documents.jsonl.gz") == (
         "Warning: 2 documents have neither a title nor a body: 471, 995.\n"
     )
-    assert done("import_run", "cran", *runs) == ""
-    assert done("import_qrels", "cran", data / "qrels.cran.graded.txt") == ""
+    found = []
+    for _ in range(2):
+        assert done("import_queries", "cran", data / "topics.tsv") == ""
+        assert done("import_run", "cran", *runs) == ""
+        assert done("import_qrels", "cran", data / "qrels.cran.graded.txt") == ""
+        counts = tuple(model.objects.count() for model in (Document, Ranking, Rating))
+        assert counts == (1_400, 6 * 225, 1_837)
+        found.append(Collection.objects.get().version)
+    assert found[0] == found[1]
     assert [g.plain for g in Collection.objects.get().grades.all()] == ["1", "2", "3", "4"]
-    counts = (1_400, 6 * 225, 1_837)
-    assert (Document.objects.count(), Ranking.objects.count(), Rating.objects.count()) == counts
-    version = Collection.objects.get().version
-    done("import_queries", "cran", data / "topics.tsv")
-    done("import_run", "cran", *runs)
-    done("import_qrels", "cran", data / "qrels.cran.graded.txt")
-    assert (Document.objects.count(), Ranking.objects.count(), Rating.objects.count()) == counts
-    assert Collection.objects.get().version == version
     out, _, _ = command("export_run", "cran", "lsi-200")
     with gzip.open(data / "runs" / "lsi-200.run.gz", "rt") as original:
-        assert [line.split() for line in out.splitlines()] == [
-            [*cells[:4], repr(float(cells[4])), cells[5]] for cells in map(str.split, original)
-        ]
+        rows = [[*cells[:4], repr(float(cells[4])), cells[5]] for cells in map(str.split, original)]
+    assert [line.split() for line in out.splitlines()] == rows
     _, err, refused = command("import_qrels", "cran", data / "cranqrel")
     assert refused and "line 1: there are 3 columns, qrels have four" in err
-    assert "Add the iteration, 0, as second column." in err
 
 
 MISMATCH = (
@@ -299,21 +248,17 @@ MISMATCH = (
 )
 
 
-def test_wrongly_numbered_topics_are_noticed_with_qrels_and_with_runs(shared):
+def test_wrongly_numbered_topics_are_noticed_with_qrels_and_with_runs_and_when_they_come_last(shared):
     data = shared / "data" / "cranfield"
-    command("create_collection", "cran")
-    assert done("import_queries", "cran", data / "cran.qry.xml") == ""
-    assert done("import_qrels", "cran", data / "qrels.cran.graded.txt") == MISMATCH.format("qrels")
-    err = done("import_run", "cran", data / "runs" / "lsi-200.run.gz")
-    assert err == MISMATCH.format("ranking by lsi-200")
-
-
-def test_wrongly_numbered_topics_are_noticed_when_they_come_last(shared):
-    data = shared / "data" / "cranfield"
-    command("create_collection", "cran")
-    done("import_queries", "cran", data / "topics.tsv")
-    done("import_qrels", "cran", data / "qrels.cran.graded.txt")
-    err = done("import_queries", "cran", data / "cran.qry.xml")
+    qrels, run = data / "qrels.cran.graded.txt", data / "runs" / "lsi-200.run.gz"
+    for slug in ("first", "last"):
+        command("create_collection", slug)
+    assert done("import_queries", "first", data / "cran.qry.xml") == ""
+    assert done("import_qrels", "first", qrels) == MISMATCH.format("qrels")
+    assert done("import_run", "first", run) == MISMATCH.format("ranking by lsi-200")
+    done("import_queries", "last", data / "topics.tsv")
+    done("import_qrels", "last", qrels)
+    err = done("import_queries", "last", data / "cran.qry.xml")
     assert "150 queries with rankings or ratings got another text (4, 8, 9, 10, 12, …)." in err
     assert "topic ids do not match: 73 of 225 queries in the import have no rankings and no ratings" in err
 
@@ -356,48 +301,35 @@ def test_files_of_trec_eval_are_imported_or_refused(shared, file):
     command("create_collection", "trec")
     done("import_queries", "trec", file("301\ta\n302\tb\n303\tc\n"))
     out, err, refused = command("import_qrels", "trec", data / "qrels.test.with-comments")
-    assert not refused
-    assert "3 comments (lines that begin with #) skipped." in out
-    _, err, refused = command("import_qrels", "trec", data / "qrels.rel_level", "--rater", "levels")
-    assert refused and "line 19: the grade 4 is not on the scale of the collection. The scale is 0, 1." in err
+    assert not refused and "3 comments (lines that begin with #) skipped." in out
     # Between tabs the last column may be a name with blanks; between blanks it ends at the first.
-    _, err, refused = command("import_run", "trec", data / "results.trunc")
-    assert refused and "line 1: the name of the system 'STANDARD more junk at' has a blank" in err
-    text = (data / "results.trunc").read_text().replace("\t", " ")
-    out, err, refused = command("import_run", "trec", file(text))
-    assert not refused, err
-    assert "5 lines with more than six columns; the rest was ignored." in out
-    _, err, refused = command("import_run", "trec", data / "results.test")
-    assert refused and "STANDARD has another ranking for query 303, and a ranking is never overwritten" in err
+    blanks = (data / "results.trunc").read_text().replace("\t", " ")
+    out, err, refused = command("import_run", "trec", file(blanks))
+    assert not refused and "5 lines with more than six columns; the rest was ignored." in out
     done("import_run", "trec", data / "results.test", "--system", "whole")
-    for name, line, said in [
-        ("prefs.test", 1, "there are 5 columns, qrels have four"),
-        ("results.test", 1, "there are 6 columns, qrels have four."),
-        ("prefs.comment.test", 2, "there are 5 columns, qrels have four"),
+    for name, arguments, said in [
+        ("qrels", ["qrels.rel_level", "--rater", "levels"], "line 19: the grade 4 is not on the scale"),
+        ("run", ["results.trunc"], "line 1: the name of the system 'STANDARD more junk at' has a blank"),
+        ("run", ["results.test"], "STANDARD has another ranking for query 303"),
+        ("qrels", ["prefs.test"], "line 1: there are 5 columns, qrels have four"),
+        ("qrels", ["results.test"], "line 1: there are 6 columns, qrels have four."),
+        ("qrels", ["prefs.comment.test"], "line 2: there are 5 columns, qrels have four"),
+        ("run", ["qrels.test"], "line 1: there are 4 columns, a run needs six."),
     ]:
-        _, err, refused = command("import_qrels", "trec", data / name)
-        assert refused
-        assert f"{data / name}, line {line}: " in err.splitlines()[0]
-        assert said in err.splitlines()[0]
-    _, err, _ = command("import_run", "trec", data / "qrels.test")
-    assert f"{data / 'qrels.test'}, line 1: there are 4 columns, a run needs six." in err
+        _, err, refused = command(f"import_{name}", "trec", data / arguments[0], *arguments[1:])
+        assert refused and str(data / arguments[0]) in err and said in err
 
 
-@pytest.mark.parametrize(
-    ("command_name", "text", "cure"),
-    [
-        ("import_run", "q1 0 a 1\n", "use import_qrels."),
-        ("import_qrels", "q1 Q0 a 1 2 s\n", "use import_run."),
-        ("import_ratings", "q1 Q0 a 1 2 s\n", "use import_run."),
-        ("import_queries", "q1 Q0 a 1 2 s\n", "use import_run."),
-        ("import_documents", "q1 0 a 1\n", "use import_ratings."),
-        ("import_queries", "q1 0 a 1\n", "use import_ratings."),
-    ],
-)
-def test_a_file_of_another_kind_is_told_its_command(file, command_name, text, cure):
+def test_a_file_of_another_kind_is_told_its_command(file):
     make_collection("shop")
-    _, err, refused = command(command_name, "shop", file(text))
-    assert refused and cure in err.splitlines()[0]
+    qrels, run = file("q1 0 a 1\n", "qrels"), file("q1 Q0 a 1 2 s\n", "run")
+    _, err, refused = command("import_run", "shop", qrels)
+    assert refused and "use import_qrels." in err.splitlines()[0]
+    of_run = [(kind, run) for kind in ("qrels", "ratings", "queries")]
+    for kind, path in (*of_run, ("documents", qrels), ("queries", qrels)):
+        _, err, refused = command(f"import_{kind}", "shop", path)
+        cure = "use import_run." if path == run else "use import_ratings."
+        assert refused and cure in err.splitlines()[0]
 
 
 def test_quepid_is_imported_and_its_repeated_document_refused(shared):
@@ -406,14 +338,10 @@ def test_quepid_is_imported_and_its_repeated_document_refused(shared):
     done("import_queries", "shop", data / "topics.tsv")
     done("import_documents", "shop", data / "documents.jsonl.gz")
     done("import_qrels", "shop", data / "qrels.case.txt")
-    done("import_run", "shop", data / "runs" / "no-vector.run")
     path = data / "runs" / "with-vector.run"
     _, err, refused = command("import_run", "shop", path)
-    assert refused
-    assert (
-        f"{path}, line 222: document 2047224 of this ranking of with-vector already appears on line 212."
-        " Keep one of the two. If the better place counts, give --keep-first.\n"
-    ) in err
+    repeated = "line 222: document 2047224 of this ranking of with-vector already appears on line 212."
+    assert refused and f"{path}, {repeated}" in err
     done("import_run", "shop", path, "--keep-first")
 
 

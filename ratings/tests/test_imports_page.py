@@ -21,7 +21,7 @@ from ratings.management.commands.work import work
 from ratings.models import Job, Ranking, Rating, RatingEvent, Role
 from ratings.models.job import LEASE
 
-from .cast import make_collection, make_member
+from .cast import make_collection, make_member, signed_in
 from .test_jobs import RUN
 
 pytestmark = pytest.mark.django_db
@@ -43,9 +43,7 @@ def collection():
 
 @pytest.fixture
 def admin(collection) -> Client:
-    client = Client()
-    client.force_login(make_member(collection, "ada", Role.ADMIN))
-    return client
+    return signed_in(make_member(collection, "ada", Role.ADMIN))
 
 
 def send(client: Client, kind: str, *files: tuple[str, bytes | str]):
@@ -74,41 +72,43 @@ def act(client: Client, name: str, job: Job, data: dict | None = None, status: i
     return response
 
 
+def checked(client: Client, job: Job, kind: str, **how: str) -> Job:
+    """Checked once more, as somebody says on its page."""
+    act(client, "check_import", job, {"kind": kind} | how)
+    work()
+    return Job.objects.get(pk=job.pk)
+
+
+def imported(client: Client, job: Job, **how: str) -> Job:
+    act(client, "start_import", job, how)
+    work()
+    return Job.objects.get(pk=job.pk)
+
+
+def refusals_of(job: Job) -> list[tuple[str, int]]:
+    return [(refusal["file"], refusal["line"]) for refusal in job.report["refusals"]]
+
+
 def test_two_files_of_one_system_are_refused_and_the_page_offers_what_they_can_be(admin, collection):
-    files = [("one.run", "q1 Q0 a 1 1 Anserini\n"), ("two.run", "q1 Q0 b 1 1 Anserini\n")]
-    send(admin, "results", *files)
+    send(admin, "results", ("one.run", "q1 Q0 a 1 1 Anserini\n"), ("two.run", "q1 Q0 b 1 1 Anserini\n"))
     work()
     job = Job.objects.get()
     html = page(admin, job)
-    assert "The system Anserini is in one.run, too." in html
-    assert "choose “the name of its file” under “What names a system”" in html and "“Name of the system”" in html
-    assert "choose “its lines, and each file is a part of them”" in html and "--system" not in html
-    how = {"kind": "results", "system": "x", "system_from": "file"}
-    assert "Choose one of the two" in act(admin, "check_import", job, how, status=400).content.decode()
-    act(admin, "check_import", job, how | {"system": ""})
-    work()
-    act(admin, "start_import", job)
-    work()
+    assert "The system Anserini is in one.run, too." in html and "--system" not in html
+    how = {"system_from": "file"}
+    act(admin, "check_import", job, how | {"kind": "results", "system": "x"}, status=400)
+    imported(admin, checked(admin, job, "results", **how))
     assert sorted(collection.systems.values_list("name", flat=True)) == ["one.run", "two.run"]
 
 
 def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     job = sent(admin, "results", RUN, "bm25.run")
     html = page(admin, job)
-    assert 'Check: <span dir="auto">runs from bm25.run</span>' in html
-    assert "Nothing is written yet." in html
-    assert "bm25: 1 to 2 results for a query." in html
     assert "2 rankings are added." in html and "1 document is made with its id alone" in html
     assert '<td dir="auto">q1</td><td dir="auto">x</td><td dir="auto">1</td><td dir="auto">3.5</td>' in html
     assert not Ranking.objects.exists()
-    act(admin, "start_import", job)
-    assert "It waits for a worker." in page(admin, job)
-    work()
-    html = page(admin, job)
-    assert "It is in the record: it was imported on" in html and "bm25: 2 rankings with 3 results" in html
-    assert Ranking.objects.count() == 2 and Job.objects.get(pk=job.pk).by.username == "ada"
+    assert imported(admin, job).by.username == "ada" and Ranking.objects.count() == 2
     act(admin, "undo_import", job)
-    assert "It was undone." in page(admin, job)
     assert not Ranking.objects.exists()
     assert "undone" in admin.get("/collections/hills/import/").content.decode()
 
@@ -149,20 +149,20 @@ def test_what_waits_says_for_what(admin, collection):
 
 
 def test_without_a_worker_every_page_says_so_and_so_does_the_log(admin, collection, settings, caplog):
-    assert "There is no worker" not in admin.get("/collections/hills/import/").content.decode()
+    def told(address: str = "/collections/hills/import/") -> bool:
+        return "There is no worker" in admin.get(address).content.decode()
+
+    assert not told()
     cache.set(signs.WORKER, time.time() - LEASE.total_seconds() - 1)
-    assert "There is no worker" in admin.get("/collections/hills/import/").content.decode()
-    send(admin, "results", ("bm25.run", RUN))
-    job = Job.objects.get()
-    assert f"Job {job.pk} waits" in caplog.text and "manage work" in caplog.text
-    assert "python3 run.py manage work" in page(admin, job)
+    assert told()
+    own = send(admin, "results", ("bm25.run", RUN)).url
+    assert f"Job {Job.objects.get().pk} waits" in caplog.text and told(own)
     # One that was at work when its worker died waits, too; one of which somebody was heard does not.
-    Job.objects.update(state="running", beat_at=timezone.now() - 2 * LEASE)
-    assert "There is no worker" in page(admin, job)
-    Job.objects.update(beat_at=timezone.now())
-    assert "There is no worker" not in page(admin, job)
+    for beat, waits in ((timezone.now() - 2 * LEASE, True), (timezone.now(), False)):
+        Job.objects.update(state="running", beat_at=beat)
+        assert told(own) is waits
     cache.delete(signs.WORKER)
-    assert "There is no worker" in admin.get("/collections/hills/import/").content.decode()
+    assert told()
 
 
 @pytest.mark.parametrize(
@@ -190,71 +190,44 @@ EVERYTHING = "query,product_id,title,grade\nfog,d1,Lamp,3\nhill,d1,Lamp,0\n"
     ],
 )
 def test_what_a_file_does_not_show_is_asked_and_the_file_is_kept(admin, collection, name, text, shown):
-    response = send(admin, "", (name, text))
+    send(admin, "", (name, text))
     job = Job.objects.get()
-    assert response.url == reverse("import_job", args=["hills", job.pk])
     html = page(admin, job)
-    assert "Say what is in <span" in html and shown in html and "are added" not in html
+    assert job.needs_kind and shown in html and "are added" not in html
     assert len(list(uploads.folder().iterdir())) == 1
-    assert "kind not known yet" in admin.get("/collections/hills/import/").content.decode()
-    act(admin, "start_import", job)
-    work()
-    assert Job.objects.get().state == "checked" and collection.queries.count() == 2
+    assert imported(admin, job).state == "checked" and collection.queries.count() == 2
     act(admin, "check_import", job, {}, 400)
-    act(admin, "check_import", job, {"kind": "documents"})
-    work()
-    job = Job.objects.get()
+    job = checked(admin, job, "documents")
     assert (job.kind, job.state) == ("documents", "checked")
     act(admin, "cancel_import", job)
     assert not list(uploads.folder().iterdir())
 
 
-def test_a_table_of_products_is_kept_and_read_as_what_was_said(admin):
-    send(admin, "", ("products.csv", PRODUCTS))
-    act(admin, "check_import", Job.objects.get(), {"kind": "documents"})
-    work()
-    html = page(admin, Job.objects.get())
-    assert "2 documents are added." in html and "nothing is read" not in html
-    assert "kept beside the text: &#x27;brand&#x27;, &#x27;price&#x27;, &#x27;image url&#x27;." in html
-
-
 def test_whether_there_is_a_header_is_asked_and_the_worker_reads_it_the_same_way(admin, collection):
     job = sent(admin, "queries", "fog\nred shoes\nbig hat\n")
-    assert "First line of a table" in page(admin, job) and job.report["refused"] == 1
-    act(admin, "check_import", job, {"kind": "queries", "header": "no"})
-    work()
-    job = Job.objects.get()
+    assert job.report["refused"] == 1
+    job = checked(admin, job, "queries", header="no")
     assert (job.options, job.report["refused"]) == ({"header": "no"}, 0)
-    assert "3 queries are added." in page(admin, job)
-    act(admin, "start_import", job)
-    work()
+    imported(admin, job)
     assert collection.queries.filter(text__in=["fog", "red shoes", "big hat"]).count() == 3
 
 
 def test_what_is_chosen_for_no_column_is_guessed_for_none(admin, collection):
-    text = "id,query,description\n1,red shoes,made of felt\n"
-    job = sent(admin, "queries", text)
-    act(admin, "check_import", job, {"kind": "queries", "column_0": "key", "column_1": "text", "column_2": ""})
-    work()
-    job = Job.objects.get()
+    job = sent(admin, "queries", "id,query,description\n1,red shoes,made of felt\n")
+    job = checked(admin, job, "queries", column_0="key", column_1="text", column_2="")
     assert job.options["columns"] == {"key": "id", "text": "query", "need": ""}
-    act(admin, "start_import", job)
-    work()
+    imported(admin, job)
     assert collection.queries.get(key="1").need == ""
 
 
 def test_columns_with_a_bar_in_their_names_can_be_chosen(admin, collection):
-    text = 'id,"name|de","size|eu","price|eur"\na,Schuh,40,9\n'
-    job = sent(admin, "documents", text)
-    said = {"kind": "documents", "column_0": "id", "column_1": "title", "column_2": "fields", "column_3": "fields"}
-    act(admin, "check_import", job, said)
-    work()
-    job = Job.objects.get()
+    job = sent(admin, "documents", 'id,"name|de","size|eu","price|eur"\na,Schuh,40,9\n')
+    chosen = {"column_0": "id", "column_1": "title", "column_2": "fields", "column_3": "fields"}
+    job = checked(admin, job, "documents", **chosen)
     assert job.options["columns"] == {"id": "id", "title": "name|de", "fields": ["size|eu", "price|eur"]}
     form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
     assert [field.initial for _, field in form.columns] == ["id", "title", "fields", "fields"]
-    act(admin, "start_import", job)
-    work()
+    imported(admin, job)
     document = collection.documents.get(key="a")
     assert (document.title, document.fields) == ("Schuh", {"size|eu": "40", "price|eur": "9"})
 
@@ -262,33 +235,21 @@ def test_columns_with_a_bar_in_their_names_can_be_chosen(admin, collection):
 def test_qrels_with_several_aspects_are_no_run_and_a_column_of_them_can_be_chosen(admin, collection):
     job = sent(admin, "", "q1 0 a 2 3 1\nq1 0 b 0 -1 -1\nq2 0 a 1 0 0\n")
     assert job.needs_kind
-    act(admin, "check_import", job, {"kind": "ratings"})
-    work()
-    assert "choose “it is a row like all others” under “First line of a table”" in page(admin, job)
-    act(admin, "check_import", job, {"kind": "ratings", "header": "no"})
-    work()
+    checked(admin, job, "ratings")
+    checked(admin, job, "ratings", header="no")
     columns = {"column_0": "query", "column_2": "document", "column_4": "grade"}
-    act(admin, "check_import", job, {"kind": "ratings", "rater": "Ann", "header": "no"} | columns)
-    work()
-    act(admin, "start_import", job)
-    work()
+    imported(admin, checked(admin, job, "ratings", rater="Ann", header="no", **columns))
     rows = Rating.objects.values_list("pair__query__key", "pair__document__key", "grade__value")
     assert sorted(rows) == [("q1", "a", 3), ("q1", "b", -1), ("q2", "a", 0)]
 
 
 def test_what_was_taken_for_another_kind_is_read_as_the_right_one(admin):
     job = sent(admin, "queries", RUN, "bm25.run")
-    html = page(admin, job)
-    assert "It is in the format trec-run, which has only results." in html
-    act(admin, "check_import", job, {"kind": "ratings", "encoding": "utf-8", "format": ""})
-    work()
-    job = Job.objects.get()
+    assert job.report["refused"]
+    job = checked(admin, job, "ratings", encoding="utf-8", format="")
     assert (job.kind, job.options) == ("ratings", {"rater": "qrels", "encoding": "utf-8"})
-    act(admin, "check_import", job, {"kind": "results", "rater": "qrels"})
-    work()
-    job = Job.objects.get()
-    assert (job.kind, job.options, job.state) == ("results", {}, "checked")
-    assert "2 rankings are added." in page(admin, job)
+    job = checked(admin, job, "results", rater="qrels")
+    assert (job.kind, job.options, job.state, job.report["refused"]) == ("results", {}, "checked", 0)
 
 
 def test_a_form_that_is_sent_twice_makes_one_import(admin):
@@ -302,38 +263,16 @@ def test_a_form_that_is_sent_twice_makes_one_import(admin):
     assert send(admin, "", *files).url != first.url
 
 
-def test_a_second_import_of_the_same_bytes_is_told(admin):
-    first = sent(admin, "results", RUN)
-    act(admin, "start_import", first)
-    work()
-    html = page(admin, sent(admin, "results", RUN))
-    assert "the same file was" in html and "There is nothing new in it." not in html
-    assert "2 rankings are here already" in html
-
-
 def test_columns_are_guessed_shown_and_changed(admin, collection):
     job = sent(admin, "ratings", RATINGS.replace("label", "mark").replace("who", "person"), "march.csv")
-    html = page(admin, job)
-    assert "no column holds" in html or "raters" in html
     form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
     assert [(name, field.initial) for name, field in form.columns][:2] == [("q_id", ""), ("docid", "document")]
-    said = {
-        "kind": "ratings",
-        "column_0": "query",
-        "column_1": "document",
-        "column_2": "rater",
-        "column_3": "grade",
-        "map": "good=2",
-    }
-    act(admin, "check_import", job, said)
-    work()
-    job = Job.objects.get(pk=job.pk)
+    chosen = {"column_0": "query", "column_1": "document", "column_2": "rater", "column_3": "grade"}
+    job = checked(admin, job, "ratings", map="good=2", **chosen)
     assert job.options["columns"] == {"query": "q_id", "document": "docid", "rater": "person", "grade": "mark"}
     assert (job.report["refused"], job.report["grades"]) == (1, {"0": 1, "1": 1, "2": 1, "3": 1, "7": 1})
-    twice = act(admin, "check_import", job, {"kind": "ratings", "column_0": "query", "column_1": "query"}, 400)
-    assert "Two columns are chosen for the query: “q_id” and “docid”." in twice.content.decode()
-    wrong = act(admin, "check_import", job, {"kind": "ratings", "map": "good"}, 400)
-    assert "is not a word with its grade" in wrong.content.decode()
+    for wrong in ({"column_0": "query", "column_1": "query"}, {"map": "good"}):
+        act(admin, "check_import", job, {"kind": "ratings"} | wrong, 400)
 
 
 def test_refusals_stand_in_the_order_of_the_file_whoever_found_them(admin, collection):
@@ -347,31 +286,20 @@ def test_refusals_stand_in_the_order_of_the_file_whoever_found_them(admin, colle
 
 def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collection):
     job = sent(admin, "ratings", RATINGS.replace("q_id", "query"), "march.csv")
-    html = page(admin, job)
-    assert "2 lines are refused until they are corrected" in html
-    assert "The grade 7 is not on the scale of the collection." in html
-    assert "If the word stands for a grade, write good=… under “Words that stand for grades”." in html
-    assert "3 ratings by 1 rater for 2 queries: 3 new, 0 changed, 0 unchanged." in html
-    assert "<li>3 ratings are added.</li>" in html
+    assert refusals_of(job) == [("march.csv", 5), ("march.csv", 3)]
+    assert "<li>3 ratings are added.</li>" in page(admin, job)
     file = admin.get(reverse("refused", args=["hills", job.pk]))
     assert file.content.decode() == "\ufeffquery,docid,who,label\nq1,b,Ann,7\nq2,b,Ben,good\n"
     assert file["Content-Disposition"] == 'attachment; filename="refused-march.csv"'
-    act(admin, "start_import", job)
-    work()
-    assert Job.objects.get(pk=job.pk).state == "refused" and not Rating.objects.exists()
-    act(admin, "start_import", job, {"leave_out": "on"})
-    work()
-    assert Job.objects.get(pk=job.pk).state == "published"
-    assert Rating.objects.count() == 3
+    assert imported(admin, job).state == "refused" and not Rating.objects.exists()
+    assert imported(admin, job, leave_out="on").state == "published" and Rating.objects.count() == 3
     assert "2 refused ratings were left out." in page(admin, job)
     text = file.content.decode().replace("7", "2").replace("good", "1")
     mended = sent(admin, "ratings", text + "q1,a,Ann,2\nq2,a,Ben,0\n")
     html = page(admin, mended)
-    assert "<li>2 ratings are added.</li>" in html
-    assert "<li>1 rating gets another grade, reason or comment.</li>" in html
-    assert "<li>1 rating is here already, the same, and left as it is.</li>" in html
-    act(admin, "start_import", mended)
-    work()
+    assert "<li>2 ratings are added.</li>" in html and "<li>1 rating gets another grade" in html
+    assert "<li>1 rating is here already" in html
+    imported(admin, mended)
     assert Rating.objects.count() == 5
 
 
@@ -381,19 +309,16 @@ BOOK = """{"name": "b", "query_doc_pairs": [{"query_text": "text of q1", "doc_id
 
 
 def taken_without_refused(client: Client, job: Job) -> list[tuple]:
-    act(client, "start_import", job, {"leave_out": "on"})
-    work()
+    imported(client, job, leave_out="on")
     rows = Rating.objects.values_list("query__key", "document__key", "rater__name", "grade__value")
     return sorted((query, document, rater, int(grade)) for query, document, rater, grade in rows)
 
 
 def test_only_the_refused_rating_of_a_piece_of_json_is_left_out(admin, collection):
     job = sent(admin, "ratings", BOOK.replace("\n", ""), "book.json")
-    html = page(admin, job)
-    assert "Leave the 1 refused rating out" in html and "<li>3 ratings are added.</li>" in html
+    assert "Leave the 1 refused rating out" in page(admin, job)
     left = [("q1", "a", "Ann", 3), ("q1", "a", "Cem", 2), ("q1", "b", "Ann", 1)]
     assert taken_without_refused(admin, job) == left
-    assert "1 refused rating was left out." in page(admin, job)
 
 
 def test_nothing_is_left_out_where_a_refusal_ends_the_reading_of_a_piece_of_json(admin, collection):
@@ -404,12 +329,9 @@ def test_nothing_is_left_out_where_a_refusal_ends_the_reading_of_a_piece_of_json
 
 def test_raters_are_chosen_and_of_a_line_with_several_only_the_refused_cells_are_left_out(admin, collection):
     table = "query,document,Ann,Ben,Cem,Mean\nq1,a,3,7,1,2\nq1,b,good,2,0,1\n"
-    job = sent(admin, "ratings", table)
-    assert "say below that “Ann”, “Ben”, “Cem”, “Mean” hold the grades of a rater" in page(admin, job)
+    pair = {"column_0": "query", "column_1": "document"}
     raters = {f"column_{number}": "raters" for number in (2, 3, 4)}
-    act(admin, "check_import", job, {"kind": "ratings", "column_0": "query", "column_1": "document"} | raters)
-    work()
-    job = Job.objects.get()
+    job = checked(admin, sent(admin, "ratings", table), "ratings", **pair, **raters)
     assert "Leave the 2 refused ratings out" in page(admin, job)
     left = [("q1", "a", "Ann", 3), ("q1", "a", "Cem", 1), ("q1", "b", "Ben", 2), ("q1", "b", "Cem", 0)]
     assert taken_without_refused(admin, job) == left
@@ -417,8 +339,7 @@ def test_raters_are_chosen_and_of_a_line_with_several_only_the_refused_cells_are
     job = sent(admin, "ratings", table + "q2,a,1,1,1,1\n")
     form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
     assert [field.initial for _, field in form.columns] == ["query", "document", "raters", "raters", "raters", ""]
-    act(admin, "check_import", job, {"kind": "ratings", "column_0": "query", "column_1": "document"})
-    assert Job.objects.first().options["columns"]["raters"] == ""
+    assert checked(admin, job, "ratings", **pair).options["columns"]["raters"] == ""
 
 
 def test_of_somebody_who_rates_here_no_line_is_taken(admin, collection):
@@ -435,34 +356,23 @@ def test_what_is_refused_itself_says_nothing_against_a_later_line(admin, collect
 
 
 def test_where_nobody_is_named_the_lines_behind_are_not_lost(admin, collection):
-    job = sent(admin, "ratings", "query,document,grade\nq1,a,1\nq1,b,2\n")
-    act(admin, "check_import", job, {"kind": "ratings", "rater": ""})
-    work()
-    assert "Idealist imports nothing while a line is refused." in page(admin, Job.objects.get())
+    job = checked(admin, sent(admin, "ratings", "query,document,grade\nq1,a,1\nq1,b,2\n"), "ratings", rater="")
+    assert "Idealist imports nothing while a line is refused." in page(admin, job)
 
 
 def test_where_all_is_refused_nothing_is_said_to_be_here_already(admin, collection):
     job = sent(admin, "ratings", "q1 0 a 7\n")
-    assert "Nothing is left to import." in page(admin, job)
     assert taken_without_refused(admin, job) == []
-    html = page(admin, job)
-    assert "There was nothing in it to import: nothing changed." in html and "here already" not in html
+    assert "here already" not in page(admin, job)
 
 
 def test_of_two_files_with_one_name_the_right_line_is_left_out(admin, collection):
     head = "query,document,rater,grade\n"
-    send(
-        admin,
-        "ratings",
-        ("s.csv", f"{head}q1,a,Ann,7\nq1,b,Ann,1\n"),
-        ("s.csv", f"{head}q2,a,Ann,2\nq2,b,Ann,8\n"),
-    )
+    one, two = f"{head}q1,a,Ann,7\nq1,b,Ann,1\n", f"{head}q2,a,Ann,2\nq2,b,Ann,8\n"
+    send(admin, "ratings", ("s.csv", one), ("s.csv", two))
     work()
     job = Job.objects.get()
-    assert [(refusal["file"], refusal["line"]) for refusal in job.report["refusals"]] == [
-        ("s.csv", 2),
-        ("s (2).csv", 3),
-    ]
+    assert refusals_of(job) == [("s.csv", 2), ("s (2).csv", 3)]
     assert taken_without_refused(admin, job) == [("q1", "b", "Ann", 1), ("q2", "a", "Ann", 2)]
 
 
@@ -540,22 +450,8 @@ def test_where_too_much_is_refused_the_page_says_how_much_and_counts_the_rest(ad
     job = sent(admin, "ratings", "q1 0 a 7\nq1 0 b 7\nq1 0 c 7\nq1 0 d 3\n")
     html = page(admin, job)
     assert "They are the first 2 of 3." in html
-    assert "At most 2 refused ratings can be left out, and there are 3." in html
     assert "1 rating by 1 rater for 1 query: 1 new, 0 changed, 0 unchanged." in html
     assert refused_file(admin, job) == b"q1 0 a 7\nq1 0 b 7\n"
-
-
-@pytest.mark.parametrize(
-    ("grades", "said"),
-    [
-        (range(300), "the scale has 300 grades. Check that the grades stand in their column."),
-        ([1, 2], "It has no grade of 0 or below."),
-    ],
-)
-def test_what_is_odd_about_a_new_scale_is_said_before_anything_is_written(admin, collection, grades, said):
-    collection.grades.all().delete()
-    job = sent(admin, "ratings", "".join(f"q1 0 d{grade} {grade}\n" for grade in grades))
-    assert said in page(admin, job) and not collection.grades.exists()
 
 
 def test_no_step_of_a_new_scale_comes_from_a_rating_that_is_left_out(admin, collection):
@@ -567,79 +463,44 @@ def test_no_step_of_a_new_scale_comes_from_a_rating_that_is_left_out(admin, coll
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "said"),
+    ("kind", "text"),
     [
-        ("ratings", "this,that\n1,2\n", "Say below which column holds what.</span>"),
-        ("ratings", "query,document,grade\nq1,a,very good\n", "write very good=… under “Words that stand"),
-        ("results", "q1 0 a 3\n", "these are qrels, choose “ratings: grades, or qrels” under"),
-        ("queries", "q1 0 a 3\n", "want its ratings, choose “ratings: grades, or qrels” under"),
-        ("ratings", "q1 0 a 3\nq1 Q0 x 1 3.5 bm25\n", "If this is a run, choose “runs: what systems"),
-        (
-            "results",
-            "query,document,rank,system\nq1,a,1,two words\n",
-            "Fill in “Name of the system”. If the name of the file is to name it, choose “the name of",
-        ),
-        ("results", "q1 Q0 x 1 1 s\nq1 Q0 y 2 9 s\n", "choose “the rank” under “What orders the results”. If the"),
-        (
-            "results",
-            "q1 Q0 x 1 1 s\nq1 Q0 y 1 1 s\n",
-            'on line 1.</span> <span class="soft">If the score counts, choose “the score” under',
-        ),
+        ("ratings", "this,that\n1,2\n"),
+        ("ratings", "query,document,grade\nq1,a,very good\n"),
+        ("results", "q1 0 a 3\n"),
+        ("queries", "q1 0 a 3\n"),
+        ("ratings", "q1 0 a 3\nq1 Q0 x 1 3.5 bm25\n"),
+        ("results", "query,document,rank,system\nq1,a,1,two words\n"),
+        ("results", "q1 Q0 x 1 1 s\nq1 Q0 y 2 9 s\n"),
+        ("results", "q1 Q0 x 1 1 s\nq1 Q0 y 1 1 s\n"),
     ],
 )
-def test_refusals_speak_of_what_is_on_the_page(admin, collection, kind, text, said):
-    html = page(admin, sent(admin, kind, text))
-    assert said in html and " --" not in html and "import_" not in html.split("refused")[-1]
+def test_refusals_speak_of_what_is_on_the_page_and_not_of_options(admin, collection, kind, text):
+    job = sent(admin, kind, text)
+    html = page(admin, job)
+    assert job.report["refused"] and " --" not in html and "import_" not in html.split("refused")[-1]
 
 
 def test_an_encoding_is_written_and_read(admin, collection):
     job = sent(admin, "ratings", "q1 0 é 3\n".encode("windows-1252"))
-    assert "fill in “Encoding”." in page(admin, job)
+    assert refusals_of(job) == [("file", 1)]
     act(admin, "check_import", job, {"kind": "ratings", "encoding": "windows-125"}, 400)
-    act(admin, "check_import", job, {"kind": "ratings", "encoding": "windows-1252", "rater": "qrels"})
-    work()
-    assert Job.objects.get().report["grades"] == {"3": 1}
-
-
-def test_no_refusal_alters_a_name(admin, collection):
-    act(admin, "start_import", sent(admin, "results", "q1 Q0 x 1 1 sysA\n"))
-    work()
-    assert "sysA has another ranking for query q1" in page(admin, sent(admin, "results", "q1 Q0 y 1 1 sysA\n"))
-    job = sent(admin, "ratings", "q1 0 a 3\n")
-    response = act(admin, "check_import", job, {"kind": "ratings", "rater": "McAnn\tB"}, 400)
-    assert "The rater &#x27;McAnn" in response.content.decode()
-
-
-def test_sentences_of_the_page_agree_in_number(admin, collection):
-    text = "q1 0 x 3\nq1 0 y 1\n"
-    job = sent(admin, "ratings", text)
-    assert "2 documents are made with their id alone, and get their text when it comes." in page(admin, job)
-    act(admin, "start_import", job)
-    work()
-    assert "are kept by key alone until an import of documents brings the text." in page(admin, job)
-    html = page(admin, sent(admin, "ratings", text + " \n"))
-    assert "2 ratings are here already, the same, and left as they are." in html
+    job = checked(admin, job, "ratings", encoding="windows-1252", rater="qrels")
+    assert job.report["grades"] == {"3": 1}
 
 
 def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
     collection.grades.all().delete()
-    job = sent(admin, "ratings", "q1 0 a 3\nq1 0 x 0\n")
-    act(admin, "start_import", job)
-    work()
+    job = imported(admin, sent(admin, "ratings", "q1 0 a 3\nq1 0 x 0\n"))
     stays = "1 document that it brought stays for the history."
-    html = page(admin, job)
-    assert "This is possible until one of them is changed later." in html and stays in html
-    later = sent(admin, "ratings", "q1 0 a 0\n")
-    act(admin, "start_import", later)
-    work()
+    assert stays in page(admin, job)
+    later = imported(admin, sent(admin, "ratings", "q1 0 a 0\n"))
     response = admin.post(reverse("undo_import", args=["hills", job.pk]), follow=True)
     assert "1 rating of it was changed later by ratings from file" in response.content.decode()
     act(admin, "undo_import", later)
     act(admin, "undo_import", job)
-    html = page(admin, job)
-    assert "It was undone." in html and "Undone. Each rating is what it was before." in html
-    assert stays in html and not collection.grades.exists()
-    assert not Rating.objects.exists()
+    assert stays in page(admin, job)
+    assert not collection.grades.exists() and not Rating.objects.exists()
     assert {event.actor.username for event in RatingEvent.objects.filter(kind="undo")} == {"ada"}
 
 
@@ -647,26 +508,17 @@ def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
     ("kind", "text"), [("results", RUN), ("ratings", "q1 0 a 3\n"), ("queries", "q9\tnine\n")]
 )
 def test_what_changed_nothing_is_not_undone(admin, collection, kind, text):
-    for _ in range(2):
-        job = sent(admin, kind, text)
-        act(admin, "start_import", job)
-        work()
-    html = page(admin, job)
-    assert "All of it was here already: nothing changed." in html and "Undo this import" not in html
-    assert "Undo this import" in page(admin, Job.objects.earliest("pk"))
-    act(admin, "undo_import", job)
-    assert "It changed nothing: there is nothing to undo." in page(admin, job)
-    assert Job.objects.get(pk=job.pk).state == "published"
+    first, again = (imported(admin, sent(admin, kind, text)) for _ in range(2))
+    assert "Undo this import" in page(admin, first) and "Undo this import" not in page(admin, again)
+    act(admin, "undo_import", again)
+    assert Job.objects.get(pk=again.pk).state == "published"
 
 
 def test_a_cancelled_import_is_over_and_its_file_is_gone(admin):
     job = sent(admin, "results", RUN)
     act(admin, "cancel_import", job)
-    html = page(admin, job)
-    assert "Cancelled: " in html and "Nothing of it is in the record." in html
-    act(admin, "start_import", job)
-    work()
-    assert Job.objects.get(pk=job.pk).state == "cancelled" and not Ranking.objects.exists()
+    page(admin, job)
+    assert imported(admin, job).state == "cancelled" and not Ranking.objects.exists()
 
 
 def test_progress_is_told_to_the_script(admin, collection):
@@ -679,63 +531,53 @@ def test_progress_is_told_to_the_script(admin, collection):
     assert 'value="0.2500"' in page(admin, job)
 
 
-def test_gzip_several_files_and_every_kind(admin, collection):
+def test_gzip_several_files_and_documents(admin, collection):
     send(admin, "queries", ("a.tsv", "q8\teight\n"), ("b.tsv.gz", gzip.compress(b"q9\tnine\n")))
     work()
-    job = Job.objects.first()
-    assert "2 queries are added." in page(admin, job)
-    act(admin, "start_import", job)
-    work()
+    imported(admin, Job.objects.get())
     assert collection.queries.count() == 4
-    job = sent(admin, "documents", '{"id": "z", "title": "Z", "text": "last"}\n')
-    assert "1 document is added." in page(admin, job)
-    act(admin, "start_import", job)
-    work()
+    imported(admin, sent(admin, "documents", '{"id": "z", "title": "Z", "text": "last"}\n'))
     assert collection.documents.get(key="z").body == "last"
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
-    [
-        ("r.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "It is an Excel workbook of the old kind (.xls)"),
-        ("x.run", b"<!doctype html><title>Sign in</title>", "perhaps a sign-in page. Download the file again"),
-    ],
+    ("name", "data"),
+    [("r.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), ("x.run", b"<!doctype html><title>Sign in</title>")],
 )
-def test_what_people_send_by_mistake_is_told_at_once(admin, name, data, said):
-    response = send(admin, "", (name, data))
-    assert response.status_code == 400 and said in response.content.decode()
-    assert not Job.objects.exists()
-    send(admin, "results", (name, data))
-    work()
-    assert said.removeprefix("It is ").split(",")[0].split(". ")[0] in page(admin, Job.objects.get())
+def test_what_people_send_by_mistake_is_told_at_once(admin, name, data):
+    assert send(admin, "", (name, data)).status_code == 400 and not Job.objects.exists()
+    assert refusals_of(sent(admin, "results", data, name)) == [(name, 0)]
 
 
 def test_what_is_no_file_or_an_empty_one_is_refused(admin):
-    response = admin.post("/collections/hills/import/send/", {"kind": "queries"})
-    assert response.status_code == 400 and "Choose a file, or paste its lines." in response.content.decode()
-    response = send(admin, "queries", ("empty.tsv", ""))
-    assert response.status_code == 400 and "The file is empty." in response.content.decode()
-    response = send(admin, "secrets", ("x", "y"))
-    assert response.status_code == 400
+    assert admin.post("/collections/hills/import/send/", {"kind": "queries"}).status_code == 400
+    assert send(admin, "queries", ("empty.tsv", "")).status_code == 400
+    assert send(admin, "secrets", ("x", "y")).status_code == 400
 
 
-@pytest.mark.parametrize(
-    "data",
-    [b"\x00\xff\x00", b"PK\x03\x04zip", b"\x1f\x8bcut", b"PAR1 not", b'{"a": [', b"q1\x00\tx\n", b"\xff\xfeq"],
-)
 @pytest.mark.parametrize("kind", ["queries", "documents", "results", "ratings"])
-def test_broken_files_are_refused_and_the_page_stands(admin, kind, data):
-    job = sent(admin, kind, data)
-    assert job.state == "checked" and job.report["refused"] > 0
-    assert "Idealist imports nothing while a line is refused" in page(admin, job) or "Leave the" in page(
-        admin, job
-    )
+def test_broken_files_are_refused_and_the_page_stands(admin, kind):
+    for data in (
+        b"\x00\xff\x00",
+        b"PK\x03\x04zip",
+        b"\x1f\x8bcut",
+        b"PAR1 not",
+        b'{"a": [',
+        b"q1\x00\tx\n",
+        b"\xff\xfeq",
+    ):
+        job = sent(admin, kind, data)
+        assert job.state == "checked" and job.report["refused"] > 0
+        html = page(admin, job)
+        assert "Idealist imports nothing while a line is refused" in html or "Leave the" in html
 
 
 def test_imports_of_commands_are_listed_and_undone_by_page(admin, collection):
     intake.import_run(collection, [Source("bm25.run", io.BytesIO(RUN.encode()))])
     job = Job.objects.get()
-    assert "command" in admin.get("/collections/hills/import/").content.decode()
+    assert (
+        reverse("import_job", args=["hills", job.pk]) in admin.get("/collections/hills/import/").content.decode()
+    )
     page(admin, job)
     act(admin, "undo_import", job)
     assert not Ranking.objects.exists()
@@ -758,10 +600,6 @@ def test_the_list_takes_few_queries_however_long_it_is(admin, collection, django
 # Pasted lines
 
 
-def pasted(client: Client, text: str, kind: str = "", **more):
-    return client.post("/collections/hills/import/send/", {"kind": kind, "pasted": text} | more)
-
-
 @pytest.mark.parametrize(
     ("text", "kind", "told"),
     [
@@ -771,32 +609,16 @@ def pasted(client: Client, text: str, kind: str = "", **more):
     ],
 )
 def test_pasted_lines_are_read_like_a_file(admin, text, kind, told):
-    response = pasted(admin, text, kind)
+    admin.post("/collections/hills/import/send/", {"kind": kind, "pasted": text})
     work()
     job = Job.objects.get()
-    assert response.url == reverse("import_job", args=["hills", job.pk])
-    assert job.files[0]["name"] == "pasted.txt"
-    assert told in page(admin, job)
-    act(admin, "start_import", job)
-    work()
-    assert "It is in the record: it was imported on" in page(admin, job)
+    assert job.files[0]["name"] == "pasted.txt" and told in page(admin, job)
+    assert imported(admin, job).state == "published"
 
 
-@pytest.mark.parametrize(
-    ("sent", "said"),
-    [
-        ({"pasted": " \n"}, "Choose a file, or paste its lines."),
-        ({"pasted": "q3\tred", "files": SimpleUploadedFile("q.tsv", b"q3\tred")}, "Send a file or paste"),
-        ({"pasted": "x" * 200_001}, "at most 200000 characters"),
-    ],
-)
-def test_pasted_lines_that_cannot_be_taken_come_back(admin, sent, said):
-    response = admin.post("/collections/hills/import/send/", {"kind": "queries"} | sent)
-    assert response.status_code == 400 and said in response.content.decode()
+def test_pasted_lines_that_cannot_be_taken_come_back(admin):
+    both = {"pasted": "q3\tred", "files": SimpleUploadedFile("q.tsv", b"q3\tred")}
+    for given in ({"pasted": " \n"}, both, {"pasted": "x" * 200_001}):
+        response = admin.post("/collections/hills/import/send/", {"kind": "queries"} | given)
+        assert response.status_code == 400
     assert not Job.objects.exists() and not list(uploads.folder().glob("*"))
-
-
-def test_samples_of_every_kind_stand_on_the_page(admin):
-    html = admin.get("/collections/hills/import/").content.decode()
-    assert html.count("/collections/hills/set-up/samples/") == 12
-    assert "samples/judgments.qrels" in html

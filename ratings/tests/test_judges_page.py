@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 from decimal import Decimal
 
 import pytest
@@ -15,16 +14,14 @@ from ratings.judges import sample as samples
 from ratings.judges import versions
 from ratings.models import AuditEvent, Job, JudgeRun, JudgeVersion, MachineGrade, Role
 
-from .cast import make_collection, make_member, make_pair
+from .cast import make_collection, make_member, make_pair, signed_in
 from .test_judges import allowed, free, judge_of, pool_of, server, started, worked  # noqa: F401
 
 pytestmark = pytest.mark.django_db
 
 
 def admin(collection) -> Client:
-    client = Client()
-    client.force_login(make_member(collection, "root", Role.ADMIN))
-    return client
+    return signed_in(make_member(collection, "root", Role.ADMIN))
 
 
 VERSION = {
@@ -40,10 +37,7 @@ def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
     page = client.post(reverse("make_judge", args=["hills"]), {"name": "llama"}, follow=True)
     judge = page.context["judge"]
     assert page.context["version_form"]["structured"].value() is True
-    page = client.post(
-        reverse("make_judge_version", args=["hills", judge.pk]), VERSION | {"endpoint": found.url}, follow=True
-    )
-    assert "Version 1 is made." in page.content.decode()
+    client.post(reverse("make_judge_version", args=["hills", judge.pk]), VERSION | {"endpoint": found.url})
     version = JudgeVersion.objects.get()
     asked = {"version": version.pk, "choice": "pool", "size": "1", "seed": "1", "depth": "1"}
     asked |= {"concurrency": "2", "per_minute": "0"}
@@ -60,8 +54,7 @@ def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
     page = client.post(reverse("start_judge_run", args=["hills", judge.pk]), sent, follow=True)
     run = worked(page.context["run"])
     page = client.get(reverse("judge_run", args=["hills", run.pk]))
-    said = page.content.decode()
-    assert "Run" in said and "1 of 2 graded, 1 without a grade; 2 of at most 9 calls" in said
+    assert "1 of 2 graded, 1 without a grade; 2 of at most 9 calls" in page.content.decode()
     assert [(row["problem"], row["n"]) for row in page.context["problems"]] == [("not_json", 1)]
     page = client.get(reverse("judge_run", args=["hills", run.pk]), {"problem": "not_json"})
     assert [row.document.key for row in page.context["page"]] == ["b"]
@@ -76,35 +69,15 @@ def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
     assert client.get(reverse("judge_log", args=["hills", run.pk, "xml"])).status_code == 404
 
 
-def test_a_judge_without_a_version_is_first_asked_for_one():
-    client = admin(pool_of({"a": "good"}))
-    page = client.post(reverse("make_judge", args=["hills"]), {"name": "llama"}, follow=True)
-
-    def sections(page) -> list[str]:
-        return re.findall(r'<section class="[^"]*" id="(\w+)"', page.content.decode())
-
-    assert sections(page) == ["version", "sample"]
-    made = reverse("make_judge_version", args=["hills", page.context["judge"].pk])
-    page = client.post(made, VERSION | {"endpoint": "http://127.0.0.1:11434/v1"}, follow=True)
-    assert sections(page) == ["runs", "run", "sample", "probe", "uses", "versions", "version"]
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"sampling": "x"}, "Give a JSON object"),
-        ({"sampling": '{"model": "x"}'}, "set for every call"),
-        ({"template": "own", "own": "no place"}, "must have"),
-        ({"endpoint": "file:///etc"}, "does not begin with http"),
-        ({"sees": ["secret"]}, "not one of the available choices"),
-    ],
-)
-def test_an_impossible_version_is_shown_as_it_was_sent(change, said):
+def test_an_impossible_version_is_not_made():
     version = judge_of(pool_of({}))
     client = admin(version.judge.collection)
-    sent = VERSION | {"endpoint": "http://127.0.0.1:9/v1"} | change
-    page = client.post(reverse("make_judge_version", args=["hills", version.judge_id]), sent)
-    assert page.status_code == 400 and said in page.content.decode()
+    sampling = {"sampling": "x"}, {"sampling": '{"model": "x"}'}
+    others = {"template": "own", "own": "no place"}, {"endpoint": "file:///etc"}, {"sees": ["secret"]}
+    for change in (*sampling, *others):
+        sent = VERSION | {"endpoint": "http://127.0.0.1:9/v1"} | change
+        page = client.post(reverse("make_judge_version", args=["hills", version.judge_id]), sent)
+        assert page.status_code == 400
     assert JudgeVersion.objects.count() == 1
 
 
@@ -133,19 +106,16 @@ def test_a_sample_that_keeps_an_import_from_being_undone_is_dropped():
     for seed in (1, 2):
         samples.draw(judge, 1, seed)
     client = admin(collection)
-
-    def undo() -> str:
-        return client.post(reverse("undo_import", args=["hills", job.pk]), follow=True).content.decode()
-
-    assert "A sample of the judge llama has pairs of what it brought. Drop it first" in undo()
-    assert "Drop the sample" in client.get(reverse("judge", args=["hills", judge.pk])).content.decode()
+    undo = reverse("undo_import", args=["hills", job.pk])
     drop = reverse("drop_judge_sample", args=["hills", judge.pk])
-    page = client.post(drop, follow=True).content.decode()
-    assert "its agreement is unknown again" in page and "Drop the sample" not in page
-    event = AuditEvent.objects.get(act="judge.sample.dropped")
+    client.post(undo)
+    assert Job.objects.get().state == "published"
+    for _ in range(2):
+        client.post(drop)
+    event = AuditEvent.objects.get(act="judge.sample.dropped")  # of the first time alone
     assert (event.about, event.detail) == ("llama", {"samples": 2})
-    assert "the judge has no sample" in client.post(drop, follow=True).content.decode()
-    assert "Undone." in undo()
+    client.post(undo)
+    assert Job.objects.get().state == "undone" and not collection.documents.exists()
 
 
 def test_lists_need_as_many_queries_for_many_rows(django_assert_num_queries):

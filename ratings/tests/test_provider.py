@@ -43,18 +43,18 @@ def who(client: Client) -> str:
     return client.get(reverse("session")).json()["name"]
 
 
-def test_the_right_token_signs_in_and_leads_to_the_page_that_was_asked_for(provider):
+def name_of_a_visitor(provider) -> str:
+    """Of somebody who comes from the provider in a browser of their own."""
     client = Client()
+    came_back(client, provider)
+    return who(client)
+
+
+def test_the_right_token_signs_in_and_leads_to_the_page_that_was_asked_for(provider, client):
     response = came_back(client, provider, next="/accounts/tokens/")
     assert (response.status_code, response.url) == (302, "/accounts/tokens/")
     assert who(client) == "anna"
     assert "this one" in client.get(reverse("sessions")).content.decode()
-
-
-def test_the_address_to_come_back_to_is_this(provider):
-    """Operators write it at their provider, so it never changes."""
-    address = sent_to(Client())
-    assert "redirect_uri=http%3A%2F%2Ftestserver%2Faccounts%2Fprovider%2Fcallback%2F" in address
 
 
 def test_the_provider_is_asked_for_what_the_settings_say_and_nothing_that_a_visitor_writes(provider):
@@ -63,6 +63,8 @@ def test_the_provider_is_asked_for_what_the_settings_say_and_nothing_that_a_visi
     assert "scope=openid+email" in said or "scope=email+openid" in said
     assert "admin" not in said and "claims" not in said
     assert "code_challenge=" in said and "nonce=" in said and "state=" in said
+    # Operators write this address at their provider, so it never changes.
+    assert "redirect_uri=http%3A%2F%2Ftestserver%2Faccounts%2Fprovider%2Fcallback%2F" in sent_to(Client())
 
 
 OLD = int(time.time()) - 7200
@@ -93,8 +95,7 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("bent", WRONG.values(), ids=WRONG)
-def test_a_wrong_token_lets_nobody_in(provider, bent):
-    client = Client()
+def test_a_wrong_token_lets_nobody_in(provider, bent, client):
     address = sent_to(client) if "discovery" not in bent else None
     for name, value in bent.items():
         setattr(provider, name, value)
@@ -104,8 +105,7 @@ def test_a_wrong_token_lets_nobody_in(provider, bent):
 
 
 @pytest.mark.parametrize("bent", RIGHT.values(), ids=RIGHT)
-def test_the_right_one_lets_in(provider, bent):
-    client = Client()
+def test_the_right_one_lets_in(provider, bent, client):
     if "exp" in bent.get("claims", {}):
         bent = {"claims": {"exp": int(time.time()) - 30}}
     for name, value in bent.items():
@@ -114,9 +114,8 @@ def test_the_right_one_lets_in(provider, bent):
     assert who(client) == "anna"
 
 
-def test_a_key_that_is_shorter_than_the_settings_ask_for_lets_nobody_in(provider, settings):
+def test_a_key_that_is_shorter_than_the_settings_ask_for_lets_nobody_in(provider, settings, client):
     settings.OIDC_RSA_BITS = 3072
-    client = Client()
     assert came_back(client, provider).status_code == 403 and who(client) == ""
     provider.key = rsa.generate_private_key(public_exponent=65537, key_size=3072)
     assert came_back(client, provider).status_code == 302 and who(client) == "anna"
@@ -139,8 +138,7 @@ def test_a_state_has_192_bits_and_is_another_each_time(provider):
     assert len(states) == 3 and all(re.fullmatch(r"[\w-]{32}", state) for state in states)
 
 
-def test_a_state_works_once_and_only_in_its_browser(provider):
-    client = Client()
+def test_a_state_works_once_and_only_in_its_browser(provider, client):
     address = provider.authorize(sent_to(client))
     assert Client().get(address).status_code == 403  # in another browser
     assert client.get(address).status_code == 302
@@ -149,8 +147,7 @@ def test_a_state_works_once_and_only_in_its_browser(provider):
     assert who(client) == ""
 
 
-def test_a_code_works_once(provider):
-    client = Client()
+def test_a_code_works_once(provider, client):
     used = provider.authorize(sent_to(client))
     code = used.partition("code=")[2].partition("&")[0]
     assert client.get(used).status_code == 302
@@ -161,15 +158,13 @@ def test_a_code_works_once(provider):
     assert who(client) == ""
 
 
-def test_a_code_of_another_issuer_is_refused(provider):
-    client = Client()
+def test_a_code_of_another_issuer_is_refused(provider, client):
     assert client.get(provider.authorize(sent_to(client)) + "&iss=https://id.example.net").status_code == 403
     assert client.get(provider.authorize(sent_to(client)) + f"&iss={provider.issuer}").status_code == 302
 
 
 @pytest.mark.parametrize("broken", ["/openid-configuration", "/token", "/keys"])
-def test_where_the_provider_is_away_the_page_says_so(provider, broken):
-    client = Client()
+def test_where_the_provider_is_away_the_page_says_so(provider, broken, client):
     if broken == "/openid-configuration":
         provider.broken = broken
         response = client.post(reverse("provider"))
@@ -181,8 +176,7 @@ def test_where_the_provider_is_away_the_page_says_so(provider, broken):
     assert who(client) == ""
 
 
-def test_who_cancels_at_the_provider_is_not_signed_in(provider):
-    client = Client()
+def test_who_cancels_at_the_provider_is_not_signed_in(provider, client):
     state = sent_to(client).partition("state=")[2].partition("&")[0]
     response = client.get(reverse("provider_callback"), {"error": "access_denied", "state": state})
     assert response.status_code == 403
@@ -200,21 +194,10 @@ def test_without_a_provider_there_is_none(client):
 def test_the_account_is_found_by_the_subject_and_not_by_name_or_address(provider):
     came_back(Client(), provider)
     provider.person = ANNA | {"email": "anna.new@example.org", "preferred_username": "annabel"}
-    client = Client()
-    came_back(client, provider)
-    assert who(client) == "anna"
+    assert name_of_a_visitor(provider) == "anna"
     assert get_user_model().objects.get().email == "anna.new@example.org"
     provider.person = ANNA | {"sub": "boris-2"}  # who got her former name and address
-    other = Client()
-    came_back(other, provider)
-    assert who(other) == "anna-2"
-
-
-def test_an_account_of_the_same_name_is_another_person(provider):
-    make_user("Anna")
-    client = Client()
-    came_back(client, provider)
-    assert who(client) == "anna-2"
+    assert name_of_a_visitor(provider) == "anna-2"
 
 
 JOINED = [
@@ -229,30 +212,23 @@ JOINED = [
 def test_accounts_are_joined_by_a_verified_address_where_the_operator_says_so(provider, claims, join, name):
     make_user("old", email="Anna@Example.org")
     provider.claims = claims
-    client = Client()
     with provider.settings(JOIN_BY_ADDRESS=join):
-        came_back(client, provider)
-        assert who(client) == name
+        assert name_of_a_visitor(provider) == name
 
 
 def test_no_superuser_and_nobody_who_is_tied_to_another_person_is_joined(provider):
     make_user("root", email="anna@example.org", is_superuser=True)
     with provider.settings(JOIN_BY_ADDRESS=True):
-        first, second = Client(), Client()
-        came_back(first, provider)
-        assert who(first) == "anna"
+        assert name_of_a_visitor(provider) == "anna"
         provider.person = ANNA | {"sub": "boris-2"}
-        came_back(second, provider)
-        assert who(second) == "anna-2"
+        assert name_of_a_visitor(provider) == "anna-2"
 
 
 def test_an_address_that_two_accounts_have_joins_none(provider):
     make_user("one", email="anna@example.org")
     make_user("two", email="anna@example.org")
     with provider.settings(JOIN_BY_ADDRESS=True):
-        client = Client()
-        came_back(client, provider)
-        assert who(client) == "anna"
+        assert name_of_a_visitor(provider) == "anna"
 
 
 @pytest.mark.parametrize(
@@ -263,15 +239,12 @@ def test_letters_that_only_look_alike_join_none(provider, stored, given):
     make_user("victim", email=stored)
     provider.claims = {"email": given}
     with provider.settings(JOIN_BY_ADDRESS=True):
-        client = Client()
-        came_back(client, provider)
-        assert who(client) == "anna"
+        assert name_of_a_visitor(provider) == "anna"
 
 
-def test_a_closed_account_stays_closed(provider):
+def test_a_closed_account_stays_closed(provider, client):
     came_back(Client(), provider)
     get_user_model().objects.update(is_active=False)
-    client = Client()
     assert came_back(client, provider).status_code == 403
     assert who(client) == ""
 
@@ -281,44 +254,31 @@ def test_the_same_subject_of_another_issuer_is_another_person(provider):
     other = IdentityProvider()
     other.person = ANNA
     with other.settings():
-        client = Client()
-        came_back(client, other)
-        assert who(client) == "anna-2"
+        assert name_of_a_visitor(other) == "anna-2"
     other.close()
     assert SocialAccount.objects.count() == 2
 
 
-def test_names_of_the_sample_are_not_given(provider):
-    provider.person = ANNA | {"preferred_username": "sample-admin"}
-    client = Client()
-    came_back(client, provider)
-    assert who(client) == "sample-admin-2"
+NAMES = [("anna", "ａｎｎａ"), ("anna", "Ａnna"), ("änna", "Änna"), ("strasse", "straße"), ("Anna", "anna")]
 
 
-@pytest.mark.parametrize(
-    ("taken", "given"), [("anna", "ａｎｎａ"), ("anna", "Ａnna"), ("änna", "Änna"), ("strasse", "straße")]
-)
+@pytest.mark.parametrize(("taken", "given"), [*NAMES, ("of-the-sample", "sample-admin")])
 def test_a_name_that_looks_like_another_account_s_gets_a_number(provider, taken, given):
     make_user(taken)
     provider.person = ANNA | {"preferred_username": given}
-    client = Client()
-    came_back(client, provider)
-    assert who(client) == f"{names.stored(given)}-2"
+    assert name_of_a_visitor(provider) == f"{names.stored(given)}-2"
 
 
-@pytest.mark.parametrize("name", ["", "??? ", None, "a" * 400, "<script>", "ﷺ" * 140])
-def test_any_suggested_name_becomes_a_name(provider, name):
-    provider.person = {"sub": "x", "preferred_username": name}
-    client = Client()
-    assert came_back(client, provider).status_code == 302
-    assert 0 < len(who(client)) <= 150
+def test_any_suggested_name_becomes_a_name(provider):
+    for name in ("", "??? ", None, "a" * 400, "<script>", "ﷺ" * 140):
+        provider.person = {"sub": f"of {name}", "preferred_username": name}
+        assert 0 < len(name_of_a_visitor(provider)) <= 150
 
 
 # Sign-out, other ways, tries
 
 
-def test_a_sign_out_goes_to_the_provider_too(provider):
-    client = Client()
+def test_a_sign_out_goes_to_the_provider_too(provider, client):
     came_back(client, provider)
     page = client.post(reverse("sign_out")).content.decode()
     assert f"{provider.issuer}/end_session?id_token_hint=" in page
@@ -326,20 +286,13 @@ def test_a_sign_out_goes_to_the_provider_too(provider):
     assert who(client) == ""
 
 
-@pytest.mark.parametrize("discovery", [{"end_session_endpoint": None}, {"issuer": "https://id.example.net"}])
-def test_a_sign_out_works_without_the_provider(provider, discovery):
-    client = Client()
-    came_back(client, provider)
-    provider.discovery = discovery
-    assert client.post(reverse("sign_out")).status_code == 302
-    assert who(client) == ""
-
-
-def test_a_password_signs_out_here_alone(provider):
-    make_user("alice")
-    client = Client()
-    client.post(reverse("sign_in"), {"username": "alice", "password": "a pass phrase"})
-    assert client.post(reverse("sign_out")).status_code == 302
+def test_a_sign_out_works_without_the_provider(provider):
+    for discovery in ({"end_session_endpoint": None}, {"issuer": "https://id.example.net"}):
+        client, provider.discovery = Client(), {}
+        came_back(client, provider)
+        provider.discovery = discovery
+        assert client.post(reverse("sign_out")).status_code == 302
+        assert who(client) == ""
 
 
 @pytest.mark.parametrize(("passwords", "status"), [(True, 302), (False, 404)])
@@ -358,8 +311,7 @@ def test_a_next_page_of_another_site_is_not_followed(provider):
     assert came_back(Client(), provider, next="https://example.net/").url == "/"
 
 
-def test_both_ways_are_counted(provider):
-    client = Client()
+def test_both_ways_are_counted(provider, client):
     there = [client.post(reverse("provider")).status_code for _ in range(throttle.PER_ADDRESS + 1)]
     assert there == [200] * throttle.PER_ADDRESS + [429]
     back = [client.get(reverse("provider_callback")).status_code for _ in range(throttle.PER_ADDRESS + 1)]

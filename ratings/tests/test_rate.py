@@ -3,13 +3,12 @@ from datetime import timedelta
 
 import pytest
 from django.db import OperationalError
-from django.test import Client
 from django.urls import reverse
 
 from ratings import queue
 from ratings.models import Rating
 
-from .cast import NOW, grade, make_collection, make_pair, make_rater
+from .cast import NOW, grade, make_collection, make_pair, make_rater, signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -26,9 +25,7 @@ def alice(collection):
 
 @pytest.fixture
 def client(alice):
-    client = Client()
-    client.force_login(alice.user)
-    return client
+    return signed_in(alice.user)
 
 
 def address(name: str, *arguments) -> str:
@@ -43,93 +40,47 @@ def test_a_round_by_plain_forms_ends_with_thanks(client, collection):
         token = page.context["token"]
         # Firefox fills fields by their ids when it restores its windows, though another document may be here now.
         assert re.findall('<textarea id="(.*?)"', page.content.decode()) == [f"comment-{token}"]
-        sent = {
-            "grade": value,
-            "base_revision": page.context["base_revision"],
-            "client_key": page.context["client_key"],
-        }
-        page = client.post(address("save_rating", token), sent, follow=True)
-    assert "All done" in page.content.decode()
+        sent = {name: page.context[name] for name in ("base_revision", "client_key")}
+        page = client.post(address("save_rating", token), sent | {"grade": value}, follow=True)
     assert sorted(float(r.grade.value) for r in Rating.objects.all()) == [-1, 0, 3]
 
 
 def test_opening_the_desk_claims_nothing(client, collection, alice):
     make_pair(collection)
-    assert "Start" in client.get(address("rate")).content.decode()
+    assert client.get(address("rate")).status_code == 200
     assert queue.held(alice) == []
 
 
-def test_a_grade_button_says_its_name_once(client, collection):
+def test_decimal_grades_have_their_buttons_and_others_than_digits_other_keys(client):
+    values = ["-0.5", "0", "0.25", "10"]
+    collection = make_collection("tenths", scale=dict.fromkeys(values, "Some"))
     make_pair(collection)
-    html = client.post(address("claim"), follow=True).content.decode()
-    button = re.search(r'<button class="grade" name="grade" value="2".*?</button>', html, re.DOTALL)[0]
-    assert button.count("Good") == 1
-
-
-def test_grades_without_a_digit_are_not_said_to_have_their_number_as_key(client):
-    collection = make_collection("tens", scale={"0": "Nothing", "10": "Some", "20": "All"})
-    make_pair(collection)
-    make_rater(collection, "bob")
-    client = Client()
-    client.force_login(collection.raters.get().user)
-    assert "button of a grade, or the key on it" in client.get("/collections/tens/rate/").content.decode()
-    html = client.post(reverse("claim", args=["tens"]), follow=True).content.decode()
-    keys = re.findall(r'name="grade" value="(\d+)".*?<kbd [^>]*>(\w)</kbd>', html, re.DOTALL)
-    assert keys == [("0", "1"), ("10", "2"), ("20", "3")]
-
-
-def test_decimal_grades_have_their_buttons(client):
-    collection = make_collection("tenths", scale={"-0.5": "Bad", "0": "Nothing", "0.25": "A bit", "1": "All"})
-    make_pair(collection)
-    make_rater(collection, "bob")
-    bob = Client()
-    bob.force_login(collection.raters.get(name="bob").user)
+    bob = signed_in(make_rater(collection, "bob").user)
     page = bob.post(reverse("claim", args=["tenths"]), follow=True)
-    html = page.content.decode()
-    assert [f'value="{v}"' in html for v in ("-0.5", "0", "0.25", "1")] == [True] * 4
-    bob.post(
-        reverse("save_rating", args=["tenths", page.context["token"]]), {"grade": "0.25", "base_revision": "0"}
-    )
+    keys = re.findall(r'name="grade" value="([^"]+)".*?<kbd [^>]*>(\w)</kbd>', page.text, re.DOTALL)
+    assert keys == list(zip(values, "1234", strict=True))
+    save = reverse("save_rating", args=["tenths", page.context["token"]])
+    bob.post(save, {"grade": "0.25", "base_revision": "0"})
     assert str(Rating.objects.get().grade.value.normalize()) == "0.25"
 
 
-@pytest.mark.parametrize(
-    ("sent", "said"),
-    [
-        ({}, "Choose a grade, or the reason why"),
-        ({"grade": "7"}, "The scale has no grade 7"),
-        ({"grade": "x"}, "Enter a number"),
-        ({"grade": "1", "reason": "broken"}, "Choose a grade, or the reason why"),
-        ({"reason": "bored"}, "not one of the available choices"),
-    ],
-)
-def test_a_form_that_makes_no_sense_is_explained_and_nothing_is_saved(client, collection, sent, said):
+def test_a_form_that_makes_no_sense_is_refused_and_nothing_is_saved(client, collection):
     make_pair(collection)
-    page = client.post(address("claim"), follow=True)
-    response = client.post(address("save_rating", page.context["token"]), {**sent, "base_revision": "0"})
-    assert response.status_code == 400
-    assert said in response.content.decode()
+    save = address("save_rating", client.post(address("claim"), follow=True).context["token"])
+    grades = {"grade": "7"}, {"grade": "x"}, {"grade": "1", "reason": "broken"}
+    for sent in ({}, *grades, {"reason": "bored"}):
+        assert client.post(save, {**sent, "base_revision": "0"}).status_code == 400
     assert not Rating.objects.exists()
 
 
-def test_a_conflict_shows_what_is_stored_and_lets_the_rater_choose(client, collection, alice):
+def test_a_conflict_lets_the_rater_choose_and_its_undo_leads_back_to_what_was_stored(client, collection, alice):
     pair = make_pair(collection)
     client.post(address("claim"))
     queue.save(alice, pair, queue.Submission(grade=grade(collection, "2")), now=NOW)
     response = client.post(address("save_rating", pair.token), {"grade": "0", "base_revision": "0"})
-    assert response.status_code == 409
-    assert "You changed your rating after this page was loaded" in response.content.decode()
-    assert response.context["base_revision"] == 1
+    assert (response.status_code, response.context["base_revision"]) == (409, 1)
     client.post(address("save_rating", pair.token), {"grade": "0", "base_revision": "1"})
     assert Rating.objects.get().grade == grade(collection, "0")
-
-
-def test_undo_of_what_was_chosen_in_a_conflict_leads_back_to_what_was_stored(client, collection, alice):
-    pair = make_pair(collection)
-    client.post(address("claim"))
-    queue.save(alice, pair, queue.Submission(grade=grade(collection, "2")), now=NOW)
-    client.post(address("save_rating", pair.token), {"grade": "0", "base_revision": "0"})
-    client.post(address("save_rating", pair.token), {"grade": "0", "base_revision": "1"})
     page = client.post(address("undo_rating"), follow=True)
     assert (page.context["token"], page.context["own"].grade) == (pair.token, grade(collection, "2"))
     assert page.context["base_revision"] == Rating.objects.get().revision == 3
@@ -144,23 +95,14 @@ def test_cannot_judge_needs_a_reason_and_keeps_the_comment(client, collection):
     assert (rating.grade, rating.reason, rating.comment) == (None, "language", "in Finnish")
 
 
-def test_undo_brings_the_document_back(client, collection):
+def test_undo_brings_the_document_and_the_comment_back(client, collection):
     pair = make_pair(collection)
     client.post(address("claim"))
-    client.post(address("save_rating", pair.token), {"grade": "3", "base_revision": "0"})
+    sent = {"grade": "3", "comment": "4 of 5 steps", "base_revision": "0"}
+    client.post(address("save_rating", pair.token), sent)
     page = client.post(address("undo_rating"), follow=True)
-    assert page.context["token"] == pair.token
+    assert (page.context["token"], page.context["comment"]) == (pair.token, "4 of 5 steps")
     assert not Rating.objects.exists()
-
-
-def test_a_comment_is_still_there_after_an_undo(client, collection):
-    pair = make_pair(collection)
-    client.post(address("claim"))
-    client.post(
-        address("save_rating", pair.token), {"grade": "3", "comment": "4 of 5 steps", "base_revision": "0"}
-    )
-    page = client.post(address("undo_rating"), follow=True)
-    assert page.context["comment"] == "4 of 5 steps"
 
 
 def test_a_form_sent_again_with_another_comment_is_no_retry(client, collection):
@@ -182,24 +124,20 @@ def test_a_page_that_was_sent_already_gives_the_rating_back_to_send_again(client
     sent = {"grade": "3", "comment": "kept", "base_revision": "0", "client_key": key}
     response = client.post(address("save_rating", pair.token), sent)
     assert (response.status_code, response.context["comment"]) == (409, "kept")
-    assert "was sent before" in response.content.decode()
     again = {**sent, "client_key": response.context["client_key"]}
     client.post(address("save_rating", pair.token), again)
     assert Rating.objects.get().grade == grade(collection, "3")
     for act in (address("skip_pair", pair.token), address("undo_rating")):
-        page = client.post(act, {"client_key": again["client_key"]}, follow=True)
-        assert "was sent before" in page.content.decode()
+        client.post(act, {"client_key": again["client_key"]})
     assert Rating.objects.exists()
 
 
-def test_an_ended_session_is_told_and_leads_to_the_desk(client, collection):
+def test_an_ended_session_leads_to_the_desk(client, collection):
     pair = make_pair(collection)
     client.post(address("claim"))
     client.logout()
-    sent = {"grade": "3", "base_revision": "0"}
-    page = client.post(address("save_rating", pair.token), sent, follow=True)
-    assert page.redirect_chain[-1][0] == f"{reverse('sign_in')}?next={address('rate')}"
-    assert "You were signed out: what you just did was not saved." in page.content.decode()
+    response = client.post(address("save_rating", pair.token), {"grade": "3", "base_revision": "0"})
+    assert response.url == f"{reverse('sign_in')}?next={address('rate')}"
 
 
 def test_a_busy_database_gives_the_rating_back_to_send_again(client, collection, monkeypatch):
@@ -223,8 +161,7 @@ def test_later_moves_on_and_stop_gives_the_document_back(client, collection, ali
     for document in "ab":
         make_pair(collection, "q1", document)
     first = client.post(address("claim"), follow=True).context["token"]
-    second = client.post(address("skip_pair", first), follow=True).context["token"]
-    assert second != first
+    assert client.post(address("skip_pair", first), follow=True).context["token"] != first
     client.post(address("stop_rating"))
     assert queue.held(alice) == []
 
@@ -233,13 +170,9 @@ def test_a_grade_changed_from_my_ratings_returns_there(client, collection, alice
     done, waiting = make_pair(collection, "q1", "a"), make_pair(collection, "q1", "b")
     queue.save(alice, done, queue.Submission(grade=grade(collection, "1")), now=NOW)
     client.post(address("claim"))
-    page = client.get(address("my_ratings"))
-    assert "Title a" in page.content.decode()
-    opened = client.get(address("rate_pair", done.token)).content.decode()
-    assert 'name="back"' in opened
+    assert 'name="back"' in client.get(address("rate_pair", done.token)).text
     sent = {"grade": "3", "base_revision": "1", "back": "1"}
-    response = client.post(address("save_rating", done.token), sent)
-    assert response.url == address("my_ratings")
+    assert client.post(address("save_rating", done.token), sent).url == address("my_ratings")
     assert [task.pair for task in queue.held(alice)] == [waiting]
 
 
@@ -262,9 +195,8 @@ def test_hostile_text_is_shown_as_text(client, collection):
     attack = '<script>alert(1)</script><img src=x onerror=alert(1)> "><svg onload=alert(1)>'
     type(pair.document).objects.update(title=attack, body=attack, url="javascript:alert(1)")
     type(pair.query).objects.update(text=attack, need=attack)
-    collection.guidelines.create(
-        version=1, text=f"{attack}\n\n[x](javascript:alert(1)) ![y](https://elsewhere.example/y.png)"
-    )
+    links = "[x](javascript:alert(1)) ![y](https://elsewhere.example/y.png)"
+    collection.guidelines.create(version=1, text=f"{attack}\n\n{links}")
     html = client.post(address("claim"), follow=True).content.decode()
     assert "<script>alert" not in html and "<img" not in html and "<svg onload" not in html
     assert 'href="javascript' not in html

@@ -42,6 +42,15 @@ def anna():
     return user
 
 
+@pytest.fixture
+def inside(anna) -> Client:
+    """Of hers, with both factors given."""
+    client = Client()
+    password(client)
+    given(client, code())
+    return client
+
+
 def with_app(user):
     totp.TOTP.activate(user, SECRET)
     RecoveryCodes.activate(user)
@@ -71,29 +80,18 @@ def who(client: Client) -> str:
     return client.get(reverse("session")).json()["name"]
 
 
-def test_the_password_alone_lets_nobody_in_and_with_the_code_it_does(anna):
-    client = Client()
+def test_the_password_alone_lets_nobody_in_and_with_the_code_it_does(anna, client):
+    assert given(client, code()).url == reverse("sign_in")  # the code alone
     assert password(client, next="/accounts/tokens/").url == reverse("mfa_authenticate")
     assert who(client) == ""
     assert client.get(reverse("home")).wsgi_request.user.is_anonymous
+    page = client.get(reverse("mfa_authenticate"))
+    assert (page.context["has_app"], page.context["has_passkey"]) == (True, False)
+    assert "data-passkey" not in page.text
     assert given(client, wrong()).status_code == 200
     assert who(client) == ""
     assert given(client, code()).url == "/accounts/tokens/"
     assert who(client) == "anna"
-
-
-def test_without_a_passkey_none_is_asked_for(anna):
-    client = Client()
-    password(client)
-    page = client.get(reverse("mfa_authenticate"))
-    assert (page.context["has_app"], page.context["has_passkey"]) == (True, False)
-    assert "data-passkey" not in page.text
-
-
-def test_a_code_without_a_password_does_nothing(anna):
-    client = Client()
-    assert given(client, code()).url == reverse("sign_in")
-    assert who(client) == ""
 
 
 def test_a_code_works_once_in_all_processes(anna, monkeypatch):
@@ -108,26 +106,16 @@ def test_a_code_works_once_in_all_processes(anna, monkeypatch):
     assert who(second) == ""
 
 
-def test_a_code_holds_for_the_thirty_seconds_of_its_display_and_no_longer(anna, clock, monkeypatch):
+def test_a_code_holds_for_the_thirty_seconds_of_its_display_and_no_longer(anna, clock, monkeypatch, client):
     monkeypatch.setattr(totp, "time", clock)
     shown = [totp.format_hotp_value(totp.hotp_value(SECRET, int(clock.now) // 30 + steps)) for steps in (-1, 0, 1)]
-    client = Client()
     password(client)
     clock.now += 29
     assert [given(client, each).status_code for each in (shown[0], shown[2])] == [200, 200]
     assert given(client, shown[1]).status_code == 302
 
 
-def test_a_recovery_code_works_once(anna):
-    one = recovery_codes.renew(anna)[0]
-    first, second = Client(), Client()
-    password(first), password(second)
-    assert given(first, one).status_code == 302
-    assert given(second, one).status_code == 200
-
-
-def test_the_sixth_code_in_a_minute_is_refused_even_the_right_one(anna, clock):
-    client = Client()
+def test_the_sixth_code_in_a_minute_is_refused_even_the_right_one(anna, clock, client):
     password(client)
     assert [given(client, wrong()).status_code for _ in range(5)] == [200] * 5
     response = given(client, code())
@@ -137,8 +125,7 @@ def test_the_sixth_code_in_a_minute_is_refused_even_the_right_one(anna, clock):
     assert given(client, code()).status_code == 302
 
 
-def test_recovery_codes_and_passkeys_are_counted_with_them(anna):
-    client = Client()
+def test_recovery_codes_and_passkeys_are_counted_with_them(anna, client):
     password(client)
     for text in ("00000000", "00000001", wrong()):
         given(client, text)
@@ -148,11 +135,10 @@ def test_recovery_codes_and_passkeys_are_counted_with_them(anna):
     assert client.post(reverse("mfa_authenticate"), {"credential": "{}"}).status_code == 429
 
 
-def test_an_invitation_asks_for_it_too(anna):
+def test_an_invitation_asks_for_it_too(anna, client):
     collection = make_collection("sea")
     invited = members.invite(collection, ["anna"], role=Role.RATER, days=7, by=None)
     address = reverse("join", args=[invited[0][1]])
-    client = Client()
     sent = {"by": "account", "username": "anna", "password": "a pass phrase"}
     assert client.post(address, sent).url == reverse("mfa_authenticate")
     assert who(client) == "" and not collection.memberships.exists()
@@ -161,9 +147,8 @@ def test_an_invitation_asks_for_it_too(anna):
     assert collection.memberships.get().user == anna
 
 
-def test_so_does_a_link_which_works_once(anna):
+def test_so_does_a_link_which_works_once(anna, client):
     boris = make_user("boris")
-    client = Client()
     assert client.post(reverse("sign_in_link", args=[links.key_for(anna)])).url == reverse("mfa_authenticate")
     assert who(client) == ""
     address = reverse("sign_in_link", args=[links.key_for(boris)])
@@ -218,9 +203,8 @@ def test_a_second_factor_at_the_provider_counts_where_its_token_says_so(anna, cl
 # Setting up, and removing
 
 
-def test_an_app_is_set_up_with_a_code_and_recovery_codes_follow():
+def test_an_app_is_set_up_with_a_code_and_recovery_codes_follow(client):
     make_user("anna")
-    client = Client()
     password(client)
     page = client.get(reverse("mfa_activate_totp")).content.decode()
     secret = re.search(r'class="secret">(\w+)<', page)[1]
@@ -233,17 +217,16 @@ def test_an_app_is_set_up_with_a_code_and_recovery_codes_follow():
     assert client.get(reverse("mfa_index")).context["codes_left"] == 10
 
 
-def test_new_recovery_codes_take_the_place_of_the_old_and_are_shown_once(anna):
+def test_new_recovery_codes_take_the_place_of_the_old_are_shown_once_and_work_once(anna, inside):
     old = recovery_codes.renew(anna)
-    client = Client()
-    password(client)
-    given(client, code())
-    new = client.post(reverse("mfa_generate_recovery_codes")).context["codes"]
+    new = inside.post(reverse("mfa_generate_recovery_codes")).context["codes"]
     assert not set(old) & set(new) and recovery_codes.remaining(anna) == 10
-    assert new[0] not in client.get(reverse("mfa_index")).content.decode()
-    second = Client()
-    password(second)
-    assert [given(second, each).status_code for each in (old[0], new[0].lower().replace("-", " "))] == [200, 302]
+    assert new[0] not in inside.get(reverse("mfa_index")).content.decode()
+    second, third = Client(), Client()
+    password(second), password(third)
+    used = new[0].lower().replace("-", " ")
+    assert [given(second, each).status_code for each in (old[0], used)] == [200, 302]
+    assert given(third, used).status_code == 200
     assert recovery_codes.remaining(anna) == 9
 
 
@@ -269,25 +252,21 @@ def later(monkeypatch, seconds: int = 1000) -> None:
         ("post", "mfa_generate_recovery_codes"),
     ],
 )
-def test_a_change_asks_once_more_who_it_is_after_a_while(anna, monkeypatch, method, name):
+def test_a_change_asks_once_more_who_it_is_after_a_while(anna, inside, monkeypatch, method, name):
     if name == "mfa_activate_totp":
         Authenticator.objects.all().delete()
-    client = Client()
-    password(client)
-    given(client, code())
     later(monkeypatch)
-    response = getattr(client, method)(reverse(name))
+    response = getattr(inside, method)(reverse(name))
     assert response.status_code == 302 and response.url.startswith(reverse("account_reauthenticate"))
     assert Authenticator.objects.filter(user=anna).count() == (0 if name == "mfa_activate_totp" else 2)
-    assert client.post(response.url, {"password": "wrong"}).status_code == 200
-    right = client.post(response.url, {"password": "a pass phrase"})  # what waited for it is done with it
+    assert inside.post(response.url, {"password": "wrong"}).status_code == 200
+    right = inside.post(response.url, {"password": "a pass phrase"})  # what waited for it is done with it
     assert "codes" in right.context if name == "mfa_generate_recovery_codes" else right.status_code == 302
     assert not AuditEvent.objects.filter(act=Act.SIGN_IN_REFUSED)[1:]  # the wrong password alone
-    assert getattr(client, method)(reverse(name)).status_code in {200, 302, 404}
+    assert getattr(inside, method)(reverse(name)).status_code in {200, 302, 404}
 
 
-def test_the_password_that_is_asked_once_more_is_counted(anna, monkeypatch):
-    client = Client()
+def test_the_password_that_is_asked_once_more_is_counted(anna, monkeypatch, client):
     client.force_login(anna)
     address = reverse("account_reauthenticate")
     statuses = [client.post(address, {"password": "wrong"}).status_code for _ in range(6)]
@@ -307,23 +286,17 @@ def test_who_has_no_password_signs_in_anew_before_a_change(monkeypatch):
     provider.close()
 
 
-def test_nobody_removes_the_passkey_of_another(anna):
+def test_nobody_removes_the_passkey_of_another(inside):
     theirs = Authenticator.objects.create(user=make_user("boris"), type="webauthn", data={"name": "key"})
-    client = Client()
-    password(client)
-    given(client, code())
-    assert client.post(reverse("mfa_remove_webauthn", args=[theirs.pk])).status_code == 404
+    assert inside.post(reverse("mfa_remove_webauthn", args=[theirs.pk])).status_code == 404
     assert Authenticator.objects.filter(pk=theirs.pk).exists()
 
 
-def test_the_operator_removes_what_is_lost(anna, capsys):
-    client = Client()
-    password(client)
-    given(client, code())
+def test_the_operator_removes_what_is_lost(inside, capsys):
     call_command("remove_second_factor", "anna")
-    assert who(client) == ""
-    password(client)
-    assert who(client) == "anna"
+    assert who(inside) == ""
+    password(inside)
+    assert who(inside) == "anna"
 
 
 # Required
@@ -357,14 +330,11 @@ def test_who_has_a_role_that_needs_one_and_none_reaches_nothing_else(name, requi
         assert client.post(reverse("sign_out")).status_code == 302
 
 
-def test_with_one_everything_opens(anna):
+def test_with_one_everything_opens(inside):
     with override_settings(SECOND_FACTOR={"analyst"}):
-        client = Client()
-        password(client)
-        given(client, code())
-        assert client.get("/collections/hills/").status_code == 200
-        client.post(reverse("mfa_deactivate_totp"))
-        assert client.get("/collections/hills/").url == reverse("mfa_index")
+        assert inside.get("/collections/hills/").status_code == 200
+        inside.post(reverse("mfa_deactivate_totp"))
+        assert inside.get("/collections/hills/").url == reverse("mfa_index")
 
 
 def test_a_token_is_asked_for_none():
@@ -375,11 +345,8 @@ def test_a_token_is_asked_for_none():
     assert response.status_code == 200
 
 
-def test_what_changes_how_somebody_signs_in_is_noted(anna):
-    client = Client()
-    password(client)
-    given(client, code())
-    client.post(reverse("mfa_deactivate_totp"))
+def test_what_changes_how_somebody_signs_in_is_noted(anna, inside):
+    inside.post(reverse("mfa_deactivate_totp"))
     call_command("sign_in_link", "anna")
     with_app(anna)
     call_command("remove_second_factor", "anna")
