@@ -8,7 +8,7 @@ from ratings.models import Collection, JudgeUse
 
 from .. import cache, record, scores
 from ..measures import Measure, Options
-from ..record import InUse, Machine
+from ..record import Machine
 from ..scores import Evaluation
 from . import report
 
@@ -24,9 +24,6 @@ class Alone:
     machine: Machine
     pairs: int  # with a grade of the machine
     evaluation: Evaluation
-
-    def fingerprint_of(self, measure: str) -> str:
-        return f"{self.evaluation.fingerprint_of(measure)} {EST}"
 
     def mean(self, system: str, measure: Measure) -> float | None:
         return report.known(self.evaluation.summary["mean"][system, str(measure)])
@@ -53,16 +50,14 @@ def alone_of(collection: Collection, measures: tuple[Measure, ...], options: Opt
 
     def every() -> list[Alone]:
         data, _ = scores.read(collection, options)
-        return [_alone_of(data, each, measures, options) for each in used]
+        keys, alone = data.queries["key"].tolist(), []
+        for each in used:
+            judgments = record.judgments_of(each, data.queries)
+            scored = scores.of_arrays(collection.slug, keys, judgments, data.rankings, measures, options)
+            alone.append(Alone(each.machine, len(judgments.grade), scored))
+        return alone
 
     return cache.without_ratings(collection, ("alone", used, measures, options), every)
-
-
-def _alone_of(data: record.Record, used: InUse, measures: tuple[Measure, ...], options: Options) -> Alone:
-    judgments = record.judgments_of(used, data.queries)
-    keys = data.queries["key"].tolist()
-    scored = scores.of_arrays(data.collection, keys, judgments, data.rankings, measures, options)
-    return Alone(used.machine, len(judgments.grade), scored)
 
 
 # As files
@@ -80,17 +75,19 @@ def document(collection: Collection, profile: str, every: list[Alone]) -> dict:
 
 
 def _rows(each: Alone):
-    names = ("mean", "low", "high", "queries", "undefined", "judged")
     for system, measure, row in report.rows(each.evaluation):
-        facts = {name: row[name] for name in names}
-        yield {"system": system, "measure": measure, "fingerprint": each.fingerprint_of(measure)} | facts
+        fingerprint = f"{each.evaluation.fingerprint_of(measure)} {EST}"
+        numbers = {name: row[name] for name in HEADER[6:-1]}
+        yield {"system": system, "measure": measure, "fingerprint": fingerprint} | numbers
 
 
 def table(whole: dict) -> report.Table:
     """The CSV table: a row for each machine, system and measure of `document`."""
-    rows = []
-    for machine in whole["machines"]:
-        named = [machine[name] for name in HEADER[:4]]
-        for row in machine["results"]:
-            rows.append([*named, *(row[name] for name in HEADER[4:-1]), row["fingerprint"]])
-    return HEADER, rows
+    return report.table_of(
+        HEADER,
+        (
+            machine | row | {"options": row["fingerprint"]}
+            for machine in whole["machines"]
+            for row in machine["results"]
+        ),
+    )

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from ..draws import SEED, TESTS, TESTS_ON_PAGES
-from ..measures import COUNTED, REASONS, Bounds, Measure, bounds_of_mean
+from ..measures import COUNTED, REASONS, Measure, bounds_of_mean
 from ..measures.refusal import refuse_unknown
 from ..scores import Evaluation
 from ..significance import ALPHA, CANNOT_TELL, Comparison, Comparisons, common_queries, compare, paired
@@ -75,9 +75,16 @@ class Compared:
         ends = {name: self.evaluation.bounds.get((self.measure, name)) for name in self.systems}
         if None in ends.values():
             return [None] * len(self.pairs)
+        # Whether all systems will or may have a value, bool[queries].
         certain = np.all([each.certain for each in ends.values()], axis=0)
         possible = np.all([each.possible for each in ends.values()], axis=0)
-        return [_of_difference(ends[first], ends[second], certain, possible) for first, second in self.pairs]
+        every = [
+            bounds_of_mean(
+                ends[second].low - ends[first].high, ends[second].high - ends[first].low, certain, possible
+            )
+            for first, second in self.pairs
+        ]
+        return [None if np.isnan(low) or np.isnan(high) else (low, high) for low, high in every]
 
     def rows(self) -> list[dict]:
         """A row for each pair. With bounds it has `lowest` and `highest`, which can withdraw the verdict."""
@@ -149,17 +156,6 @@ def _mean(values: np.ndarray) -> float | None:
     return float(values.mean()) if values.size else None
 
 
-def _of_difference(
-    first: Bounds, second: Bounds, certain: np.ndarray, possible: np.ndarray
-) -> tuple[float, float] | None:
-    """The bounds of the mean of `second` minus `first` over queries in common; None: not known.
-
-    certain, possible: whether all systems will or may have a value, bool[queries].
-    """
-    low, high = bounds_of_mean(second.low - first.high, second.high - first.low, certain, possible)
-    return None if np.isnan(low) or np.isnan(high) else (low, high)
-
-
 def _bounded(result: Comparison, bounds: tuple[float, float] | None) -> Comparison:
     """The comparison, without a verdict where missing judgments could reverse it."""
     if bounds is None:
@@ -176,30 +172,21 @@ def document(every: Sequence[Compared], profile: str, per_query: bool = False) -
     """The JSON document: the settings of the tests, then an entry for each measure and pair."""
     first = every[0].tests
     evaluation = every[0].evaluation
-    made_by = (
-        report.made_by(evaluation, profile)
-        | report.expectations(evaluation)
-        | {
-            "systems": list(every[0].systems),
-            "alpha": ALPHA,
-            "correction": first.correction,
-            "draws": first.draws,
-            "seed": first.seed,
-            "dropped": {str(each.measure): each.dropped for each in every},
-            "critical_difference": {str(each.measure): each.tests.critical for each in every},
-        }
-    )
+    settings = {
+        "systems": list(every[0].systems),
+        "alpha": ALPHA,
+        **{name: getattr(first, name) for name in ("correction", "draws", "seed")},
+        "dropped": {str(each.measure): each.dropped for each in every},
+        "critical_difference": {str(each.measure): each.tests.critical for each in every},
+    }
     results = []
     for each in every:
         facts = {"fingerprint": each.evaluation.fingerprint_of(each.measure), "exact": each.tests.exact}
         for row, pair in zip(each.rows(), each.pairs, strict=True):
-            results.append(row | facts | (by_query(each, *pair) if per_query else {}))
-    return made_by | {"results": results}
-
-
-def by_query(result: Compared, baseline: str, system: str) -> dict[str, dict]:
-    """The members with the difference by query, and with the reason where the query is left out."""
-    return {"per_query": differences(result, baseline, system), "why_per_query": result.why_left_out}
+            if per_query:
+                row |= facts | {"per_query": differences(each, *pair), "why_per_query": each.why_left_out}
+            results.append(row | facts)
+    return report.made_by(evaluation, profile) | report.expectations(evaluation) | settings | {"results": results}
 
 
 def differences(result: Compared, baseline: str, system: str) -> dict[str, float | None]:
@@ -215,11 +202,12 @@ def table(every: Sequence[Compared], profile: str) -> report.Table:
 
     Its columns: those of `Compared.rows`, which end with the fields of `significance.Comparison`, then `_made_by`.
     """
-    rows = [row | _made_by(each, profile) for each in every for row in each.rows()]
-    for row in rows:
-        row["why"] = ", ".join(f"{name}: {reason}" for name, reason in row["why"].items())
-    names = list(rows[0])
-    return names, [[row[name] for name in names] for row in rows]
+    rows = [
+        row | _made_by(each, profile) | {"why": report.in_words(row["why"])}
+        for each in every
+        for row in each.rows()
+    ]
+    return report.table_of(list(rows[0]), rows)
 
 
 def every_query(every: Sequence[Compared], profile: str) -> report.Table:

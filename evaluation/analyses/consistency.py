@@ -1,7 +1,7 @@
 """Agreement of raters, and stability of the order of systems under other raters, as documents and tables."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from math import isnan
@@ -45,9 +45,8 @@ class Agreement:
 
     collection: str  # slug
     opinions: Opinions
-    pairs: (
-        np.ndarray
-    )  # int64[pairs, 2]: query (a row of `opinions.queries`), document (pk), as numbered in `table`
+    # int64[pairs, 2]: query (a row of `opinions.queries`), document (pk), as numbered in `table`
+    pairs: np.ndarray
     table: Table
 
     @cached_property
@@ -227,15 +226,14 @@ def counts(agreed: Agreement) -> dict:
 
 def coefficients(agreed: Agreement) -> list[dict]:
     """A row for each coefficient: percentages, alpha of each kind with its interval, Fleiss' kappa."""
-    table, shared = agreed.table, int((agreed.table.ratings > 1).sum())
+    table, lacking, shared = agreed.table, agreed.lacking, int((agreed.table.ratings > 1).sum())
     percent, fleiss = agreement.percent(table), agreement.fleiss(table)
-    every = [
-        Coefficient(name, getattr(percent, name), pairs=shared, couples=percent.pairs)
-        for name in ("agree", "within_one")
+    return [
+        _coefficient("agree", percent.agree, lacking, pairs=shared, couples=percent.pairs),
+        _coefficient("within_one", percent.within_one, lacking, pairs=shared, couples=percent.pairs),
+        *(_alpha(table, kind, lacking) for kind in KINDS),
+        _coefficient("fleiss_kappa", fleiss.kappa, lacking, pairs=fleiss.pairs, ratings=fleiss.ratings),
     ]
-    every += [_alpha(table, kind) for kind in KINDS]
-    every.append(Coefficient("fleiss_kappa", fleiss.kappa, pairs=fleiss.pairs, ratings=fleiss.ratings))
-    return [each.row(agreed.lacking) for each in every]
 
 
 def ordinal_alpha(data: Record) -> dict:
@@ -244,14 +242,13 @@ def ordinal_alpha(data: Record) -> dict:
     _, pair = np.unique(pair_key(ratings.query, ratings.document), return_inverse=True)
     raters, rater = np.unique(ratings.rater, return_inverse=True)
     table = agreement.table(pair, rater, ratings.grade, len(raters), sorted(data.values.grades.values()))
-    return _alpha(table, "ordinal").row(_lacking(table))
+    return _alpha(table, "ordinal", _lacking(table))
 
 
-def _alpha(table: Table, kind: str) -> "Coefficient":
+def _alpha(table: Table, kind: str, lacking: str) -> dict:
     low, high = agreement.alpha_interval(table, kind)
-    drawn = {"low": low, "high": high, "draws": ALPHA, "seed": SEED}
-    pairs = int((table.ratings > 1).sum())
-    return Coefficient(f"alpha_{kind}", agreement.alpha(table, kind), pairs=pairs, **drawn)
+    facts = {"pairs": int((table.ratings > 1).sum()), "low": low, "high": high, "draws": ALPHA, "seed": SEED}
+    return _coefficient(f"alpha_{kind}", agreement.alpha(table, kind), lacking, **facts)
 
 
 def _lacking(table: Table) -> str:
@@ -262,37 +259,26 @@ def _lacking(table: Table) -> str:
     return "" if table.shared.pair.size else NO_PAIR_TWICE
 
 
-@dataclass(frozen=True)
-class Coefficient:
-    """One coefficient of agreement. None: does not apply to it; nan: cannot be computed."""
+def _coefficient(name: str, value: float, lacking: str, **facts) -> dict:
+    """The row of one coefficient. Facts that do not apply are None; `couples` are every two grades of a pair.
 
-    name: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    _: KW_ONLY
-    pairs: int
-    couples: int | None = None  # pairs of grades: every two grades of one pair
-    ratings: int | None = None  # of each pair
-    draws: int | None = None
-    seed: int | None = None
-
-    def row(self, lacking: str) -> dict:
-        """The row of JSON. `lacking`: why agreement cannot be computed in this collection, or ""."""
-        why = {}
-        if isnan(self.value):
-            why["value"] = lacking or ALL_THE_SAME
-        if self.low is not None and isnan(self.low):
-            why["low"] = why["high"] = why.get("value") or (ONE_PAIR if self.pairs == 1 else RESAMPLES)
-        members = {name: report.known(value) for name, value in asdict(self).items()}
-        return members | {"few": self.pairs < FEWEST, "why": why}
+    lacking: why agreement cannot be computed in this collection, or "".
+    """
+    row = {"name": name, "value": value, **dict.fromkeys(FACTS), **facts}
+    why = {}
+    if isnan(value):
+        why["value"] = lacking or ALL_THE_SAME
+    if row["low"] is not None and isnan(row["low"]):
+        why["low"] = why["high"] = why.get("value") or (ONE_PAIR if row["pairs"] == 1 else RESAMPLES)
+    members = {name: report.known(member) for name, member in row.items()}
+    return members | {"few": row["pairs"] < FEWEST, "why": why}
 
 
 def pairs_of_raters(agreed: Agreement) -> list[dict]:
     """A row for every two raters with a pair in common."""
     names, rows = agreed.raters, []
     for each in agreement.cohen(agreed.table):
-        row = {name: report.known(value) for name, value in asdict(each).items()}
+        row = report.numbers(each)
         lacking = [name for name, value in row.items() if value is None]
         both = {"first": names[each.first], "second": names[each.second]}
         rows.append(row | both | {"few": each.pairs < FEWEST, "why": dict.fromkeys(lacking, ALL_THE_SAME)})
@@ -305,7 +291,7 @@ def raters(agreed: Agreement) -> list[dict]:
     for each in agreement.each_rater(agreed.table):
         if not each.ratings + each.cannot:
             continue
-        row = {name: report.known(value) for name, value in asdict(each).items()}
+        row = report.numbers(each)
         reason = GAVE_NONE if not each.ratings else SHARES_ONE if each.shared else SHARES_NONE
         why = {name: reason for name, value in row.items() if value is None}
         rows.append(row | {"rater": agreed.raters[each.rater], "few": each.shared < FEWEST, "why": why})
@@ -316,18 +302,19 @@ def disputed(agreed: Agreement, some: Sequence[Disputed]) -> list[dict]:
     """A row for each of `some` disputed pairs. One database query for each 20,000 documents."""
     places = agreed.pairs[[each.pair for each in some]].tolist() if some else []
     documents = record.document_keys({document for _, document in places})
-    keys, rows = agreed.opinions.queries["key"].tolist(), []
-    for each, (query, document) in zip(some, places, strict=True):
-        row = {"query": keys[query], "document": documents[document]}
-        rows.append(row | {name: getattr(each, name) for name in ("ratings", *SPREAD)})
-    return rows
+    keys = agreed.opinions.queries["key"].tolist()
+    return [
+        {"query": keys[query], "document": documents[document]}
+        | {name: getattr(each, name) for name in ("ratings", *SPREAD)}
+        for each, (query, document) in zip(some, places, strict=True)
+    ]
 
 
 def standing(order: Order) -> dict:
     """The JSON of an order: the systems, best first, and how often the order holds under resampled raters."""
     stability = order.stability
     made_by = {"measure": str(order.measure), "fingerprint": order.fingerprint, "profile": order.profile}
-    made_by["options"] = order.options.as_dict()
+    made_by |= {"options": order.options.as_dict()}
     if stability is None:
         return made_by | {"systems": [], "why": {"systems": NO_PAIR_TWICE if order.systems else NO_SYSTEM}}
     names = order.systems
@@ -410,6 +397,7 @@ def table(agreed: Agreement, order: Order | None = None) -> report.Table:
     return header, [row + (made_by if row[0] in of_order else [None, None]) for row in rows]
 
 
+FACTS = ("low", "high", "pairs", "couples", "ratings", "draws", "seed")  # of a coefficient
 # The columns of numbers of two raters, of one rater, and of a disputed pair.
 BOTH = ("agree", "within_one", "kappa", "linear", "quadratic")
 EACH = ("ratings", "cannot", "mean", "bias", "spread", "agree")

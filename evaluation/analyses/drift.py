@@ -5,9 +5,7 @@ Grades are ordered by the time when the pair was first rated. Seconds are those 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import isnan
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +13,6 @@ from ratings.models import Collection
 from ratings.progress.counts import LOOKED_THROUGH, hits, latest_grades
 from ratings.progress.figures import ENOUGH, Pace, Share
 
-from .. import agreement
 from ..agreement import FEWEST, Course
 from . import report
 from .consistency import SHARES_NONE, SHARES_ONE, Agreement
@@ -73,7 +70,7 @@ def one(pk: int, course: Course, agreed: Agreement, checked: Checked) -> tuple[i
     for name in ("gold", "repeats"):
         row[name] = share(getattr(checked, name).get(pk, Share()))
     row["seconds"] = [seconds_of(pk, grade, checked) for grade in agreed.table.grades.tolist()]
-    row["periods"] = [period(each) for each in course.periods]
+    row["periods"] = [report.numbers(each) for each in course.periods]
     return pk, row
 
 
@@ -107,11 +104,6 @@ def seconds_of(pk: int, grade: float, checked: Checked) -> dict:
     return row | {"rushed": enough and row["middle"] < RUSHED * row["others"]}
 
 
-def period(stretch: agreement.Period) -> dict:
-    row = {name: getattr(stretch, name) for name in ("first", "last", "given", "shared")}
-    return row | {name: report.known(getattr(stretch, name)) for name in ("bias", "low", "high")}
-
-
 def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) -> list[str]:
     """Hints at what is unusual in a rater's grades, as text with n; none rests on fewer than 20 answers."""
     sentences = []
@@ -132,45 +124,35 @@ def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) 
     return sentences
 
 
-class Line(NamedTuple):
-    """A row of the CSV table. `first` and `last` number the rater's grades, from 1."""
-
-    rater: str
-    part: str
-    first: int | None = None
-    last: int | None = None
-    grade: float | None = None
-    name: str = ""
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-    why: str = ""
+# The columns of the CSV table. `first` and `last` number the rater's grades, from 1.
+COLUMNS = ["rater", "part", "first", "last", "grade", "name", "value", "low", "high", "n", "why"]
 
 
 def table(whole: Mapping) -> report.Table:
     """The document as a CSV table."""
-    grades = whole["grades"]
-    return list(Line._fields), [list(line) for row in whole["raters"] for line in lines(row, grades)]
+    return report.table_of(COLUMNS, (line for row in whole["raters"] for line in lines(row, whole["grades"])))
 
 
-def lines(row: Mapping, grades: Sequence[float]) -> Iterator[Line]:
+def lines(row: Mapping, grades: Sequence[float]) -> Iterator[dict]:
     """The lines of one rater."""
-    line, why = partial(Line, row["rater"]), row["why"]
+    why = row["why"]
+
+    def line(part: str, **cells) -> dict:
+        return {"rater": row["rater"], "part": part, "name": "", "why": "", **cells}
+
     for half in ("early", "late"):
         yield line("half", name=half, value=row[half], n=row[f"shared_{half}"], why=why.get(half, ""))
     moved = {"value": row["moved"], "low": row["low"], "high": row["high"], "why": why.get("moved", "")}
     yield line("half", name="moved", n=row["shared_early"] + row["shared_late"], **moved)
     for each in row["periods"]:
-        at = each["first"], each["last"]
-        bias = {"value": each["bias"], "low": each["low"], "high": each["high"]}
-        yield line("period", *at, name="bias", n=each["shared"], **bias)
+        yield line("period", **each | {"name": "bias", "value": each["bias"], "n": each["shared"]})
         for grade, given in zip(grades, each["given"], strict=True):
-            yield line("period", *at, grade, "given", given, n=sum(each["given"]))
+            at = {"first": each["first"], "last": each["last"], "grade": grade}
+            yield line("period", **at, name="given", value=given, n=sum(each["given"]))
     for name in ("gold", "repeats"):
         each = row[name]
-        share = {"value": each["share"], "low": each["low"], "high": each["high"]}
-        yield line(name, name="share", n=each["n"], why=each["why"].get("share", ""), **share)
+        cells = {"name": "share", "value": each["share"], "why": each["why"].get("share", "")}
+        yield line(name, **each | cells)
     for each in row["seconds"]:
         for name in ("low", "middle", "high"):
             yield line("seconds", grade=each["grade"], name=name, value=each[name], n=each["n"])

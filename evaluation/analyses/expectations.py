@@ -9,7 +9,7 @@ from ratings.models import Collection
 
 from ..decisive import Aim, Difference, Expected
 from ..measures import Measure
-from .report import Table
+from .report import Table, table_of
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,8 @@ def document(collection: str, label: str, expected: Expected | None, why: str, e
         "systems": [asdict(row) for row in expected.means],
         "differences": [asdict(row) for row in differences(expected)],
         "stages": [
-            {
-                "when": stage.when,
-                "judged": stage.judged,
-                "wrong": stage.wrong,
-                "machines": list(stage.machines),
-                "triage": list(stage.triage),
+            {name: getattr(stage, name) for name in ("when", "judged", "wrong", "machines", "triage")}
+            | {
                 "systems": [
                     {"system": name, "mean": mean, "low": low, "high": high, "best": stage.best[name]}
                     for name, (mean, low, high) in stage.means.items()
@@ -124,22 +120,16 @@ def table(expected: Expected | None) -> Table:
     header = ["first", "second", "measure", "difference", "low", "high", "est", "options"]
     if expected is None:
         return header, []
-    stated = [expected.est, expected.options]
-    rows = differences(expected)
-    return header, [
-        [row.first, row.second, expected.measure, row.difference, row.low, row.high, *stated] for row in rows
-    ]
+    stated = {"measure": expected.measure, "est": expected.est, "options": expected.options}
+    return table_of(header, (asdict(row) | stated for row in differences(expected)))
 
 
-def table_of(every: Sequence[Stage], label: str) -> Table:
+def rounds_table(every: Sequence[Stage], label: str) -> Table:
     """The CSV table of stages: a row for each stage and system."""
     header = ["when", "judged", "wrong", "system", "expected", "expected_low", "expected_high", "best"]
     return [*header, "machines", "triage", "options"], [
-        [stage.when, stage.judged, stage.wrong, name, *numbers, stage.best[name], *_named(stage), label]
+        [stage.when, stage.judged, stage.wrong, name, *numbers, stage.best[name], *named, label]
         for stage in every
+        for named in [["; ".join(stage.machines), "; ".join(stage.triage)]]
         for name, numbers in stage.means.items()
     ]
-
-
-def _named(stage: Stage) -> list[str]:
-    return ["; ".join(stage.machines), "; ".join(stage.triage)]

@@ -57,6 +57,8 @@ def against_of(version: JudgeVersion) -> Against | None:
         (place[query], document): probability or 1.0
         for query, document, probability in sample.pairs.values_list("query", "document", "probability")
     }
+    by_people = ~np.isnan(opinions.grade)
+    people = set(zip(opinions.query[by_people].tolist(), opinions.document[by_people].tolist(), strict=True))
     graded = _grades(version, sample, place)
     rows = _rows(opinions, chance, graded)
     key = pair_key(rows["query"], rows["document"])
@@ -73,7 +75,7 @@ def against_of(version: JudgeVersion) -> Against | None:
         version=version,
         sample=sample,
         pairs=len(chance),
-        rated=len(chance.keys() & set(zip(*_graded_pairs(opinions), strict=True))),
+        rated=len(chance.keys() & people),
         answered=len(graded),
         paired=paired,
         pair=pair,
@@ -92,11 +94,6 @@ def _grades(version: JudgeVersion, sample: JudgeSample, place: dict[int, int]) -
         for query, document, value in sampled.values_list("query", "document", "value")
         if query in place
     }
-
-
-def _graded_pairs(opinions: Opinions) -> tuple[list[int], list[int]]:
-    graded = ~np.isnan(opinions.grade)
-    return opinions.query[graded].tolist(), opinions.document[graded].tolist()
 
 
 def _rows(
@@ -152,6 +149,7 @@ def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]
 def document(against: Against) -> dict:
     """The JSON document: counts, figures, confusion, bias by system and tag, repeats."""
     version, shares = against.version, confusion(against.paired)
+    probed = [each for _, of in probes.results_of(version.judge.collection, [version]) for each in of]
     counts = replace(against.paired, weight=np.ones(len(against.paired.query))).by_query.sum(axis=0).astype(int)
     whole = {
         "collection": version.judge.collection.slug,
@@ -168,16 +166,22 @@ def document(against: Against) -> dict:
         "queries": len(np.unique(against.paired.query)),
         "draws": ALPHA,
         "seed": SEED,
-        "figures": {name: _figure(each) for name, each in figures(against.paired).items()},
+        "figures": {name: report.numbers(each) for name, each in figures(against.paired).items()},
         "confusion": {
             "grades": against.paired.grades.tolist(),
-            "shares": [[None if isnan(share) else share for share in row] for row in shares.tolist()],
+            "shares": [list(map(report.known, row)) for row in shares.tolist()],
             "counts": counts.tolist(),
         },
-        "systems": list(by_system(against)),
-        "tags": list(by_tag(against)),
+        "systems": [{"system": name} | row for name, _, row in _by_group(against, against.systems)],
+        "tags": [
+            {"tag": name} | row | {"quadratic": report.numbers(each["quadratic"])}
+            for name, each, row in _by_group(against, against.tags)
+        ],
         "repeats": _repeats(against),
-        "probes": _probes(version),
+        "probes": {
+            "asked": sum(each.asked for each in probed),
+            "through": sum(each.through for each in probed),
+        },
         "circular": worth.circular(version.judge.collection.systems.order_by("name"), version.model),
     }
     return whole | {"use": worth.use_of(whole)}
@@ -186,44 +190,28 @@ def document(against: Against) -> dict:
 def _repeats(against: Against) -> dict:
     """The JSON about pairs that were asked again: how often a later answer has the same grade as the first."""
     again, each = against.again, figures(against.again)
-    facts = {"answers": len(again.query), "same": int((again.person == again.machine).sum())}
-    return facts | {
+    return {
+        "answers": len(again.query),
+        "same": int((again.person == again.machine).sum()),
         "unsure": against.unsure,
-        "share": _figure(each["same"]),
-        "quadratic": _figure(each["quadratic"]),
+        "share": report.numbers(each["same"]),
+        "quadratic": report.numbers(each["quadratic"]),
     }
 
 
-def _probes(version: JudgeVersion) -> dict[str, int]:
-    """The number of probes that the version was asked about, and of those that got through."""
-    results = [each for _, of in probes.results_of(version.judge.collection, [version]) for each in of]
-    return {"asked": sum(each.asked for each in results), "through": sum(each.through for each in results)}
-
-
-def by_system(against: Against) -> Iterator[dict]:
-    """A row for each system: the bias on its first TOP places, and whether it differs from that on all pairs."""
-    for name, _, row in _by_group(against, against.systems):
-        yield {"system": name} | row
-
-
-def by_tag(against: Against) -> Iterator[dict]:
-    """A row for each tag: the bias on queries with it, whether it differs, and the quadratic kappa."""
-    for name, each, row in _by_group(against, against.tags):
-        yield {"tag": name} | row | {"quadratic": _figure(each["quadratic"])}
-
-
 def _by_group(against: Against, groups: dict[str, np.ndarray]) -> Iterator[tuple[str, dict[str, Figure], dict]]:
-    """(name, figures, row of the bias) of each group of rows."""
+    """(name, figures, row of the bias, which says whether it differs from that on all pairs) of each group."""
     apart = bias_differences(against.paired, list(groups.values()))
     for (name, rows), other in zip(groups.items(), apart, strict=True):
         pairs, each = against.count(rows), figures(against.paired.subset(rows))
         differs = pairs >= FEWEST and (other.low > 0 or other.high < 0)
-        facts = {"pairs": pairs, **_figure(each["bias"]), "apart": _figure(other), "differs": bool(differs)}
+        facts = {
+            "pairs": pairs,
+            **report.numbers(each["bias"]),
+            "apart": report.numbers(other),
+            "differs": bool(differs),
+        }
         yield name, each, facts
-
-
-def _figure(figure: Figure) -> dict[str, float | None]:
-    return {name: None if isnan(value) else value for name, value in vars(figure).items()}
 
 
 def table(whole: dict) -> report.Table:

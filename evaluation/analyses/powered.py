@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isnan
+from operator import itemgetter
 
 import numpy as np
 
@@ -30,10 +30,6 @@ class System:
 
     weight: np.ndarray  # float64[pairs], the weight of a pair's gain in the mean DCG
     outside: int  # documents above the cutoff that are not in the pool
-
-    def among(self, rows: np.ndarray) -> int:
-        """How many of these pairs have a weight."""
-        return int((self.weight[rows] != 0).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +141,9 @@ def document(estimates: Estimates) -> dict:
     whole = {"measure": str(estimates.measure), "options": estimates.fingerprint, "level": LEVEL}
     if estimates.lacks:
         return whole | {"lacks": estimates.lacks, "number": estimates.number, "systems": [], "differences": []}
-    systems = sorted(means(estimates), key=_highest_first)
-    known = [row for row in systems if row["with_machine"]]
+    rows = list(means(estimates))
+    known = sorted(filter(itemgetter("with_machine"), rows), key=lambda row: -row["with_machine"]["value"])
+    systems = [*known, *(row for row in rows if not row["with_machine"])]
     orders = [np.array([row[name]["value"] for row in known]) for name in ("people", "with_machine")]
     alone = np.array([row["machine_alone"] for row in known])
     return whole | {
@@ -157,22 +154,19 @@ def document(estimates: Estimates) -> dict:
         "systems": systems,
         "differences": list(differences(estimates, [row["system"] for row in known])),
         "tau": {
-            name: _number(tau(order, alone))
+            name: report.known(tau(order, alone))
             for name, order in zip(("people", "with_machine"), orders, strict=True)
         },
     }
-
-
-def _highest_first(row: dict) -> tuple[bool, float]:
-    return (True, 0.0) if row["with_machine"] is None else (False, -row["with_machine"]["value"])
 
 
 def means(estimates: Estimates) -> Iterator[dict]:
     """A row for each system; without numbers where some of its documents are not in the pool."""
     shared = _shared(estimates)
     for name, system in estimates.systems.items():
-        row = {"system": name, "sampled": system.among(estimates.sampled.rows), "outside": system.outside}
-        row["pairs"] = int((system.weight != 0).sum())
+        weighted = system.weight != 0
+        sampled = int(weighted[estimates.sampled.rows].sum())
+        row = {"system": name, "sampled": sampled, "outside": system.outside, "pairs": int(weighted.sum())}
         if system.outside or not row["pairs"]:
             yield row | {"people": None, "with_machine": None, "saved": None, "machine_alone": None}
         else:
@@ -199,17 +193,13 @@ def _both(estimates: Estimates, weight: np.ndarray, shared: np.ndarray) -> dict:
     return {
         "people": _facts(alone),
         "with_machine": _facts(helped),
-        "factor": _number(helped.factor),
-        "saved": _number(saved),
+        "factor": report.known(helped.factor),
+        "saved": report.known(saved),
     }
 
 
 def _facts(each: Powered) -> dict[str, float | None]:
-    return {name: _number(getattr(each, name)) for name in ("value", "low", "high")}
-
-
-def _number(value: float) -> float | None:
-    return None if isnan(value) else float(value)
+    return {name: report.known(getattr(each, name)) for name in ("value", "low", "high")}
 
 
 def table(whole: dict) -> report.Table:

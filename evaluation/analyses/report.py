@@ -21,24 +21,13 @@ def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> d
 
     By query, `per_query` has the value, and `why_per_query` the reason where the query counts in no mean.
     """
-    frames = ({"per_query": evaluation.per_query} | _bounds(evaluation)) if per_query else {}
-
-    def why(measure: str, system: str) -> dict[str, dict]:
-        return {"why_per_query": _why(evaluation, measure, system)} if per_query else {}
-
-    return (
-        made_by(evaluation, profile)
-        | expectations(evaluation)
-        | {
-            "results": [
-                {"system": system, "measure": measure, "fingerprint": evaluation.fingerprint_of(measure)}
-                | row
-                | _queries(frames, measure, system)
-                | why(measure, system)
-                for system, measure, row in rows(evaluation)
-            ]
-        }
-    )
+    results = [
+        {"system": system, "measure": measure, "fingerprint": evaluation.fingerprint_of(measure)}
+        | row
+        | (_by_query(evaluation, measure, system) if per_query else {})
+        for system, measure, row in rows(evaluation)
+    ]
+    return made_by(evaluation, profile) | expectations(evaluation) | {"results": results}
 
 
 def made_by(evaluation: Evaluation, profile: str) -> dict:
@@ -59,19 +48,16 @@ def expectations(evaluation: Evaluation) -> dict[str, dict]:
     return {"expected": facts} if any(facts.values()) else {}
 
 
-def _queries(frames: Mapping[str, DataFrame], measure: str, system: str) -> dict[str, dict]:
-    """The columns of one measure and system: {name of the frame: {query: value}}."""
-    return {
-        name: {query: known(value) for query, value in frame[measure, system].items()}
+def _by_query(evaluation: Evaluation, measure: str, system: str) -> dict[str, dict]:
+    """The values of one measure and system, their bounds, and why queries count in no mean, each by query."""
+    column, reasons = (measure, system), evaluation.reasons[measure, system]
+    frames = {"per_query": evaluation.per_query} | _bounds(evaluation)
+    values = {
+        name: {query: known(value) for query, value in frame[column].items()}
         for name, frame in frames.items()
-        if (measure, system) in frame
+        if column in frame
     }
-
-
-def _why(evaluation: Evaluation, measure: str, system: str) -> dict[str, str]:
-    """Why queries count in no mean, {query: reason}; only of those that do not count."""
-    reasons = evaluation.reasons[measure, system]
-    return reasons[reasons != REASONS[COUNTED]].to_dict()
+    return values | {"why_per_query": reasons[reasons != REASONS[COUNTED]].to_dict()}
 
 
 def _bounds(evaluation: Evaluation) -> dict[str, DataFrame]:
@@ -83,12 +69,12 @@ def _bounds(evaluation: Evaluation) -> dict[str, DataFrame]:
 
 def means(evaluation: Evaluation, profile: str) -> Table:
     """The CSV table of means: a row for each system and measure."""
-    header = ["system", "measure", *columns(evaluation), "profile", "options"]
-    table = []
-    for system, measure, row in rows(evaluation):
-        numbers = row | {"why": scores.why(row["why"])}
-        table.append([system, measure, *numbers.values(), profile, evaluation.fingerprint_of(measure)])
-    return header, table
+    made_by = {str(each): [profile, evaluation.fingerprint_of(each)] for each in evaluation.measures}
+    table = [
+        [system, measure, *(row | {"why": scores.why(row["why"])}).values(), *made_by[measure]]
+        for system, measure, row in rows(evaluation)
+    ]
+    return ["system", "measure", *columns(evaluation), "profile", "options"], table
 
 
 def every_query(evaluation: Evaluation, profile: str) -> Table:
@@ -129,6 +115,21 @@ def known(value):
     return None if isinstance(value, float) and isnan(value) else value
 
 
+def numbers(each) -> dict:
+    """The fields of a dataclass as JSON has them."""
+    return {name: known(value) for name, value in vars(each).items()}
+
+
+def table_of(header: list[str], rows: Iterable[Mapping]) -> Table:
+    """The CSV table of rows by the names of columns. A cell is empty where its row has no such member."""
+    return header, [[row.get(name) for name in header] for row in rows]
+
+
+def in_words(why: Mapping[str, str]) -> str:
+    """The reasons of a row as one cell."""
+    return ", ".join(f"{name}: {reason}" for name, reason in why.items())
+
+
 def as_text(document: dict) -> str:
     """The document as JSON text. ValueError for nan, which JSON does not have."""
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
@@ -153,40 +154,30 @@ def explained(
     `highest` are the bounds of the first measure, where they were asked for. `reason` is that of the first
     measure, and `why` has that of each measure in which the query counts in no mean.
     """
-    first = str(evaluation.measures[0])
+    first, measures = str(evaluation.measures[0]), list(map(str, evaluation.measures))
     ends = {name.removesuffix("_per_query"): frame for name, frame in _bounds(evaluation).items()}
-    stated = {"fingerprint": evaluation.fingerprint_of(evaluation.measures[0])}
-
-    def why(system: str) -> dict[str, str]:
-        reasons = {
-            str(measure): evaluation.reasons[str(measure), system][query] for measure in evaluation.measures
-        }
-        return {measure: reason for measure, reason in reasons.items() if reason != REASONS[COUNTED]}
-
-    return (
-        made_by(evaluation, profile)
-        | stated
-        | {
-            "query": query,
-            "results": [
-                {"system": system, "reason": evaluation.reasons[first, system][query], "why": why(system)}
-                | {
-                    str(measure): known(evaluation.per_query[str(measure), system][query])
-                    for measure in evaluation.measures
-                }
-                | {name: known(frame[first, system][query]) for name, frame in ends.items()}
-                | {
-                    "ranking": [_rank(row, documents) for row in explanation.ranking],
-                    "ideal": [_rank(row, documents) for row in explanation.ideal],
-                }
-                for system, explanation in explanations.items()
-            ],
-            "differences": [
-                {"measure": str(split), "first": first, "second": second} | _split(explanation)
-                for (first, second), explanation in differences.items()
-            ],
-        }
-    )
+    results = []
+    for system, explanation in explanations.items():
+        reasons = {measure: evaluation.reasons[measure, system][query] for measure in measures}
+        why = {measure: reason for measure, reason in reasons.items() if reason != REASONS[COUNTED]}
+        results.append(
+            {"system": system, "reason": reasons[first], "why": why}
+            | {measure: known(evaluation.per_query[measure, system][query]) for measure in measures}
+            | {name: known(frame[first, system][query]) for name, frame in ends.items()}
+            | {
+                "ranking": [_rank(row, documents) for row in explanation.ranking],
+                "ideal": [_rank(row, documents) for row in explanation.ideal],
+            }
+        )
+    return made_by(evaluation, profile) | {
+        "fingerprint": evaluation.fingerprint_of(first),
+        "query": query,
+        "results": results,
+        "differences": [
+            {"measure": str(split), "first": first, "second": second} | _split(explanation)
+            for (first, second), explanation in differences.items()
+        ],
+    }
 
 
 def _split(split: Difference) -> dict:

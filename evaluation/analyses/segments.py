@@ -184,8 +184,6 @@ def table(result: Compared, every: Sequence[OnSegment], profile: str) -> report.
         "options": result.evaluation.fingerprint_of(result.measure),
     }
     header = ["measure", "baseline", "system", "kind", "segment", "queries", "undefined", *NAMES, "why", *made_by]
-    table = []
-    for row in rows(result, every):
-        why = ", ".join(f"{name}: {reason}" for name, reason in row.pop("why").items())
-        table.append([*row.values(), why, *made_by.values()])
-    return header, table
+    return report.table_of(
+        header, (row | made_by | {"why": report.in_words(row["why"])} for row in rows(result, every))
+    )

@@ -112,9 +112,9 @@ def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
     in_force = options.in_force(measure, asked.options, asked.rule, asked.adjudications)
     # Rule and adjudications are in the sentence of `_judged`.
     listed = "; ".join(
-        f"{line.label.lower()}: {text(line.words)}"
+        f"{line['label'].lower()}: {text(line['words'])}"
         for line in in_force
-        if line.used and line.label not in _OF_JUDGMENTS
+        if line["used"] and line["label"] not in _OF_JUDGMENTS
     )
     return f"The measure is {text(str(measure))} ({text(evaluation.plain_fingerprint_of(measure))}) with {listed}."
 

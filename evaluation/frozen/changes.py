@@ -36,17 +36,6 @@ class Change(NamedTuple):
         return "removed" if self.after is None else "changed"
 
 
-@dataclass(frozen=True)
-class Judgments:
-    """The judgments that differ."""
-
-    added: int
-    changed: int
-    removed: int
-    queries: Counter  # number of judgments by query
-    first: list[Change]  # at most SHOWN
-
-
 @dataclass(frozen=True, eq=False)
 class Changes:
     """The changes from `first` to `second`."""
@@ -100,17 +89,20 @@ class Changes:
         return sorted((key for key in keys if digests[0].get(key, 0) != digests[1].get(key, 0)), key=natural)
 
     @cached_property
-    def judgments(self) -> Judgments | None:
-        """The judgments that differ; None where there are more than MOST judgments to compare."""
+    def judgments(self) -> dict | None:
+        """How many judgments differ, by kind and by query, and the first SHOWN of them.
+
+        None where there are more than MOST judgments to compare.
+        """
         if sum(about(each).judgments for each in self.both) > MOST and self.rejudged_queries:
             return None
-        tally, queries, first = Counter(), Counter(), []
+        tally, queries, first = dict.fromkeys(("added", "changed", "removed"), 0), Counter(), []
         for change in self.each_judgment():
             tally[change.kind] += 1
             queries[change.query] += 1
             if len(first) < SHOWN:
                 first.append(change)
-        return Judgments(tally["added"], tally["changed"], tally["removed"], queries, first)
+        return {**tally, "queries": queries, "first": first}
 
     def each_judgment(self) -> Iterator[Change]:
         """Every judgment that differs, by query and document."""

@@ -156,9 +156,8 @@ def expected_in(asked: Settings, lines: Lines) -> dict[Measure, Expected]:
         if system.system in asked.expected["systems"]
     }
     data = Record("", judged.queries, tuple(rankings), ratings=None, values=None, rankings=rankings)
-    rounds = list(
-        content.read_objects(content.ROUNDS, lines(content.ROUNDS), "round precision threshold greedy units")
-    )
+    members = "round precision threshold greedy units"
+    rounds = list(content.read_objects(content.ROUNDS, lines(content.ROUNDS), members))
     graded = _machine_grades(asked, judged, lines)
     expected = {}
     for measure in map(content.parse_measure, asked.expected["measures"]):

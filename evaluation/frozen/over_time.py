@@ -16,32 +16,19 @@ CACHED = 256  # runs whose scores are cached in memory
 
 
 @dataclass(frozen=True)
-class Mean:
-    system: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    queries: int
-
-
-@dataclass(frozen=True)
 class Point:
     """One frozen evaluation, and the changes since the one before."""
 
     frozen: FrozenEvaluation
-    means: list[Mean]
+    means: list[dict]  # system, mean, low, high and queries
     changed: list[str]  # of "guidelines", "scale", "systems"
 
 
-def label_of(frozen: FrozenEvaluation, measure: Measure) -> str:
-    """The measure with its fingerprint: only means with the same label are comparable."""
-    asked = settings_of(frozen)
-    return f"{measure} {fingerprint(effective(measure, asked.options), asked.rule, asked.adjudications)}"
-
-
 def labels(frozen: FrozenEvaluation) -> list[str]:
-    """The labels of all measures of the frozen evaluation."""
-    return [label_of(frozen, measure) for measure in settings_of(frozen).measures]
+    """Its measures, each with its fingerprint: only means with the same label are comparable."""
+    asked = settings_of(frozen)
+    how = (asked.rule, asked.adjudications)
+    return [f"{each} {fingerprint(effective(each, asked.options), *how)}" for each in asked.measures]
 
 
 def points(all_frozen: Sequence[FrozenEvaluation], label: str) -> list[Point]:
@@ -68,15 +55,19 @@ def rescored(all_frozen: Sequence[FrozenEvaluation], judged_by: FrozenEvaluation
             f"{left:,} lines of runs would have to be scored again, which takes longer than a reader waits. "
             "Take bundles of them: evaluate_files scores the runs of one with the judgments of another."
         )
-    judged = None
-    rows = []
+    judged, asked, rows = None, settings_of(judged_by), []
     for frozen in all_frozen:
         means = []
         for system, file in _systems(frozen):
             key = _key(system, file, judged_by)
             if key not in _scored:
-                judged = judged or content.Judged.read(settings_of(judged_by), lines_of(judged_by))
-                _cache(key, _score(frozen, system, judged_by, judged))
+                judged = judged or content.Judged.read(asked, lines_of(judged_by))
+                rankings = judged.rankings(system, lines_of(frozen)(system.run), asked.options.ties)
+                while len(_scored) >= CACHED:
+                    del _scored[next(iter(_scored))]
+                _scored[key] = evaluate_arrays(
+                    frozen.name, judged.queries, judged.judgments, {system.system: rankings}, asked
+                )
             means += _means(_scored[key].summary, str(measure), system.system)
         rows.append((frozen, means))
     return _with_changes(rows)
@@ -88,14 +79,6 @@ def _systems(frozen: FrozenEvaluation) -> Iterator[tuple[content.System, content
     return ((system, runs[system.system]) for system in settings_of(frozen).systems)
 
 
-def _score(
-    frozen: FrozenEvaluation, system: content.System, judged_by: FrozenEvaluation, judged: content.Judged
-) -> Evaluation:
-    asked = settings_of(judged_by)
-    rankings = judged.rankings(system, lines_of(frozen)(system.run), asked.options.ties)
-    return evaluate_arrays(frozen.name, judged.queries, judged.judgments, {system.system: rankings}, asked)
-
-
 # Entries stay valid, since neither runs nor judgments of frozen evaluations ever change.
 _scored: dict[tuple, Evaluation] = {}
 
@@ -104,30 +87,24 @@ def _key(system: content.System, file: content.File, judged_by: FrozenEvaluation
     return file.sha256, system.empty, judged_by.hash
 
 
-def _cache(key: tuple, evaluation: Evaluation) -> None:
-    while len(_scored) >= CACHED:
-        del _scored[next(iter(_scored))]
-    _scored[key] = evaluation
-
-
-def _means(summary, measure: str, name: str | None = None) -> list[Mean]:
+def _means(summary, measure: str, name: str | None = None) -> list[dict]:
     """The mean of each system in the summary, under `name` (None: the name of the system)."""
     rows = summary.xs(measure, level="measure")
     return [
-        Mean(
-            name or system, *(report.known(row[column]) for column in ("mean", "low", "high")), int(row["queries"])
-        )
+        {"system": name or system}
+        | {column: report.known(row[column]) for column in ("mean", "low", "high")}
+        | {"queries": int(row["queries"])}
         for system, row in zip(rows.index, rows.to_dict("records"), strict=True)
     ]
 
 
-def _with_changes(rows: Sequence[tuple[FrozenEvaluation, list[Mean]]]) -> list[Point]:
+def _with_changes(rows: Sequence[tuple[FrozenEvaluation, list[dict]]]) -> list[Point]:
     """The points of these frozen evaluations and means, each with the changes since the one before."""
-    points = []
-    for place, (frozen, means) in enumerate(rows):
-        before = rows[place - 1][0] if place else None
-        points.append(Point(frozen, means, changed_since(before, frozen) if before else []))
-    return points
+    before = [None, *(frozen for frozen, _ in rows)]
+    return [
+        Point(frozen, means, changed_since(last, frozen) if last else [])
+        for last, (frozen, means) in zip(before, rows, strict=False)
+    ]
 
 
 def changed_since(before: FrozenEvaluation, frozen: FrozenEvaluation) -> list[str]:
@@ -138,11 +115,7 @@ def changed_since(before: FrozenEvaluation, frozen: FrozenEvaluation) -> list[st
         changed.append("guidelines")
     if (old.scale_version, old.grades) != (new.scale_version, new.grades):
         changed.append("scale")
-    if _digests(before) != _digests(frozen):
+    digests = [{name: file.sha256 for name, file in runs_of(each).items()} for each in (before, frozen)]
+    if digests[0] != digests[1]:
         changed.append("systems")
     return changed
-
-
-def _digests(frozen: FrozenEvaluation) -> dict[str, str]:
-    """The hash of each system's run file, by its name."""
-    return {name: file.sha256 for name, file in runs_of(frozen).items()}

@@ -17,7 +17,7 @@ from ..measures import Judgments, Measure, Rankings
 from ..measures.arrays import distinct
 from ..record import Record, Version
 from ..record.sql import columns_of
-from .asked import Asked, CannotAnswer
+from .asked import Asked, told_to_reader
 
 MOST_BOUNDED = 1_000_000  # queries x systems x cutoff: the bounds of more take too long for a page
 _NONE = Value(0)
@@ -54,10 +54,8 @@ class Answer:
         measures = [asked.measure, asked.at("Judged"), *more]
         bounded = bounded_in(collection, asked) if bounds else []
         evaluation = evaluated(collection, asked, measures, names, bounded)
-        try:
+        with told_to_reader():
             record, judgments = scores.read(collection, asked.options, names, asked.rule, asked.adjudications)
-        except ValueError as error:
-            raise CannotAnswer(str(error)) from error
         if not record.queries["key"].equals(evaluation.table.record.queries["key"]):
             # Queries were imported in between: both must have the same rows.
             evaluation = evaluated(collection, asked, measures, names, bounded)
@@ -169,6 +167,7 @@ def as_row(standing: Standing, *names: str, **more) -> dict:
     return {"system": standing.system.name, **{name: getattr(standing, name) for name in names}, **more}
 
 
+@told_to_reader()
 def evaluated(
     collection: Collection,
     asked: Asked,
@@ -177,12 +176,7 @@ def evaluated(
     bounds: Iterable[Measure] = (),
 ) -> scores.Evaluation:
     """The evaluation by the asked options. Raises CannotAnswer where they do not fit the collection."""
-    try:
-        return scores.evaluate(
-            collection, measures, asked.options, systems, asked.rule, asked.adjudications, bounds
-        )
-    except ValueError as error:
-        raise CannotAnswer(str(error)) from error
+    return scores.evaluate(collection, measures, asked.options, systems, asked.rule, asked.adjudications, bounds)
 
 
 def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:

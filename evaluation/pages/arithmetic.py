@@ -9,7 +9,6 @@ from ..measures import SPLIT, Explanation
 from ..templatetags.numbers import number
 from ..words.numbers import decimals
 from .asked import Asked
-from .lists import Side
 
 
 def scores_sentence(shown: list[dict], splits: Sequence[SafeString], asked: Asked) -> SafeString:
@@ -72,7 +71,7 @@ def formula(explanations: list[Explanation]) -> str:
     return "nDCG = DCG / IDCG."
 
 
-def sums(sides: list[Side], explanations: list[Explanation]) -> list[dict]:
+def sums(sides: list[dict], explanations: list[Explanation]) -> list[dict]:
     """The rows of the arithmetic: of the worst and the empty list, if all have the same, and of each system."""
     first = explanations[0]
     rows = []
@@ -82,14 +81,8 @@ def sums(sides: list[Side], explanations: list[Explanation]) -> list[dict]:
         empty = -first.min_dcg / first.span
         rows.append({"name": "Empty list, the neutral point", "arithmetic": quotient(first, 0.0), "value": empty})
     for side, explanation in zip(sides, explanations, strict=True):
-        rows.append(
-            {
-                "name": side.system.name,
-                "arithmetic": quotient(explanation, explanation.dcg),
-                "value": side.ndcg,
-                "why": explanation.reason,
-            }
-        )
+        row = {"name": side["system"].name, "value": side["ndcg"], "why": explanation.reason}
+        rows.append(row | {"arithmetic": quotient(explanation, explanation.dcg)})
     return rows
 
 

@@ -1,6 +1,7 @@
 """The measure, profile and options in the address of a page."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from urllib.parse import urlencode
@@ -10,6 +11,7 @@ from django.shortcuts import redirect, render
 
 from ratings.models import Collection
 from ratings.people.access import View
+from ratings.views.pages import frame
 from ratings.words import nearest
 
 from ..measures import MEASURES, PROFILES, Measure, Options, effective
@@ -21,26 +23,8 @@ from ..words.sentences import Degree, degree
 
 MEASURE, PROFILE, RULE, ADJUDICATIONS = "nDCG@10", "default", "mean", "use"
 DEFAULTS = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications": ADJUDICATIONS}
-OFFERED = (
-    "nDCG@5",
-    "nDCG@10",
-    "nDCG@20",
-    "nDCG",
-    "CG@10",
-    "DCG@10",
-    "IDCG@10",
-    "P@10",
-    "R@100",
-    "AP",
-    "RR",
-    "Success@10",
-    "Rprec",
-    "Bpref",
-    "ERR@10",
-    "RBP(p=0.8,rel=1)",
-    "NumRelRet@10",
-    "Judged@10",
-)
+OFFERED = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "CG@10", "DCG@10", "IDCG@10", "P@10", "R@100", "AP", "RR",
+           "Success@10", "Rprec", "Bpref", "ERR@10", "RBP(p=0.8,rel=1)", "NumRelRet@10", "Judged@10")  # fmt: skip
 # The parameters of every page with options, and those of how a page is drawn, not of what it shows.
 OF_OPTIONS = ("measure", "profile", *TEXT_NAMES, *panel.OF_JUDGMENTS, "gain_map", "unjudged_grade", "panel")
 OF_PICTURES = ("chart", "theme", "width", "step")
@@ -50,6 +34,15 @@ OF_MAILS = ("utm_", "mtm_", "fbclid", "gclid", "msclkid")  # what other programs
 
 class CannotAnswer(ValueError):
     """The address has parameters without a meaning. The message is for the reader."""
+
+
+@contextmanager
+def told_to_reader() -> Iterator[None]:
+    """Around what the options in the address can make impossible: raises CannotAnswer in place of ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise CannotAnswer(str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -88,7 +81,7 @@ class Asked:
         return "" if own == self.fingerprint else f"{measure} {own}"
 
     @property
-    def described(self) -> list[panel.InForce]:
+    def described(self) -> list[dict]:
         """Each option in force as a phrase."""
         return panel.in_force(self.measure, self.options, self.rule, self.adjudications, self.departing)
 
@@ -152,14 +145,11 @@ def asked_in(request: HttpRequest, collection: Collection) -> Asked:
     for name, known in panel.OF_JUDGMENTS.items():
         refuse_unknown(name, of_judgments[name], known)
     if values.get("unjudged") == "grade":
-        raise CannotAnswer(
-            "unjudged documents: the grade that is assumed for them is missing; 0 or 1, for example."
-        )
-    try:
+        missing = "the grade that is assumed for them is missing; 0 or 1, for example."
+        raise CannotAnswer(f"unjudged documents: {missing}")
+    with told_to_reader():
         measure = measure_for(collection, params.get("measure") or MEASURE)
         options = options_for(collection, profile, **values)
-    except ValueError as error:
-        raise CannotAnswer(str(error)) from error
     defaults = defaults_of(collection, profile)
     changes = tuple((name, text) for name, text in options.as_dict().items() if text != defaults[name])
     return Asked(measure, profile, changes, options, **of_judgments)
@@ -250,19 +240,13 @@ def refused(
     """The response with the error, status 400. A page with options has their form, filled in as it was sent."""
     if not is_page:
         return HttpResponseBadRequest(f"{error}\n", content_type="text/plain; charset=utf-8")
-    context = context or {"collection": collection, "role": collection.role, "section": "results"}
+    context = context or frame(collection, "results")
     return render(request, "evaluation/refused.html", context | {"error": error}, status=400)
 
 
 def page(request: HttpRequest, collection: Collection, section: str, asked: Asked | None = None) -> dict:
     """The context that all pages of results share. Without `asked`, the form is shown as it was filled in."""
-    return {
-        "collection": collection,
-        "role": collection.role,
-        "section": section,
-        "asked": asked,
-        "form": form_for(request, collection, asked),
-    }
+    return frame(collection, section) | {"asked": asked, "form": form_for(request, collection, asked)}
 
 
 def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) -> dict:

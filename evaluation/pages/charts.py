@@ -42,6 +42,11 @@ class _Strict(DjangoJSONEncoder):
         super().__init__(**options | {"allow_nan": False})
 
 
+def dot(label: str, value: float | None, low: float | None, high: float | None, n: int, **more) -> dict:
+    """A row of `charts.differences`."""
+    return {"label": label, "value": value, "low": low, "high": high, "n": n, **more}
+
+
 def charted(request: HttpRequest, template: str, context: dict) -> HttpResponse:
     """The page, or with ?chart=ID that chart of the context's `charts` as SVG."""
     if "chart" in request.GET:

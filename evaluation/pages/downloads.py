@@ -9,12 +9,11 @@ from itertools import chain
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
-from django.views.decorators.http import require_safe
 
 from ratings.downloads import made_in_turn, sent
 from ratings.formats import spreadsheet, workbooks
 from ratings.models import Collection
-from ratings.people.access import READERS, View, of_collection
+from ratings.people.access import View, readers_page
 
 from ..analyses import report
 from .answer import Answer
@@ -37,8 +36,7 @@ def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., File
     """
 
     def decorated(view: Callable[..., Files]) -> View:
-        @require_safe
-        @of_collection(*READERS)
+        @readers_page
         @made_in_turn
         @with_options(*names, "raw", many=many)
         @wraps(view)

@@ -13,7 +13,7 @@ from ..expected.scope import refuse
 from ..measures import effective
 from ..record import InUse
 from ..scores import Evaluation
-from .asked import Asked, CannotAnswer
+from .asked import Asked, CannotAnswer, told_to_reader
 
 TOO_LARGE = "The pool is too large for expected values on a page. The command evaluate --expected computes them."
 
@@ -72,11 +72,7 @@ def wanted_in(request: HttpRequest) -> bool:
 
 
 def expecting(
-    collection: Collection,
-    asked: Asked,
-    rounds: int,
-    wanted: bool = False,
-    used: tuple[InUse, ...] | None = None,
+    collection: Collection, asked: Asked, rounds: int, wanted: bool = False, used: tuple[InUse, ...] | None = None
 ) -> Expecting:
     """The expected values in the asked measure. Without rounds there are none, unless they are `wanted`.
 
@@ -101,10 +97,8 @@ def with_expected_in(
     """The evaluation, with expected values if the address asks for them. Raises CannotAnswer."""
     if not wanted_in(request):
         return evaluation
-    try:
+    with told_to_reader():
         return with_expected(collection, evaluation, [asked.measure], MOST_PAIRS)
-    except ValueError as error:
-        raise CannotAnswer(str(error)) from error
 
 
 def is_defined(asked: Asked) -> bool:

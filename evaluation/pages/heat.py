@@ -31,20 +31,6 @@ class Cell(NamedTuple):
     why: str  # why it counts in no mean; "" where it counts
 
 
-@dataclass(frozen=True)
-class Row:
-    """One query with the values of all systems."""
-
-    pk: int
-    key: str
-    text: str
-    values: list[Cell]
-    why: str  # the reasons where a value counts in no mean
-    mean: float | None  # of the values that count
-    spread: float | None  # the highest minus the lowest of them
-    judged: int  # judged documents
-
-
 @dataclass(frozen=True, eq=False)
 class Shaded:
     """The values of all queries and systems with their shades. Systems are in the order of `Answer.names`."""
@@ -59,11 +45,6 @@ class Shaded:
         """Whether each value counts in a mean, bool[queries, systems]."""
         return self.why == ""
 
-    @property
-    def uncounted(self) -> np.ndarray:
-        """The rows of queries that count for no system, int64[any]."""
-        return np.flatnonzero(~self.counts.any(axis=1))
-
 
 def shaded(answer: Answer) -> Shaded:
     """The values of the answer with their shades."""
@@ -74,23 +55,26 @@ def shaded(answer: Answer) -> Shaded:
     return Shaded(value, why, below, np.where(why == "", shade, UNDEFINED))
 
 
-def rows(answer: Answer, all_of: Shaded) -> list[Row]:
-    """The rows of the table, in the order of the record."""
+def rows(answer: Answer, all_of: Shaded) -> list[dict]:
+    """A row for each query, in the order of the record, with a Cell for each system among its `values`.
+
+    mean and spread are of the values that count; `why` has the reasons of the others.
+    """
     counts, result = all_of.counts, []
     for row, (pk, key, text) in enumerate(answer.record.queries[["pk", "key", "text"]].itertuples(index=False)):
         values = all_of.value[row][counts[row]]
         columns = (each[row].tolist() for each in (all_of.value, all_of.below, all_of.shade, all_of.why))
         result.append(
-            Row(
-                pk=pk,
-                key=key,
-                text=text,
-                values=[Cell(known(value), *facts) for value, *facts in zip(*columns, strict=True)],
-                why="" if counts[row].all() else reasons(all_of.why[row]),
-                mean=float(values.mean()) if values.size else None,
-                spread=float(values.max() - values.min()) if values.size else None,
-                judged=int(answer.judgments.count[row]),
-            )
+            {
+                "pk": pk,
+                "key": key,
+                "text": text,
+                "values": [Cell(known(value), *facts) for value, *facts in zip(*columns, strict=True)],
+                "why": "" if counts[row].all() else reasons(all_of.why[row]),
+                "mean": float(values.mean()) if values.size else None,
+                "spread": float(values.max() - values.min()) if values.size else None,
+                "judged": int(answer.judgments.count[row]),
+            }
         )
     return result
 
@@ -111,7 +95,7 @@ def key(answer: Answer, all_of: Shaded) -> dict:
     """The context of the legend of shades."""
     ends = [highest(answer) * step / 5 for step in range(6)]
     places = 1 if answer.asked.bounded else 2
-    left_out = all_of.uncounted
+    left_out = np.flatnonzero(~all_of.counts.any(axis=1))  # queries that count for no system
     return {
         "shades": [
             (shade, f"{decimals(low, places)} to {decimals(high, places)}")
@@ -136,12 +120,13 @@ def picture(answer: Answer, all_of: Shaded) -> dict:
     return context | {"chart": Chart("heat", chart(answer, [shown[row] for row in order]), alt_text, least)}
 
 
-def chart(answer: Answer, shown: Sequence[Row]) -> dict:
+def chart(answer: Answer, shown: Sequence[dict]) -> dict:
     """The chart of these rows, in their order."""
     # The slug may contain a 0, too: the last one is the placeholder for the query.
     before, after = reverse("query", args=[answer.collection.slug, 0]).rsplit("0", 1)
     queries = [
-        {"query": row.key, "text": row.text, "url": f"{before}{row.pk}{after}{answer.asked.keep}"} for row in shown
+        {"query": row["key"], "text": row["text"], "url": f"{before}{row['pk']}{after}{answer.asked.keep}"}
+        for row in shown
     ]
 
     def drawn(cell: Cell) -> dict:
@@ -152,9 +137,9 @@ def chart(answer: Answer, shown: Sequence[Row]) -> dict:
         return {"value": value} | ({"below": True} if cell.below else {})
 
     cells = [
-        {"query": row.key, "system": name, **drawn(cell)}
+        {"query": row["key"], "system": name, **drawn(cell)}
         for row in shown
-        for name, cell in zip(answer.names, row.values, strict=True)
+        for name, cell in zip(answer.names, row["values"], strict=True)
     ]
     return charts.heat_map(
         cells, queries, systems=answer.names, top=highest(answer), ends=charts.ends(answer.asked.measure)

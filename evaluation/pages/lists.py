@@ -1,9 +1,8 @@
 """The lists of one query by rank: those of systems, the ideal list, links between them, and missed documents."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
-from ratings.models import Document, System
+from ratings.models import Document
 
 from ..measures import Explanation, Row
 from ..templatetags.numbers import number
@@ -15,42 +14,20 @@ SHOWN = 50  # ranks of a list, which may have thousands
 ROW = 54  # pixels of height of a row, as --row in the style sheet
 
 
-@dataclass(frozen=True)
-class Line:
-    """One rank of a list as a page shows it."""
-
-    rank: int
-    document: Document | None
-    grade: float | None  # None: unjudged
-    calc: str  # gain × discount, as text
-    adds: float  # their product
-    came: str = ""  # the rank in the list to the left, as text
-    goes: str = ""  # the rank in the list to the right, as text, if that list does not show it
-
-
-@dataclass(frozen=True)
-class Side:
-    """The list of one system."""
-
-    system: System
-    ndcg: float | None
-    why: str  # the reason where there is no value
-    dcg: float
-    rows: list[Line]
-    more: int  # ranks that are not shown
-    present: bool  # whether the system has a ranking for the query
-    links: dict | None = None  # to the list to the right: see `links`
-
-
 def titles(pks: set[int]) -> dict[int, Document]:
     """The documents by pk, without their texts. One database query."""
     return {document.pk: document for document in Document.objects.filter(pk__in=pks).only("pk", "key", "title")}
 
 
-def line(row: Row, documents: dict[int, Document], grades: dict[int, float]) -> Line:
-    judged = row.document in grades
-    calc = times(row) if judged or row.gain else "counted 0"
-    return Line(row.rank, documents.get(row.document), grades.get(row.document), calc, row.contribution)
+def line(row: Row, documents: dict[int, Document], grade: float | None, calc: str) -> dict:
+    """One rank of a list as a page shows it. calc: gain × discount, as text; grade: None = unjudged."""
+    facts = {"rank": row.rank, "document": documents.get(row.document), "grade": grade}
+    return facts | {"calc": calc, "adds": row.contribution, "came": "", "goes": ""}
+
+
+def judged_line(row: Row, documents: dict[int, Document], grades: dict[int, float]) -> dict:
+    calc = times(row) if row.document in grades or row.gain else "counted 0"
+    return line(row, documents, grades.get(row.document), calc)
 
 
 def times(row: Row) -> str:
@@ -58,28 +35,27 @@ def times(row: Row) -> str:
     return f"{number(row.gain)}\N{NO-BREAK SPACE}× {row.discount:.4f}"
 
 
-def linked(sides: Sequence[Side], places: Sequence[Places]) -> list[Side]:
-    """The lists with links, and with the ranks of each row in the lists to the left and to the right."""
-    shown = [{row.document.pk for row in side.rows if row.document} for side in sides]
+def linked(sides: Sequence[dict], places: Sequence[Places]) -> list[dict]:
+    """The lists with `links`, and with the ranks of each row in the lists to the left and to the right."""
     result = []
     for at, side in enumerate(sides):
         left, right = (places[at - 1] if at else None), (places[at + 1] if at + 1 < len(sides) else None)
-        rows = [
-            replace(
-                row,
-                came="" if left is None else came(row.rank, left.get(row.document.pk)),
-                goes=""
-                if right is None or row.document.pk in shown[at + 1]
-                else f"↓ to {right[row.document.pk]:,}"
-                if row.document.pk in right
-                else "gone",
-            )
-            if row.document
-            else row
-            for row in side.rows
-        ]
-        result.append(replace(side, rows=rows, links=None if right is None else links(side, sides[at + 1])))
+        after = sides[at + 1] if right is not None else None
+        shown = _shown(after) if after else {}
+        rows = []
+        for row in side["rows"]:
+            if document := row["document"]:
+                row = row | {"came": "" if left is None else came(row["rank"], left.get(document.pk))}
+                if right is not None and document.pk not in shown:
+                    row["goes"] = f"↓ to {right[document.pk]:,}" if document.pk in right else "gone"
+            rows.append(row)
+        result.append(side | {"rows": rows, "links": links(side, after) if after else None})
     return result
+
+
+def _shown(side: dict) -> dict[int, dict]:
+    """The rows of a list by the pk of their document."""
+    return {row["document"].pk: row for row in side["rows"] if row["document"]}
 
 
 def came(rank: int, before: int | None) -> str:
@@ -93,13 +69,10 @@ def came(rank: int, before: int | None) -> str:
 
 def ideal_list(explanation: Explanation, documents: dict[int, Document], cutoff: int | None) -> dict:
     """The context of the ideal list, with empty rows down to the cutoff."""
-    rows = [
-        Line(row.rank, documents.get(row.document), row.grade, times(row), row.contribution)
-        for row in explanation.ideal[:SHOWN]
-    ]
+    rows = [line(row, documents, row.grade, times(row)) for row in explanation.ideal[:SHOWN]]
     length = len(explanation.ideal)
     if cutoff and cutoff <= SHOWN:
-        rows += [Line(rank, None, None, "", 0.0) for rank in range(length + 1, cutoff + 1)]
+        rows += [{"rank": rank, "document": None, "adds": 0.0} for rank in range(length + 1, cutoff + 1)]
     undefined = explanation.idcg == explanation.min_dcg
     return {
         "rows": rows,
@@ -109,23 +82,23 @@ def ideal_list(explanation: Explanation, documents: dict[int, Document], cutoff:
     }
 
 
-def links(*sides: Side) -> dict:
+def links(*sides: dict) -> dict:
     """The SVG paths between the ranks of each document in two lists, or a stub if it is in one of them only."""
-    left, right = ({row.document.pk: row for row in side.rows if row.document} for side in sides)
+    left, right = map(_shown, sides)
     lines = []
     for pk, row in [*left.items(), *((pk, row) for pk, row in right.items() if pk not in left)]:
-        y, end = ROW * row.rank - ROW // 2, None  # the middle of a row, in pixels from the top
+        y, end = ROW * row["rank"] - ROW // 2, None  # the middle of a row, in pixels from the top
         if pk not in left:
             path = f"M56 {y}H72M56 {y - 4}V{y + 4}"
         elif pk not in right:
             path = f"M0 {y}H16M16 {y - 4}V{y + 4}"
         else:
-            end = ROW * right[pk].rank - ROW // 2
+            end = ROW * right[pk]["rank"] - ROW // 2
             path = f"M0 {y}C36 {y} 36 {end} 72 {end}"
         # The CSS class is by the sign of what the document adds.
-        tone = " pos" if row.adds > 0 else " neg" if row.adds < 0 else ""
+        tone = " pos" if row["adds"] > 0 else " neg" if row["adds"] < 0 else ""
         lines.append({"path": path, "end": end, "tone": tone})
-    rows = max(len(side.rows) for side in sides)
+    rows = max(len(side["rows"]) for side in sides)
     return {"lines": lines, "height": ROW * max(rows, 1), "shared": len(left.keys() & right.keys())}
 
 

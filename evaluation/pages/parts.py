@@ -49,7 +49,8 @@ def as_table(
     if any(part.first or part.second for part in empty):
         rows.insert(0, row("Empty list", empty, widest))
     if depth > SHOWN:
-        below = [summed(split.parts[SHOWN:]) for split in splits]
+        rest = [split.parts[SHOWN:] for split in splits]
+        below = [Part(0, fsum(part.first for part in each), fsum(part.second for part in each)) for each in rest]
         rows.append(row(counted(depth - SHOWN, "more rank", "more ranks"), below, widest))
     return {
         "measure": measure,
@@ -80,10 +81,6 @@ def at(split: Difference, rank: int) -> Part:
     return split.parts[rank - 1] if rank <= len(split.parts) else Part(rank, 0.0, 0.0)
 
 
-def summed(parts: Sequence[Part]) -> Part:
-    return Part(0, fsum(part.first for part in parts), fsum(part.second for part in parts))
-
-
 def bar(value: float, widest: float) -> dict:
     """The context of a bar, in percent of its box, from the middle to the right or, for a loss, to the left.
 
@@ -111,9 +108,8 @@ def sentence(first: str, second: str, split: Difference) -> SafeString:
     apart = sign * split.empty.difference
     if abs(apart) >= VISIBLE:
         way = "higher" if apart > 0 else "lower"
-        text = format_html(
-            "{}; because the ideal lists differ, its value starts {} {}", text, decimals(abs(apart)), way
-        )
+        starts = "{}; because the ideal lists differ, its value starts {} {}"
+        text = format_html(starts, text, decimals(abs(apart)), way)
     return format_html("{}{}.", text, "" if abs(split.difference) >= VISIBLE else ": in all they are equal")
 
 

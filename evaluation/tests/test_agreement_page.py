@@ -91,9 +91,9 @@ def test_page_picture_and_file_have_the_same_digits(client):
 
 def test_few_pairs_are_never_told_from_nought(client):
     row = {"rater": "anna", "bias": 1.0, "low": 0.9, "high": 1.1, "shared": 19, "few": True}
-    assert not agreement.dot(row)["significant"]
-    assert agreement.dot(row | {"shared": 20, "few": False})["significant"]
-    assert not agreement.dot(row | {"few": False, "low": -0.1})["significant"]
+    assert not agreement.dot_of(row)["significant"]
+    assert agreement.dot_of(row | {"shared": 20, "few": False})["significant"]
+    assert not agreement.dot_of(row | {"few": False, "low": -0.1})["significant"]
 
 
 def test_an_analyst_reads_no_name_anywhere(client):

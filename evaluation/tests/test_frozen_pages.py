@@ -272,7 +272,7 @@ def test_the_line_names_who_leads_and_where_that_system_stood_before(before, lat
     points = [
         over_time.Point(
             FrozenEvaluation(name=name),
-            [over_time.Mean(system, mean, None, None, 1) for system, mean in means.items()],
+            [{"system": system, "mean": mean} for system, mean in means.items()],
             changed=[],
         )
         for name, means in (("1", before), ("2", latest))
@@ -343,7 +343,7 @@ def test_what_was_scored_again_is_kept(client, monkeypatch):
     found, _ = freeze(collection)
     monkeypatch.setattr(over_time, "_scored", {})
     analyst(client, collection).get(URL, {"judgments": found.short})
-    monkeypatch.setattr(over_time, "_score", None)
+    monkeypatch.setattr(over_time, "evaluate_arrays", None)
     assert client.get(URL, {"judgments": found.short}).status_code == 200
 
 

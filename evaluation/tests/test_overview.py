@@ -128,7 +128,7 @@ def test_where_more_is_not_better_nothing_is_called_better(client, measure):
 
 def test_a_measure_that_states_its_form_is_said_to_be_computed_by_it(client):
     response = analyst(client, make_hills()).get(URL, {"measure": "nDCG(dcg='exp-log2')@10", "log_base": "10"})
-    assert {line.label: (line.words, line.departs) for line in response.context["described"]}.items() >= {
+    assert {line["label"]: (line["words"], line["departs"]) for line in response.context["described"]}.items() >= {
         "Gain": ("2^grade − 1, by dcg=exp-log2", False),
         "Discount": ("1 / log2(rank + 1), by dcg=exp-log2", False),
     }.items()
@@ -139,7 +139,7 @@ def test_a_measure_that_states_its_form_is_said_to_be_computed_by_it(client):
 
 def test_an_option_that_the_measure_does_not_use_is_said_to_be_unused(client):
     response = analyst(client, make_hills()).get(URL, {"measure": "P(rel=2)@10", "gain": "exponential"})
-    said = {line.label: (line.words, line.departs) for line in response.context["described"]}
+    said = {line["label"]: (line["words"], line["departs"]) for line in response.context["described"]}
     assert said["Gain"] == ("2^grade − 1, not used by P(rel=2)@10", True)
     assert said["Negative gains"] == ("open min-max, from 0 to 1, not used by P(rel=2)@10", False)
     assert said["Relevant from"] == ("grade 2, by rel=2", False)

@@ -196,7 +196,7 @@ def test_what_a_list_leaves_out_is_named(client):
 
 
 def names_of(response) -> list[str]:
-    return [side.system.name for side in response.context["sides"]]
+    return [side["system"].name for side in response.context["sides"]]
 
 
 def test_the_address_chooses_the_lists_and_their_order(client):
@@ -239,7 +239,7 @@ def test_lists_that_cannot_be_shown_are_refused(client, systems, says, place):
 
 def test_the_lines_join_the_same_document(client):
     collection = make_hills()
-    links = analyst(client, collection).get(address(collection)).context["sides"][0].links
+    links = analyst(client, collection).get(address(collection)).context["sides"][0]["links"]
     # a: second in bad, first in good. c is only in bad, d and b only in good.
     assert links["shared"] == 1
     assert [line["end"] for line in links["lines"] if line["end"]] == [27]
@@ -247,7 +247,7 @@ def test_the_lines_join_the_same_document(client):
 
 
 def ways(response) -> list[list[tuple[str, str]]]:
-    return [[(row.came, row.goes) for row in side.rows] for side in response.context["sides"]]
+    return [[(row["came"], row["goes"]) for row in side["rows"]] for side in response.context["sides"]]
 
 
 def test_each_row_tells_its_way_from_list_to_list(client):
@@ -438,8 +438,8 @@ def test_the_files_hold_the_parts_of_the_lists_that_the_address_names(client):
     assert (told["measure"], told["first"], told["second"]) == ("nDCG", "bad", "good")
 
 
-def said_of(response, key: str) -> opinions.Judged:
-    return next(judged for judged in response.context["opinions"] if judged.document.key == key)
+def said_of(response, key: str) -> dict:
+    return next(judged for judged in response.context["opinions"] if judged["document"].key == key)
 
 
 def make_disputed():
@@ -470,23 +470,25 @@ def test_a_grade_opens_what_each_rater_said_without_their_names(client, role):
     body, page = response.content.decode(), text_of(response)
     assert "canary" not in body and "expert" not in body
     a = said_of(response, "a")
-    assert (a.grade, a.made) == (2, "From two grades: the mean of the grades.")
-    assert {(each.rater, each.grade.plain, each.comment) for each in a.opinions} == {
+    assert (a["grade"], a["made"]) == (2, "From two grades: the mean of the grades.")
+    assert {(each["rater"], each["grade"].plain, each["comment"]) for each in a["opinions"]} == {
         (pseudonym(boris.pk), "1", "Only <half> of it."),
         (pseudonym(expert.pk), "3", ""),
     }
-    assert [each.rater for each in a.opinions] == sorted(each.rater for each in a.opinions)
+    assert [each["rater"] for each in a["opinions"]] == sorted(each["rater"] for each in a["opinions"])
     assert f"{pseudonym(boris.pk)} 1 Related Only <half> of it." in page and "Only &lt;half&gt; of it." in body
-    assert said_of(response, "b").grade is None
+    assert said_of(response, "b")["grade"] is None
     assert "? unjudged Unjudged: nobody who was asked could judge it." in page
     assert f"{pseudonym(boris.pk)} cannot judge: I do not read this language It is Welsh." in page
     assert "2 Decided as 2 Good, overriding the ratings: It was corrected." in page
     # Each opens by the grade in any list, of which the ideal names the document itself.
-    opens = f'popovertarget="said-{a.document.pk}"'
-    assert body.count(opens) == 4 and f'id="said-{a.document.pk}" popover' in body  # two lists, the ideal, "Close"
+    opens = f'popovertarget="said-{a["document"].pk}"'
+    assert (
+        body.count(opens) == 4 and f'id="said-{a["document"].pk}" popover' in body
+    )  # two lists, the ideal, "Close"
     assert "2 Title a: its ratings 2 × 1.0000" in page
     # Names are in the history of the pair, for admins alone.
-    assert (f"/{a.token}/" in body) == (role == Role.ADMIN)
+    assert (f"/{a['token']}/" in body) == (role == Role.ADMIN)
 
 
 @pytest.mark.parametrize("first", ["expert", "canary-boris"])
@@ -494,8 +496,8 @@ def test_the_order_of_opinions_is_that_of_the_pseudonyms(client, monkeypatch, fi
     collection, _ = make_disputed()
     names = dict(collection.raters.values_list("pk", "name"))
     monkeypatch.setattr(opinions, "pseudonym", lambda pk: "rater 1" if names[pk] == first else "rater 2")
-    said = said_of(analyst(client, collection).get(address(collection)), "a").opinions
-    assert [(each.rater, each.grade.plain) for each in said] == [
+    said = said_of(analyst(client, collection).get(address(collection)), "a")["opinions"]
+    assert [(each["rater"], each["grade"].plain) for each in said] == [
         ("rater 1", "3" if first == "expert" else "1"),
         ("rater 2", "1" if first == "expert" else "3"),
     ]
@@ -507,10 +509,10 @@ def test_what_does_not_count_and_what_weighs_is_told(client):
     response = analyst(client, collection).get(
         address(collection), {"rule": "weighted", "adjudications": "ignore"}
     )
-    apart = {each.rater: each.apart for each in said_of(response, "a").opinions}
+    apart = {each["rater"]: each["apart"] for each in said_of(response, "a")["opinions"]}
     assert apart[pseudonym(boris.pk)] == "weight 0.5"
-    assert said_of(response, "a").grade == pytest.approx((3 + 0.5) / 1.5)
-    made = said_of(response, "c").made
+    assert said_of(response, "a")["grade"] == pytest.approx((3 + 0.5) / 1.5)
+    made = said_of(response, "c")["made"]
     assert made.startswith("From one grade: ") and made.endswith("A decision for 2 Good is not used, as asked.")
 
 
@@ -520,9 +522,9 @@ def test_what_nobody_answered_says_whether_somebody_was_asked(client):
     retired = make_pair(collection, "q1", "b")
     queue.retire([retired.pk])
     response = analyst(client, collection).get(address(collection))
-    assert said_of(response, "a").made == "Unjudged: nobody has answered yet, two grades wanted."
-    assert said_of(response, "b").made == "Unjudged: nobody has answered yet, its pair is retired."
-    assert said_of(response, "c").made == "It is not in the pool: nobody was asked to judge it."
+    assert said_of(response, "a")["made"] == "Unjudged: nobody has answered yet, two grades wanted."
+    assert said_of(response, "b")["made"] == "Unjudged: nobody has answered yet, its pair is retired."
+    assert said_of(response, "c")["made"] == "It is not in the pool: nobody was asked to judge it."
 
 
 def test_the_value_of_a_system_leads_to_its_list(client):
@@ -606,12 +608,12 @@ def test_the_documents_are_shown_as_raters_see_them_by_their_best_rank(client, d
     with django_assert_max_num_queries(25):
         response = visitor.get(f"{address(collection)}documents/", {"system": ["good", "bad"]})
     cards = response.context["cards"]
-    ranks = [min(rank for _, rank in card.ranks if rank) for card in cards]
+    ranks = [min(rank for _, rank in card["ranks"] if rank) for card in cards]
     assert ranks == sorted(ranks)
-    assert {card.document.key for card in cards} == set(RANKINGS["good"]["q1"] + RANKINGS["bad"]["q1"])
-    first = next(card for card in cards if card.ranks[0] == ("good", 1))
-    assert first.document.key == RANKINGS["good"]["q1"][0]
-    assert "Seen by raters." in first.drawn.html and "price" not in first.drawn.html
+    assert {card["document"].key for card in cards} == set(RANKINGS["good"]["q1"] + RANKINGS["bad"]["q1"])
+    first = next(card for card in cards if card["ranks"][0] == ("good", 1))
+    assert first["document"].key == RANKINGS["good"]["q1"][0]
+    assert "Seen by raters." in first["drawn"].html and "price" not in first["drawn"].html
 
 
 def test_the_documents_of_an_unknown_system_are_refused(client):

@@ -9,10 +9,9 @@ from itertools import zip_longest
 
 import numpy as np
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, Pair, Role
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import readers_page
 from ratings.people.privacy import pseudonym
 from ratings.views.pages import paged
 
@@ -21,8 +20,8 @@ from ..analyses import consistency
 from ..analyses.consistency import FEWEST, Agreement, Order
 from ..draws import FEWEST_RATERS, RATERS
 from ..judgments.rules import RULES_OF_ALL
-from ..pages.asked import Asked, CannotAnswer, page, with_options
-from ..pages.charts import Chart, charted
+from ..pages.asked import Asked, page, told_to_reader, with_options
+from ..pages.charts import Chart, charted, dot
 from ..pages.downloads import Files, files
 from ..pages.lists import titles
 from ..pages.step_by_step import step_by_step
@@ -57,8 +56,7 @@ class Results:
     raters: dict[str, int]  # pks by the name that is shown
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @with_options("page")
 @step_by_step("agreement")
 def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
@@ -66,9 +64,7 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
     whole, order = found.document, found.document.get("order")
     coefficients = {row["name"]: row for row in whole["coefficients"]}
     alpha = coefficients["alpha_ordinal"]
-    grades = {
-        float(grade.value): f"{number(float(grade.value))} {grade.label}" for grade in collection.grades.all()
-    }
+    grades = labels_of(collection)
     context = page(request, collection, "agreement", asked) | {
         "counts": whole["counts"],
         "same": coefficients["agree"],
@@ -87,19 +83,16 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
         "label": asked.label,
         **in_dispute(request, collection, found),
     }
-    drawn = context["charts"] = {}
+    context["charts"] = {}
     if not found.agreement.lacking:
-        cells = confusion(whole["confusion"], grades)
-        spec = charts.confusion(cells, grades=list(grades.values()))
-        said = "For each grade, how often the other rater gave which grade. The table has the numbers."
-        drawn["confusion"] = Chart("confusion-spec", spec, said)
-        context["confusion_rows"] = rows_of(cells, list(grades.values()))
-        context["grades"] = list(grades.values())
+        said = "For each grade, how often the other rater gave which grade."
+        context |= confused(confusion(whole["confusion"], grades), list(grades.values()), said)
     biased = [row for row in whole["raters"] if row["bias"] is not None]
     if biased:
         listed = "; ".join(f"{row['rater']} {decimals(row['bias'])}" for row in biased)
         said = f"Mean distance of each rater from the others: {listed}."
-        drawn["bias"] = Chart("bias-spec", charts.differences([dot(row) for row in biased]), said)
+        spec = charts.differences([dot_of(row) for row in biased])
+        context["charts"]["bias"] = Chart("bias-spec", spec, said)
     return charted(request, "evaluation/agreement.html", context)
 
 
@@ -130,10 +123,8 @@ def order_in(collection: Collection, asked: Asked) -> Order | None:
         return consistency.cached_order(collection, str(asked.measure), asked.setup, draws)
 
     name = ("order", asked.measure, asked.options, asked.profile, asked.rule, asked.adjudications, draws)
-    try:
+    with told_to_reader():
         return cache.whole(collection, name, made)
-    except ValueError as error:
-        raise CannotAnswer(str(error)) from error
 
 
 def draws_for(collection: Collection, asked: Asked) -> int:
@@ -190,6 +181,11 @@ def neighbours(order: Mapping) -> list[dict]:
 # As pictures and tables
 
 
+def labels_of(collection: Collection) -> dict[float, str]:
+    """The label of each grade with its value, by value."""
+    return {float(each.value): f"{number(float(each.value))} {each.label}" for each in collection.grades.all()}
+
+
 def confusion(found: Mapping, grades: Mapping[float, str]) -> list[dict]:
     """A cell for each two grades: of the grades that were paired with `one`, the share that is `other`."""
     counts = np.array(found["pairs"], np.float64).reshape(len(found["grades"]), -1)
@@ -209,22 +205,18 @@ def confusion(found: Mapping, grades: Mapping[float, str]) -> list[dict]:
     ]
 
 
-def rows_of(cells: Sequence[dict], grades: Sequence[str]) -> list[tuple[str, list[dict]]]:
-    return [(one, [cell for cell in cells if cell["one"] == one]) for one in reversed(grades)]
+def confused(cells: Sequence[dict], grades: Sequence[str], said: str) -> dict:
+    """The context of a confusion matrix, as chart and table."""
+    chart = Chart("confusion-spec", charts.confusion(cells, grades=grades), f"{said} The table has the numbers.")
+    rows = [(one, [cell for cell in cells if cell["one"] == one]) for one in reversed(grades)]
+    return {"charts": {"confusion": chart}, "grades": grades, "confusion_rows": rows}
 
 
-def dot(row: Mapping) -> dict:
+def dot_of(row: Mapping) -> dict:
     """The dot of a rater's bias. Only with enough pairs is it marked as significant: a hint, not a verdict."""
     low, high = row["low"], row["high"]
     significant = low is not None and not row["few"] and not low <= 0 <= high
-    return {
-        "label": row["rater"],
-        "value": row["bias"],
-        "low": low,
-        "high": high,
-        "n": row["shared"],
-        "significant": significant,
-    }
+    return dot(row["rater"], row["bias"], low, high, row["shared"], significant=significant)
 
 
 def in_dispute(request: HttpRequest, collection: Collection, results: Results) -> dict:
@@ -240,9 +232,7 @@ def in_dispute(request: HttpRequest, collection: Collection, results: Results) -
     tokens = {}
     if collection.role == Role.ADMIN:
         pairs = Pair.objects.filter(query__in={query for _, query, *_ in shown}, document__in=documents)
-        tokens = {
-            (query, document): token for query, document, token in pairs.values_list("query", "document", "token")
-        }
+        tokens = {pair[:2]: pair[2] for pair in pairs.values_list("query", "document", "token")}
     return context | {
         "total": len(agreed.disputed),
         "disputed": [

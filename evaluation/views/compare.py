@@ -9,10 +9,9 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import readers_page
 
 from .. import charts, scores
 from ..analyses import comparison
@@ -22,7 +21,7 @@ from ..measures import Measure
 from ..measures.refusal import refuse_unknown
 from ..pages.answer import NextStep, evaluated, holdings, next_step
 from ..pages.asked import OF_PICTURES, Asked, CannotAnswer, page, with_options
-from ..pages.charts import Chart, charted
+from ..pages.charts import Chart, charted, dot
 from ..pages.downloads import Files, files
 from ..pages.expecting import expecting, with_expected_in
 from ..pages.step_by_step import step_by_step
@@ -67,8 +66,7 @@ class Selection:
         return (self.baseline, *self.others)
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @with_options("baseline", "pairs", "expected", many=["system"])
 @step_by_step("compare")
 def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
@@ -128,7 +126,12 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         context |= differences_of(every, [(row["baseline"], row["system"]) for row in rows], asked)
     drawn = [row for row in rows if row["difference"] is not None]
     if drawn:
-        spec = charts.differences([dot(row) for row in drawn])
+        dots = [
+            dot(row["system"], row["difference"], row["low"], row["high"], row["queries"])
+            | {"significant": row["significant"], "url": row["url"]}
+            for row in drawn
+        ]
+        spec = charts.differences(dots)
         context["charts"] = {"forest": Chart("forest", spec, alt_text(drawn, selection.baseline))}
     if len(selection.systems) >= MATRIX_FROM:
         every_pair = replace(selection, all_pairs=True)
@@ -289,18 +292,6 @@ def reasons(rows: Sequence[dict]) -> list[str]:
 
 
 # As pictures
-
-
-def dot(row: dict) -> dict:
-    return {
-        "label": row["system"],
-        "value": row["difference"],
-        "low": row["low"],
-        "high": row["high"],
-        "n": row["queries"],
-        "significant": row["significant"],
-        "url": row["url"],
-    }
 
 
 def alt_text(rows: Sequence[dict], baseline: str) -> str:

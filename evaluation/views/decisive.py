@@ -17,7 +17,7 @@ from ratings.progress.counts import pace
 from ..decisive import Aim, State
 from ..decisive.plan import plan_of
 from ..measures.refusal import refuse_unknown
-from ..pages.asked import Asked, page, with_options
+from ..pages.asked import DEFAULTS, Asked, page, with_options
 from ..words import expectations
 
 APART = 0.02
@@ -57,7 +57,14 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     try:
         aim = aim_of(collection, asked, chosen)
         state = State.of(collection, aim)
-        context |= standing(state)
+        context |= {
+            "pairs": state.pool.pairs,
+            "judged": int(state.judged.sum()),
+            "eligible": int(state.askable.sum()),
+            "outside": sum(state.outside.values()),
+            "from_the_top": state.from_the_top,
+            "levels": len(state.pool.gains),
+        }
         if form.is_bound and form.is_valid() and not state.from_the_top:
             context |= plan(collection, state, form.cleaned_data["apart"])
     except ValueError as error:
@@ -111,9 +118,7 @@ def parts(asked: Asked) -> list[tuple[str, str]]:
 def stored_in(collection: Collection) -> str:
     """The query string of this page for the stored aim, without systems that were deleted since."""
     aim = collection.aim
-    options = [
-        (name, text) for name, text in aim.items() if name in ("measure", "profile", "rule", "adjudications")
-    ]
+    options = [(name, text) for name, text in aim.items() if name in DEFAULTS]
     stored = collection.systems.filter(name__in=aim.get("systems") or ()).order_by("name")
     systems = [("system", name) for name in stored.values_list("name", flat=True)]
     return address([*options, *aim.get("options", {}).items(), *systems])
@@ -122,17 +127,6 @@ def stored_in(collection: Collection) -> str:
 def address(parts: Iterable[tuple[str, str]]) -> str:
     """The query string with all parameters, defaults too: without any, the page shows the stored aim."""
     return f"?{urlencode(list(parts), safe='@()=:,')}"
-
-
-def standing(state: State) -> dict:
-    return {
-        "pairs": state.pool.pairs,
-        "judged": int(state.judged.sum()),
-        "eligible": int(state.askable.sum()),
-        "outside": sum(state.outside.values()),
-        "from_the_top": state.from_the_top,
-        "levels": len(state.pool.gains),
-    }
 
 
 def plan(collection: Collection, state: State, apart: float) -> dict:

@@ -1,17 +1,15 @@
 """The page of two systems: their differences by query, and by segment of the queries."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from operator import attrgetter
+from operator import itemgetter
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from ratings.formats.values import natural
 from ratings.models import Collection
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import readers_page
 from ratings.views.pages import paged
 
 from .. import charts, scores
@@ -21,7 +19,7 @@ from ..analyses.segments import OnSegment
 from ..measures.refusal import refuse_unknown
 from ..pages import tables
 from ..pages.asked import Asked, CannotAnswer, page, with_options
-from ..pages.charts import Chart, charted
+from ..pages.charts import Chart, charted, dot
 from ..pages.downloads import Files, files
 from ..significance import ALPHA, FEWEST
 from ..words.numbers import decimals
@@ -31,34 +29,17 @@ MOST_BARS = 1_000  # about the width in pixels: with more queries, every n-th is
 TITLES = {segments.TAG: "By tag", segments.LENGTH: "By length", segments.WEIGHT: "By weight"}
 
 
-@dataclass(frozen=True)
-class Row:
-    """One query of the table. None = no value; `why` is the reason where the query is left out."""
-
-    pk: int
-    key: str
-    text: str
-    words: int
-    weight: float
-    tags: tuple[str, ...]
-    first: float | None  # the score of the baseline
-    second: float | None  # and of the system
-    difference: float | None
-    why: str
-
-
 # The columns that the table can be sorted by, and the default.
 SORTS = {
-    "text": lambda row: row.text.casefold(),
-    "key": lambda row: natural(row.key),
-    **{name: attrgetter(name) for name in ("words", "weight", "first", "second", "difference")},
+    "text": lambda row: row["text"].casefold(),
+    "key": lambda row: natural(row["key"]),
+    **{name: itemgetter(name) for name in ("words", "weight", "first", "second", "difference")},
 }
 USUAL = "-difference"
 OF_PAGE = ("baseline", "system", "segment", "sort", "q", "page")
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @with_options(*OF_PAGE)
 def differences(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     evaluation, ranked = compare.ranking_of(collection, asked)
@@ -122,49 +103,53 @@ def compared(
     return result, table.remember(("segments", baseline, system), tested)
 
 
-def every_row(result: Compared, asked: Asked) -> list[Row]:
-    """A row for each query, in the order of the record, with the numbers of the file."""
+def every_row(result: Compared, asked: Asked) -> list[dict]:
+    """A row for each query, in the order of the record, with the numbers of the file.
+
+    first, second: the values of baseline and system, None without one; why: why the query is left out.
+    """
     header, lines = comparison.every_query([result], asked.profile)
-    values = [header.index(name) for name in ("baseline_value", "system_value", "difference", "reason")]
+    names = {"first": "baseline_value", "second": "system_value", "difference": "difference", "why": "reason"}
     queries = result.evaluation.table.record.queries[["pk", "key", "text", "weight", "tags"]]
     return [
-        Row(pk, key, text, segments.words_in(text), weight, tags, *(line[place] for place in values))
-        for (pk, key, text, weight, tags), line in zip(queries.itertuples(index=False), lines, strict=True)
+        query._asdict()
+        | {"words": segments.words_in(query.text)}
+        | {name: line[header.index(column)] for name, column in names.items()}
+        for query, line in zip(queries.itertuples(index=False), lines, strict=True)
     ]
 
 
-def pictured(collection: Collection, asked: Asked, rows: Sequence[Row], pair: tuple[str, str]) -> dict:
+def pictured(collection: Collection, asked: Asked, rows: Sequence[dict], pair: tuple[str, str]) -> dict:
     """The context of the chart: the bars, the two queries at its ends, and the link from a bar to its query."""
     baseline, system = pair
-    both = urlencode([("system", baseline), ("system", system)])
-    keep = f"{asked.keep}&{both}" if asked.keep else f"?{both}"
-    known = tables.ordered((row for row in rows if row.difference is not None), SORTS["difference"], True)
+    keep = asked.keep_with(urlencode([("system", baseline), ("system", system)]))
+    known = tables.ordered((row for row in rows if row["difference"] is not None), SORTS["difference"], True)
     if not known:
         return {"keep": keep, "charts": {}}
     # Every n-th query, drawn n bars wide.
     step = -(-len(known) // MOST_BARS)
     bars = [
         {
-            "query": row.key,
-            "text": row.text,
-            "first": row.first,
-            "second": row.second,
-            "value": row.difference,
+            "query": row["key"],
+            "text": row["text"],
+            "first": row["first"],
+            "second": row["second"],
+            "value": row["difference"],
             "start": start,
             "end": min(start + step, len(known)),
-            "url": reverse("query", args=[collection.slug, row.pk]) + keep,
+            "url": reverse("query", args=[collection.slug, row["pk"]]) + keep,
         }
         for start, row in enumerate(known)
         if start % step == 0
     ]
     alt_text = f"{asked.measure} of {system} minus that of {baseline} on {len(known):,} queries, highest first: "
-    alt_text += f"from {decimals(known[0].difference)} to {decimals(known[-1].difference)}."
+    alt_text += f"from {decimals(known[0]['difference'])} to {decimals(known[-1]['difference'])}."
     return {
         "keep": keep,
         "charts": {"bars": Chart("bars", charts.deltas(bars), alt_text)},
         "step": step,
-        "first": known[0] if known[0].difference > 0 else None,
-        "last": known[-1] if known[-1].difference < 0 else None,
+        "first": known[0] if known[0]["difference"] > 0 else None,
+        "last": known[-1] if known[-1]["difference"] < 0 else None,
     }
 
 
@@ -180,8 +165,8 @@ def ending_with(request: HttpRequest, baseline: str, system: str) -> str:
 def by_segment(every: Sequence[OnSegment], result: Compared, whole: dict) -> dict:
     """The context of segments: a chart for each kind, on one scale, and a sentence."""
     table = result.evaluation.table
-    drawn = {kind: [dot(each) for each in every if each.segment.kind == kind] for kind in segments.KINDS}
-    drawn = {kind: [row for row in rows if row["value"] is not None] for kind, rows in drawn.items()}
+    known = [each for each in every if each.comparison.difference is not None]
+    drawn = {kind: [dot_of(each) for each in known if each.segment.kind == kind] for kind in segments.KINDS}
     beside = [row for rows in drawn.values() for row in rows]
     return {
         "segments": every,
@@ -207,16 +192,10 @@ def by_segment(every: Sequence[OnSegment], result: Compared, whole: dict) -> dic
     }
 
 
-def dot(each: OnSegment) -> dict:
-    return {
-        "label": f"{each.segment.label} (n = {each.queries:,})",
-        "value": each.comparison.difference,
-        "low": each.comparison.low,
-        "high": each.comparison.high,
-        "n": each.queries,
-        "significant": each.significant,
-        "few": each.few,
-    }
+def dot_of(each: OnSegment) -> dict:
+    found, label = each.comparison, f"{each.segment.label} (n = {each.queries:,})"
+    marks = {"significant": each.significant, "few": each.few}
+    return dot(label, found.difference, found.low, found.high, each.queries, **marks)
 
 
 def in_words(row: dict) -> str:
@@ -226,7 +205,7 @@ def in_words(row: dict) -> str:
 # As a table
 
 
-def table(request: HttpRequest, rows: Sequence[Row], result: Compared, every: Sequence[OnSegment]) -> dict:
+def table(request: HttpRequest, rows: Sequence[dict], result: Compared, every: Sequence[OnSegment]) -> dict:
     """The context of the table: the queries that match the address, in its order."""
     q, sort, segment = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
     chosen = {each.segment.key: each.segment for each in every}.get(segment)
@@ -241,7 +220,7 @@ def table(request: HttpRequest, rows: Sequence[Row], result: Compared, every: Se
     columns += [("weight", "Weight", True)] if result.evaluation.is_weighted else []
     columns += [("key", "Id", False)]
     members = [row for row, is_member in zip(rows, chosen.members, strict=True) if is_member] if chosen else rows
-    shown = [row for row in members if tables.matches(q, row.key, row.text)]
+    shown = [row for row in members if tables.matches(q, row["key"], row["text"])]
     in_order = tables.ordered(shown, SORTS[sort.removeprefix("-")], sort.startswith("-"))
     return {
         "q": q,

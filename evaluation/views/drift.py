@@ -6,10 +6,9 @@ Admins see names, analysts pseudonyms, as on the page of agreement.
 from collections.abc import Mapping, Sequence
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, Role
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import readers_page
 from ratings.progress.counts import LOOKED_THROUGH
 from ratings.progress.figures import ENOUGH
 from ratings.templatetags.grades import tone
@@ -27,19 +26,11 @@ from .agreement import agreement_in, names_in, pseudonym
 AT_ONCE = 12  # raters on a page
 
 # A fill for each look of a grade.
-FILLS = {
-    "n2": "url(#neg)",
-    "n1": "var(--n-b)",
-    "z": "var(--z)",
-    "p1": "var(--p1)",
-    "p2": "var(--p2)",
-    "p3": "var(--p3)",
-    "p4": "var(--p4)",
-}
+FILLS = {"n2": "url(#neg)", "n1": "var(--n-b)", "z": "var(--z)", "p1": "var(--p1)", "p2": "var(--p2)",
+         "p3": "var(--p3)", "p4": "var(--p4)"}  # fmt: skip
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @with_options("page")
 def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     found, labels = found_in(collection)
@@ -68,12 +59,10 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
         context["charts"]["mix"] = Chart("mix-spec", spec, alt_text)
     if any(each["bias"] is not None for row in drawn for each in row["periods"]):
         dots, reach = distances(drawn)
-        alt_text = (
-            f"Mean distance from the others, period by period. Worth a look: {', '.join(noted) or 'nobody'}."
-        )
-        context["charts"]["course"] = Chart(
-            "course-spec", charts.biases(dots, raters=names, reach=reach), alt_text
-        )
+        look = ", ".join(noted) or "nobody"
+        alt_text = f"Mean distance from the others, period by period. Worth a look: {look}."
+        spec = charts.biases(dots, raters=names, reach=reach)
+        context["charts"]["course"] = Chart("course-spec", spec, alt_text)
         context["reach"] = reach
     return charted(request, "evaluation/drift.html", context)
 

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import readers_page
 
 from .. import cache, charts
 from ..analyses import expectations as analyses
@@ -31,8 +30,7 @@ MOST_IN_MATRIX = 20  # systems
 FEW, HIGHEST = 4, 2  # intervals are drawn over rounds for up to FEW systems, else for the HIGHEST
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @with_options()
 def expected(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     context = page(request, collection, "compare", asked)
@@ -114,19 +112,11 @@ def drawn(every: Sequence[Stage], told: Expected, asked: Asked) -> dict[str, Cha
     """The charts of the means and, with two known values or more, of the chance of a wrong order."""
     barred = [row.system for row in told.means][: FEW if len(told.means) <= FEW else HIGHEST]
     rows = [
-        {
-            "system": name,
-            "when": stage.when,
-            "judged": stage.judged,
-            "expected": stage.means[name][0],
-            "low": stage.means[name][1],
-            "high": stage.means[name][2],
-            "leader": name == told.leader,
-            "barred": name in barred,
-        }
+        {"system": name, "when": stage.when, "judged": stage.judged, "expected": mean}
+        | {"low": low, "high": high, "leader": name == told.leader, "barred": name in barred}
         for stage in every
-        for name in stage.means
-        if stage.means[name][0] is not None
+        for name, (mean, low, high) in stage.means.items()
+        if mean is not None
     ]
     ends = ", ".join(f"{row.system} {decimals(row.mean)}" for row in told.means if row.mean is not None)
     alt_text = f"Expected mean {asked.measure} by system before each round and now. Now: {ends}."
@@ -164,5 +154,5 @@ def expected_rounds_files(request: HttpRequest, collection: Collection, asked: A
     every = developed(collection, asked, found.expected)[0] if found.expected else []
     label = found.expected.options if found.expected else asked.fingerprint
     return Files(
-        f"{collection.slug}-expected-rounds-{asked.measure}", table=lambda: analyses.table_of(every, label)
+        f"{collection.slug}-expected-rounds-{asked.measure}", table=lambda: analyses.rounds_table(every, label)
     )

@@ -21,7 +21,8 @@ from ratings.database.snapshot import snapshot
 from ratings.formats import spreadsheet
 from ratings.formats.registry import BY_NAME, Format, writable
 from ratings.models import Collection, Role
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import of_collection, readers_page
+from ratings.views.pages import frame
 
 from .. import record
 from ..analyses import judgment_rows
@@ -46,19 +47,14 @@ class ExportForm(forms.Form):
 
     def __init__(self, data=None, *, collection: Collection) -> None:
         usual = {name: field.initial for name, field in self.base_fields.items() if field.initial is not None}
-        super().__init__(
-            None if data is None else {"format": self.usual, **usual, **data.dict()}, auto_id=self.ids
-        )
+        filled = None if data is None else {"format": self.usual, **usual, **data.dict()}
+        # The page has several of these forms.
+        super().__init__(filled, auto_id=f"{self.kind}-%s")
         # The title lists all separators that are read; commas are written.
         called = {each.name: f"{each.title[0].upper()}{each.title[1:]}" for each in writable(self.kind)}
         self.fields["format"].choices = list({**called, "csv": "Comma-separated values (CSV)"}.items())
         self.fields["format"].initial = self.usual
         self.order_fields([name for name in self.fields if name not in ("format", "raw")])
-
-    @property
-    def ids(self) -> str:
-        """The pattern of element ids: the page has several of these forms."""
-        return f"{self.kind}-%s"
 
     @property
     def chosen(self) -> Format:
@@ -130,14 +126,12 @@ class RatingsForm(ExportForm):
 FORMS = {"judgments": JudgmentsForm, "run": RunForm, "ratings": RatingsForm}
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 def exports(request: HttpRequest, collection: Collection) -> HttpResponse:
     return exports_page(request, collection)
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @downloads.made_in_turn
 def export(request: HttpRequest, collection: Collection, what: str) -> HttpResponse:
     """The rows as a file whose name ends in the version of the record, or the page with the error."""
@@ -163,8 +157,7 @@ def export(request: HttpRequest, collection: Collection, what: str) -> HttpRespo
     return of_snapshot(collection, file, f"{name}.{form.chosen.ending}", f"{collection.slug} v{version}")
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @downloads.made_in_turn
 @takes("raw", is_page=False)
 def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
@@ -173,9 +166,8 @@ def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
         version = record.version(collection).number
         lines = spreadsheet.download(rounds.table(collection), raw=request.GET.get("raw") == "1")
         file = downloads.whole(lines)
-    return of_snapshot(
-        collection, file, f"{collection.slug}-rounds-v{version}.csv", f"{collection.slug} v{version}"
-    )
+    name = f"{collection.slug}-rounds-v{version}.csv"
+    return of_snapshot(collection, file, name, f"{collection.slug} v{version}")
 
 
 @require_safe
@@ -199,7 +191,6 @@ def of_snapshot(collection: Collection, file: BinaryIO, name: str, held: str) ->
 def exports_page(request: HttpRequest, collection: Collection, **asked: ExportForm) -> HttpResponse:
     """The page of exports; with a refused form, status 400."""
     shown = {f"{name}_form": asked.get(name) or form(collection=collection) for name, form in FORMS.items()}
-    context = {"collection": collection, "role": collection.role, "section": "export", **shown}
-    context["rounds"] = collection.rounds.count()
-    context["frozen"] = collection.frozen_evaluations.count()
+    counts = {"rounds": collection.rounds.count(), "frozen": collection.frozen_evaluations.count()}
+    context = frame(collection, "export") | shown | counts
     return render(request, "evaluation/exports.html", context, status=400 if asked else 200)

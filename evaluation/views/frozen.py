@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from operator import itemgetter
 
 from django import forms
 from django.contrib import messages
@@ -12,11 +13,12 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from ratings import audit, downloads
 from ratings.models import Collection, System
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import READERS, of_collection, readers_page
+from ratings.views.pages import frame
 
 from .. import bundle, frozen
 from ..analyses import report
@@ -43,9 +45,7 @@ SHA = re.compile(r"[0-9a-f]{12,64}")  # the beginning of a hash, long enough to 
 
 def found_in(collection: Collection, sha: str) -> FrozenEvaluation:
     """The frozen evaluation whose hash begins with `sha`. Raises Http404."""
-    if not SHA.fullmatch(sha):
-        raise Http404("No such frozen evaluation.")
-    found = all_of(collection).filter(hash__startswith=sha).first()
+    found = all_of(collection).filter(hash__startswith=sha).first() if SHA.fullmatch(sha) else None
     if found is None:
         raise Http404("No such frozen evaluation.")
     return found
@@ -56,22 +56,17 @@ def all_of(collection: Collection) -> QuerySet[FrozenEvaluation]:
     return collection.frozen_evaluations.select_related("created_by")
 
 
-def frame(collection: Collection) -> dict:
-    return {"collection": collection, "role": collection.role, "section": "results"}
-
-
 # The list, and the line over time
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @takes("line", "judgments")
 def frozen_list(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The list. ?line= is the label of the measure drawn over time; ?judgments= recomputes all by those of one."""
     every = list(all_of(collection))
     some = sentences.counted(len(every), "frozen evaluation", "frozen evaluations")
     heading = f"{some[0].upper()}{some[1:]}" if every else "Nothing is frozen yet"
-    context = frame(collection) | {"frozen": every, "total": len(every), "heading": heading}
+    context = frame(collection, "results") | {"frozen": every, "total": len(every), "heading": heading}
     if every:
         context |= line(request, every)
     return charted(request, "evaluation/frozen.html", context)
@@ -90,7 +85,7 @@ def line(request: HttpRequest, every: Sequence[FrozenEvaluation]) -> dict:
         points = over_time.rescored(every, judged_by, measure) if judged_by else over_time.points(every, label)
     except ValueError as error:
         return context | {"refused": str(error), "rows": table(every, [])}
-    systems = list(dict.fromkeys(mean.system for point in reversed(points) for mean in ordered(point.means)))
+    systems = list(dict.fromkeys(mean["system"] for point in reversed(points) for mean in ordered(point.means)))
     context |= {
         "measure": str(measure),
         "systems": systems,
@@ -118,8 +113,8 @@ def measure_of(every, label: str, judged_by: FrozenEvaluation | None):
     )
 
 
-def ordered(means: Sequence[over_time.Mean]) -> list[over_time.Mean]:
-    return sorted(means, key=lambda mean: (mean.mean is None, -(mean.mean or 0), mean.system))
+def ordered(means: Sequence[dict]) -> list[dict]:
+    return sorted(means, key=lambda row: (row["mean"] is None, -(row["mean"] or 0), row["system"]))
 
 
 def table(every, points: Sequence[over_time.Point], systems: Sequence[str] = ()) -> list[dict]:
@@ -128,7 +123,7 @@ def table(every, points: Sequence[over_time.Point], systems: Sequence[str] = ())
     rows = []
     for each in every:
         place, point = on_line.get(each.pk, (None, None))
-        means = {mean.system: mean for mean in point.means} if point else {}
+        means = {mean["system"]: mean for mean in point.means} if point else {}
         rows.append(
             {
                 "frozen": each,
@@ -146,15 +141,15 @@ def lead(points: Sequence[over_time.Point], measure: str) -> str:
     """A sentence: the highest mean of the latest frozen evaluation, and what its system had before."""
     if not points:
         return ""
-    means = {mean.system: mean.mean for mean in ordered(points[-1].means) if mean.mean is not None}
+    means = {row["system"]: row["mean"] for row in ordered(points[-1].means) if row["mean"] is not None}
     if not means:
         return format_html("No system has a value of {} in the latest.", measure)
     now, best = sentences.highest(means, measure, "in the latest"), sentences.at_top(means)
     earlier = [
-        (point.frozen.name, mean.mean)
+        (point.frozen.name, row["mean"])
         for point in points[:-1]
-        for mean in point.means
-        if mean.system == best[0] and mean.mean is not None
+        for row in point.means
+        if row["system"] == best[0] and row["mean"] is not None
     ]
     if not earlier or len(best) > 1:
         return format_html("{}.", now)
@@ -170,18 +165,15 @@ def lead(points: Sequence[over_time.Point], measure: str) -> str:
 def drawn(points: Sequence[over_time.Point], leader: str, bounded: bool) -> dict:
     rows = [
         {
-            "system": mean.system,
+            "system": row["system"],
             "place": place,
             "name": point.frozen.name,
-            "mean": mean.mean,
-            "low": mean.low,
-            "high": mean.high,
-            "queries": mean.queries,
-            "leader": mean.system == leader,
+            **row,
+            "leader": row["system"] == leader,
         }
         for place, point in enumerate(points, 1)
-        for mean in point.means
-        if mean.mean is not None
+        for row in point.means
+        if row["mean"] is not None
     ]
     marks = [
         {"place": place - 0.5, "what": ", ".join(point.changed)}
@@ -194,7 +186,7 @@ def drawn(points: Sequence[over_time.Point], leader: str, bounded: bool) -> dict
 def alt_text(points: Sequence[over_time.Point], measure: str) -> str:
     ends = [
         f"{point.frozen.name}: "
-        + ", ".join(f"{mean.system} {decimals(mean.mean)}" for mean in ordered(point.means))
+        + ", ".join(f"{row['system']} {decimals(row['mean'])}" for row in ordered(point.means))
         for point in (points[0], points[-1])
     ]
     return f"Mean {measure} of each system over {len(points)} frozen evaluations. {'. '.join(ends)}."
@@ -203,8 +195,7 @@ def alt_text(points: Sequence[over_time.Point], measure: str) -> str:
 # One of them
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @takes()
 def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) -> HttpResponse:
     found = found_in(collection, sha)
@@ -217,7 +208,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         for figure in figures.figures(evaluation)
     ]
     before = all_of(collection).filter(created_at__lt=found.created_at).order_by("-created_at", "-pk").first()
-    context = frame(collection) | {
+    context = frame(collection, "results") | {
         "frozen": found,
         "about": told,
         "before": before,
@@ -264,12 +255,9 @@ def expected_lead(evaluation: Evaluation) -> SafeString | str:
     facts = expected.facts() if expected else {}
     if not facts or facts["without"] or facts["judged"] == facts["pairs"]:
         return ""
-    rows = [(name, expected.row(name)) for name in evaluation.systems]
-    means = [
-        Mean(name, row["expected"], row["expected_low"], row["expected_high"], row["best"], None, 0)
-        for name, row in rows
-        if row["expected"] is not None
-    ]
+    numbers = itemgetter("expected", "expected_low", "expected_high", "best")
+    every = [Mean(name, *numbers(expected.row(name)), None, 0) for name in evaluation.systems]
+    means = [row for row in every if row.mean is not None]
     means.sort(key=lambda row: (-row.mean, row.system))
     return expectations.highest(str(measure), means, facts["leader"], False)
 
@@ -285,8 +273,7 @@ def others(evaluation: Evaluation) -> dict:
     return {"measures": measures, "rows": rows}
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @downloads.made_in_turn
 @takes("raw", is_page=False)
 def frozen_file(
@@ -302,8 +289,7 @@ def frozen_file(
     return table_response(request, ending, f"{name}-{what}", *table(evaluation, profile))
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @downloads.made_in_turn
 def frozen_bundle(request: HttpRequest, collection: Collection, sha: str) -> HttpResponse:
     """The bundle as ZIP, or a page that says why there is none."""
@@ -311,7 +297,7 @@ def frozen_bundle(request: HttpRequest, collection: Collection, sha: str) -> Htt
     try:
         file = downloads.whole(bundle.bundle(found))
     except frozen.Broken as error:
-        context = frame(found.collection) | {"frozen": found, "error": str(error)}
+        context = frame(found.collection, "results") | {"frozen": found, "error": str(error)}
         return render(request, "evaluation/frozen_broken.html", context, status=500)
     audit.note(audit.Act.EXPORTED, collection, about=bundle.file_name(found))
     return downloads.sent(file, bundle.file_name(found))
@@ -377,15 +363,10 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
 
 
 def frozen_now(
-    request: HttpRequest,
-    collection: Collection,
-    asked: Asked,
-    measures: list,
-    name: str,
-    note: str,
-    expected: bool = False,
+    request: HttpRequest, collection: Collection, asked: Asked, measures: list, **fields
 ) -> HttpResponse:
-    found, new = frozen.freeze(collection, name, measures, asked.setup, note, request.user, expected)
+    """Freezes, and leads to the page of what is frozen. fields: those of FreezeForm."""
+    found, new = frozen.freeze(collection, measures=measures, setup=asked.setup, by=request.user, **fields)
     if new:
         messages.success(request, f"Frozen as “{found.name}”. It never changes.")
     else:

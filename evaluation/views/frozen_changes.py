@@ -6,12 +6,11 @@ import pandas as pd
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from ratings.downloads import made_in_turn
 from ratings.models import Collection
-from ratings.people.access import READERS, of_collection
-from ratings.views.pages import paged
+from ratings.people.access import readers_page
+from ratings.views.pages import frame, paged
 
 from .. import charts, frozen
 from ..analyses.report import known
@@ -23,14 +22,13 @@ from ..pages.charts import Chart, charted
 from ..pages.downloads import table_response
 from ..pages.tables import AT_ONCE
 from ..scores import Evaluation
-from .frozen import all_of, found_in, frame
+from .frozen import all_of, found_in
 
 # Bars that can be told apart, and pointed at.
 BARS = 400
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @takes("first", "second", "measure", "system", "page")
 def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The changes from ?first= to ?second=, by default the last two; by query for ?system= and ?measure=."""
@@ -40,22 +38,21 @@ def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse
     changes = chosen(request, collection, every)
     evaluations = [frozen.evaluation_of(each) for each in changes.both]
     shared = changes.systems[2]
-    context = frame(collection) | {
+    context = frame(collection, "results") | {
         "every": every,
         "changes": changes,
         "first": changes.first,
         "second": changes.second,
-        "rejudged": changes.judgments.first if changes.judgments else [],
+        "rejudged": changes.judgments["first"] if changes.judgments else [],
         **differing(changes),
     }
     if changes.measures:
         measure = asked(request, "measure", changes.measures)
+        labels = [each.plain_fingerprint_of(measure) for each in evaluations]
         context |= {
             "measure": measure,
             "means": means(changes, evaluations, measure),
-            "labels": list(
-                dict.fromkeys(f"{measure} {each.plain_fingerprint_of(measure)}" for each in evaluations)
-            ),
+            "labels": list(dict.fromkeys(f"{measure} {label}" for label in labels)),
         }
         if shared:
             order = sorted(shared, key=lambda name: -(known(evaluations[1].summary["mean"][name, measure]) or 0))
@@ -89,10 +86,8 @@ def differing(changes: Changes) -> dict:
 
 
 def chosen(request: HttpRequest, collection: Collection, every: Sequence[FrozenEvaluation]) -> Changes:
-    keys = [request.GET.get("first"), request.GET.get("second")]
-    return Changes(
-        *(found_in(collection, key) if key else each for key, each in zip(keys, every[-2:], strict=True))
-    )
+    pairs = zip((request.GET.get("first"), request.GET.get("second")), every[-2:], strict=True)
+    return Changes(*(found_in(collection, key) if key else last for key, last in pairs))
 
 
 def asked(request: HttpRequest, name: str, offered: Sequence[str]) -> str:
@@ -131,7 +126,7 @@ def by_query(
     """The context of the differences by query of one system, the largest first."""
     system = asked(request, "system", offered)
     apart, why = compared(evaluations, measure, system), reasons(evaluations, measure, system)
-    again = changes.judgments.queries if changes.judgments else {}
+    again = changes.judgments["queries"] if changes.judgments else {}
     texts = dict(zip(changes.queries[1]["key"], changes.queries[1]["text"], strict=True))
     rows = [
         {
@@ -169,11 +164,8 @@ def by_query(
 def compared(evaluations: Sequence[Evaluation], measure: str, system: str) -> pd.DataFrame:
     """The values of the queries of both, and the difference where a query counts in both means."""
     values = [each.per_query[measure, system] for each in evaluations]
-    counting = [
-        each.where(of.reasons[measure, system] == REASONS[COUNTED])
-        for each, of in zip(values, evaluations, strict=True)
-    ]
-    apart = differences(*counting)
+    counted = [each.reasons[measure, system] == REASONS[COUNTED] for each in evaluations]
+    apart = differences(*(each.where(those) for each, those in zip(values, counted, strict=True)))
     apart["before"], apart["after"] = (each.reindex(apart.index) for each in values)
     return apart
 
@@ -202,8 +194,7 @@ def bars(rows: list[dict], slug: str) -> dict:
     return charts.deltas(bars)
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @made_in_turn
 @takes("first", "second", "measure", "judgments", "raw", is_page=False)
 def compare_frozen_files(request: HttpRequest, collection: Collection, ending: str) -> HttpResponse:

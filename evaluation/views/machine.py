@@ -2,21 +2,18 @@
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, Judge, JudgeVersion, Role
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import readers_page
 
-from .. import charts
 from ..analyses import machine as analysis
 from ..analyses import powered
 from ..analyses.machine import TOP, Against
-from ..pages.asked import Asked, CannotAnswer, page, with_options
-from ..pages.charts import Chart, charted
+from ..pages.asked import Asked, page, told_to_reader, with_options
+from ..pages.charts import charted
 from ..pages.downloads import Files, files
-from ..templatetags.numbers import number
 from ..words import worth
-from .agreement import rows_of
+from .agreement import confused, labels_of
 
 LABELS = {
     "same": "Same grade",
@@ -31,8 +28,7 @@ LABELS = {
 SHARES = ("same", "higher", "lower")
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @with_options("version")
 def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     judge = judge_of(collection, pk)
@@ -57,7 +53,7 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
             "verdict": worth.verdict(whole["use"]),
             "reasons": worth.reasons(whole["use"]),
             "means": means_of(asked, found),
-            **confused(collection, whole),
+            **confusion(collection, whole["confusion"]),
         }
     return charted(request, "evaluation/machine.html", context)
 
@@ -82,28 +78,22 @@ def version_of(request: HttpRequest, judge: Judge) -> JudgeVersion | None:
     return version
 
 
-def confused(collection: Collection, whole: dict) -> dict:
-    labels = {float(each.value): f"{number(float(each.value))} {each.label}" for each in collection.grades.all()}
-    grades = [labels[grade] for grade in whole["confusion"]["grades"]]
+def confusion(collection: Collection, found: dict) -> dict:
+    labels = labels_of(collection)
+    grades = [labels[grade] for grade in found["grades"]]
     cells = [
         {"one": one, "other": other, "share": value, "couples": count}
-        for one, shares, counts in zip(
-            grades, whole["confusion"]["shares"], whole["confusion"]["counts"], strict=True
-        )
+        for one, shares, counts in zip(grades, found["shares"], found["counts"], strict=True)
         for other, value, count in zip(grades, shares, counts, strict=True)
     ]
-    said = "For each grade of people, how often the machine gave which grade. The table has the numbers."
-    chart = Chart("confusion-spec", charts.confusion(cells, grades=grades), said)
-    return {"charts": {"confusion": chart}, "grades": grades, "confusion_rows": rows_of(cells, grades)}
+    return confused(cells, grades, "For each grade of people, how often the machine gave which grade.")
 
 
+@told_to_reader()
 def means_of(asked: Asked, found: Against) -> dict:
     """The document of mean DCG at the cutoff of the measure of the address. Raises CannotAnswer."""
     how = (asked.at("DCG"), asked.options, asked.rule, asked.adjudications)
-    try:
-        return powered.document(powered.estimates_of(found.version, found.sample, *how))
-    except ValueError as error:
-        raise CannotAnswer(str(error)) from error
+    return powered.document(powered.estimates_of(found.version, found.sample, *how))
 
 
 def against_in(request: HttpRequest, collection: Collection, pk: int) -> Against:

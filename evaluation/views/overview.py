@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import readers_page
 from ratings.progress.counts import gold_hits
 
 from .. import cache, charts, record, scores
@@ -36,8 +35,7 @@ SHORT = 60  # rows of a table; a longer one has a page of its own
 WORTH_A_LOOK = 0.9  # judged share below which a warning is shown
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @with_options("expected")
 @step_by_step("results")
 def overview(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
@@ -129,7 +127,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
     }
 
 
-def matrix(answer: Answer, shaded: heat.Shaded) -> list[heat.Row] | None:
+def matrix(answer: Answer, shaded: heat.Shaded) -> list[dict] | None:
     """The rows of the table of queries, easiest first; None where they are too many for this page."""
     if len(shaded.value) > SHORT:
         return None

@@ -1,15 +1,14 @@
 """The page of queries: the score of each system on each query."""
 
 from collections.abc import Callable
-from operator import attrgetter
+from operator import itemgetter
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
 from ratings.formats.values import natural
 from ratings.models import Collection
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import readers_page
 from ratings.views.pages import paged
 
 from ..analyses import report
@@ -24,8 +23,7 @@ AT_ONCE = 1_000
 MOST_EXACT = 4_000  # cells that carry all digits: more make the page five times as large, and the files have them
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @with_options("sort", "q", "page")
 def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     answer = Answer.of(collection, asked)
@@ -34,7 +32,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     q, sort = request.GET.get("q", "").strip(), request.GET.get("sort", "")
     sorts = values_by(answer)
     sort = sort if sort.removeprefix("-") in sorts else USUAL
-    found = [row for row in shown if tables.matches(q, row.key, row.text)]
+    found = [row for row in shown if tables.matches(q, row["key"], row["text"])]
     rows = tables.ordered(found, sorts[sort.removeprefix("-")], sort.startswith("-"))
     context = page(request, collection, "queries", asked) | {
         "one": len(answer.systems) == 1,
@@ -55,16 +53,16 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     return render(request, "evaluation/queries.html", context)
 
 
-def values_by(answer: Answer) -> dict[str, Callable[[heat.Row], object]]:
+def values_by(answer: Answer) -> dict[str, Callable[[dict], object]]:
     """The values that the table can be sorted by, by name in the address."""
     of_systems = {
-        f"s{answer.systems[name].pk}": lambda row, place=place: counting(row.values[place])
+        f"s{answer.systems[name].pk}": lambda row, place=place: counting(row["values"][place])
         for place, name in enumerate(answer.names)
     }
     return of_systems | {
-        "text": lambda row: row.text.casefold(),
-        "key": lambda row: natural(row.key),
-        **{name: attrgetter(name) for name in ("mean", "spread", "judged")},
+        "text": lambda row: row["text"].casefold(),
+        "key": lambda row: natural(row["key"]),
+        **{name: itemgetter(name) for name in ("mean", "spread", "judged")},
     }
 
 

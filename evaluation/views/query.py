@@ -8,10 +8,9 @@ import pandas as pd
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.text import slugify
-from django.views.decorators.http import require_safe
 
 from ratings.models import Assignment, Collection, Query
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import readers_page
 
 from .. import scores
 from ..analyses import report
@@ -20,7 +19,7 @@ from ..measures import NOT_JUDGED, REASONS, Explanation, Measure
 from ..measures.refusal import refuse_unknown
 from ..pages import arithmetic, lists, parts, running
 from ..pages.answer import Answer, NextStep, bounded_in, evaluated, holdings, next_step
-from ..pages.asked import Asked, CannotAnswer, page, with_options
+from ..pages.asked import Asked, CannotAnswer, page, told_to_reader, with_options
 from ..pages.charts import charted
 from ..pages.downloads import Files, files
 from ..words import options as panel
@@ -29,8 +28,7 @@ from . import opinions
 MOST = 8  # lists side by side, and lines of the chart
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @with_options(many=["system"])
 def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     found = get_object_or_404(Query, collection=collection, pk=pk)
@@ -66,30 +64,24 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     return charted(request, "evaluation/query.html", context | compared(found, answer, place, every, chosen))
 
 
+@told_to_reader()
 def explanations_of(
-    collection: Collection,
-    asked: Asked,
-    found: Query,
-    names: list[str] | None = None,
-    whole: bool = False,
+    collection: Collection, asked: Asked, found: Query, names: list[str] | None = None, whole: bool = False
 ) -> dict[str, Explanation]:
     """Explanations of these systems (None: all), down to the cutoff or `whole`. Raises CannotAnswer."""
     measure = asked.to(None) if whole else asked.measure
-    try:
-        return scores.explain(
-            collection, names, found.key, measure, asked.options, asked.rule, asked.adjudications
-        )
-    except ValueError as error:
-        raise CannotAnswer(str(error)) from error
+    how = (asked.options, asked.rule, asked.adjudications)
+    return scores.explain(collection, names, found.key, measure, *how)
 
 
 def standings(answer: Answer, place: int) -> list[dict]:
     """A row for each system on query number `place`, highest value first."""
     key = answer.record.queries["key"].iloc[place]
     names = list(answer.systems)
-    values, why, counting = (of(names)[place] for of in (answer.array, answer.why, answer.counting))
-    values, why = dict(zip(names, values, strict=True)), dict(zip(names, why, strict=True))
-    ndcg = dict(zip(names, answer.array(names, answer.asked.at("nDCG"))[place], strict=True))
+    values, why, counting = (
+        pd.Series(of(names)[place], names) for of in (answer.array, answer.why, answer.counting)
+    )
+    ndcg = pd.Series(answer.array(names, answer.asked.at("nDCG"))[place], names)
     lowest, highest = answer.bounds(key)
     return [
         {
@@ -106,7 +98,7 @@ def standings(answer: Answer, place: int) -> list[dict]:
             "lowest": known(lowest[name]),
             "highest": known(highest[name]),
         }
-        for name in best_first(pd.Series(counting, names))
+        for name in best_first(counting)
     ]
 
 
@@ -147,8 +139,7 @@ def beside(chosen: list[str], name: str) -> list[str]:
 
 def kept(asked: Asked, chosen: list[str]) -> str:
     """The query string of the same options with these systems."""
-    systems = urlencode([("system", name) for name in chosen])
-    return f"{asked.keep}&{systems}" if asked.keep else f"?{systems}"
+    return asked.keep_with(urlencode([("system", name) for name in chosen]))
 
 
 def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen: list[str]) -> dict:
@@ -168,15 +159,15 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
     listed = [explanation.ranking for explanation in explanations] + [ideal.ideal]
     documents = lists.titles({row.document for rows in listed for row in rows[: lists.SHOWN]})
     sides = [
-        lists.Side(
-            system=each["system"],
-            ndcg=each["ndcg"],
-            why=explanation.reason,
-            dcg=explanation.dcg,
-            rows=[lists.line(row, documents, grades) for row in explanation.ranking[: lists.SHOWN]],
-            more=max(0, len(explanation.ranking) - lists.SHOWN),
-            present=bool(answer.record.rankings[each["system"].name].present[place]),
-        )
+        {
+            "system": each["system"],
+            "ndcg": each["ndcg"],
+            "why": explanation.reason,
+            "dcg": explanation.dcg,
+            "rows": [lists.judged_line(row, documents, grades) for row in explanation.ranking[: lists.SHOWN]],
+            "more": max(0, len(explanation.ranking) - lists.SHOWN),
+            "present": bool(answer.record.rankings[each["system"].name].present[place]),
+        }
         for each, explanation in zip(shown, explanations, strict=True)
     ]
     split = parts.differences(explained, chosen, parts.measure_of(asked)) if judged else {}
@@ -184,13 +175,13 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
     summed_up = running.as_chart_and_table(explained, chosen[min(1, len(chosen) - 1)], asked) if judged else None
     return {
         "sides": lists.linked(sides, places),
-        "longest": max(sides, key=lambda side: len(side.rows)).system.name,
+        "longest": max(sides, key=lambda side: len(side["rows"]))["system"].name,
         "scale": list(answer.collection.grades.all()),
         "lead": arithmetic.scores_sentence(shown, parted["sentences"] if parted else [], asked),
         "ideal": lists.ideal_list(ideal, documents, cutoff if judged else None),
         # With ideal=retrieved each system has its own ideal list.
         "ideal_of": chosen[0] if options.ideal == "retrieved" else "",
-        "negative": any(row.adds < 0 for side in sides for row in side.rows),
+        "negative": any(row["adds"] < 0 for side in sides for row in side["rows"]),
         "opinions": opinions.opinions(found, documents, grades, asked),
         "label": f"{asked.at('nDCG')} {asked.fingerprint}",
         "sum_label": f"{asked.at('DCG')} {asked.fingerprint}",

@@ -1,20 +1,18 @@
 """The documents of one query as raters see them, each with its ranks in the systems shown side by side."""
 
 from collections.abc import Mapping
-from math import isnan
-from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, Document, Query
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import readers_page
 from ratings.presentation.content import source_of
-from ratings.presentation.html import RenderedDocument, render_document
+from ratings.presentation.html import render_document
 from ratings.presentation.pictures import pictures_of
 from ratings.presentation.versions import latest_of
 
+from ..analyses.report import known
 from ..measures import Explanation
 from ..pages.asked import Asked, page, with_options
 from .query import chosen_in, explanations_of, kept
@@ -22,15 +20,7 @@ from .query import chosen_in, explanations_of, kept
 MOST = 20  # documents; the best ranked ones
 
 
-class Card(NamedTuple):
-    document: Document
-    drawn: RenderedDocument
-    grade: float | None  # None = unjudged
-    ranks: list[tuple[str, int | None]]  # each system, and the document's rank in it
-
-
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @with_options(many=["system"])
 def query_documents(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     found = get_object_or_404(Query, collection=collection, pk=pk)
@@ -47,7 +37,7 @@ def query_documents(request: HttpRequest, collection: Collection, asked: Asked, 
     return render(request, "evaluation/query_documents.html", context)
 
 
-def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[Card]:
+def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[dict]:
     """The documents by their best rank. Three database queries."""
     ranks = {name: {row.document: row.rank for row in each.ranking} for name, each in explained.items()}
     grades = {row.document: row.grade for each in explained.values() for row in each.ranking}
@@ -57,12 +47,12 @@ def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[
     presented = latest_of(collection)
     pictures = pictures_of(collection.pk, presented.document, sources.values())
     return [
-        Card(
-            documents[pk],
-            render_document(presented, sources[pk], pictures),
-            None if isnan(grades[pk]) else grades[pk],
-            [(name, of.get(pk)) for name, of in ranks.items()],
-        )
+        {
+            "document": documents[pk],
+            "drawn": render_document(presented, sources[pk], pictures),
+            "grade": known(grades[pk]),
+            "ranks": [(name, of.get(pk)) for name, of in ranks.items()],
+        }
         for pk in best
         if pk in documents
     ]

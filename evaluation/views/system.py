@@ -5,10 +5,9 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, System
-from ratings.people.access import READERS, of_collection
+from ratings.people.access import readers_page
 from ratings.views.pages import paged
 
 from .. import charts
@@ -24,8 +23,7 @@ from ..pages.tables import AT_ONCE
 MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 @with_options("page")
 def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     found = get_object_or_404(System, collection=collection, pk=pk)
@@ -70,7 +68,7 @@ def ranked(answer: Answer, found: System) -> list[dict]:
     values, below = answer.array([found.name])[:, 0].tolist(), answer.below([found.name])[:, 0].tolist()
     reasons = answer.why([found.name])[:, 0].tolist()
     judged, rankings = answer.judged(found.name), record.rankings[found.name]
-    keep = f"{asked.keep[1:]}&" if asked.keep else ""
+    keep = asked.keep_with(urlencode({"system": found.name}))
     rows = [
         {
             "pk": pk,
@@ -83,13 +81,11 @@ def ranked(answer: Answer, found: System) -> list[dict]:
             "judged": known(judged[place]),
             "present": bool(rankings.present[place]),
             "length": int(rankings.length[place]),
-            "keep": keep + urlencode({"system": found.name}),
-            "url": "",
+            "keep": keep[1:],
+            "url": reverse("query", args=[answer.collection.slug, pk]) + keep,
         }
         for place, (pk, key, text) in enumerate(record.queries[["pk", "key", "text"]].itertuples(index=False))
     ]
-    for row in rows:
-        row["url"] = reverse("query", args=[answer.collection.slug, row["pk"]]) + "?" + row["keep"]
     return sorted(rows, key=lambda row: (row["why"] != "", -(row["value"] or 0)))
 
 

@@ -99,12 +99,8 @@ def scored(value: float | None, why: str) -> str:
     """The score as `score` has it. `why` it counts in no mean follows where it does not; "" where it counts."""
     if not why or value is None or isnan(value):
         return score(value, why or "no value")
-    number = format_html(
-        '<data value="{0}" title="{0}, counts in no mean: {2}">{1}</data>',
-        repr(float(value)),
-        decimals(value),
-        why,
-    )
+    text = '<data value="{0}" title="{0}, counts in no mean: {2}">{1}</data>'
+    number = format_html(text, repr(float(value)), decimals(value), why)
     return format_html('{}<span class="vh"> counts in no mean: {}</span>', number, why)
 
 

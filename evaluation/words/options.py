@@ -1,7 +1,6 @@
 """Options as text: the list of options in force, and the panel of controls that change them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from ..judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS, RULES, SMOOTHING_NOTE
 from ..measures import MEASURES, OF_SOME, Measure, Options, effective
@@ -23,10 +22,7 @@ WORDS = {
         "exponential_signed": "2^|grade| − 1 with the sign of the grade",
         "map": "a gain listed for each grade",
     },
-    "discount": {
-        "log_shift": "1 / log(rank + 1)",
-        "jk2002": "1 / log(rank), and 1 before the rank of the base",
-    },
+    "discount": {"log_shift": "1 / log(rank + 1)", "jk2002": "1 / log(rank), and 1 before the rank of the base"},
     "ideal": {"judged": "all judged documents of the query", "retrieved": "only what the system returned"},
     "unjudged": {
         "zero": "counted as gain 0",
@@ -155,20 +151,13 @@ def values_in(params: Mapping[str, str]) -> dict[str, str]:
     return values
 
 
-@dataclass(frozen=True)
-class InForce:
-    """One option in force, as a line of a list."""
-
-    label: str
-    words: str
-    departs: bool  # the value differs from that of the profile
-    used: bool  # the measure reads it
-
-
 def in_force(
     measure: Measure, options: Options, rule: str, adjudications: str, departing: Iterable[str] = ()
-) -> list[InForce]:
-    """Each option in force for the measure as a phrase. departing: names of those that differ from the profile."""
+) -> list[dict]:
+    """Each option in force for the measure: label, words, whether it departs, and whether the measure reads it.
+
+    departing: names of those that differ from the profile.
+    """
     departing, params = set(departing), dict(measure.params)
     options = effective(measure, options)
     phrases = {name: WORDS.get(name, {}).get(text, text) for name, text in options.as_dict().items()}
@@ -191,7 +180,8 @@ def in_force(
         phrases["relevant_from"] = "grade {0}, by rel={0}".format(decimal_text(params["rel"]))
     phrases |= {name: f"{phrases[name]}, not used by {measure}" for name in unused}
     return [
-        InForce(_about(name)[0], words, name in departing, name not in unused) for name, words in phrases.items()
+        {"label": _about(name)[0], "words": words, "departs": name in departing, "used": name not in unused}
+        for name, words in phrases.items()
     ]
 
 

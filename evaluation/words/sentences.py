@@ -103,12 +103,8 @@ def tested(paired: Sequence[Mapping], words: Degree, untested: int = 0) -> SafeS
     """The end of the sentence on the best system: from which others it differs, and how many are not tested."""
     queries = paired[0]["queries"]
     if queries < FEWEST:
-        in_common = counted(queries, "query", "queries")
-        return format_html(
-            ". Whether that is more than chance <em>cannot be told</em>: {} in common, and a test takes {}.",
-            in_common,
-            FEWEST,
-        )
+        text = ". Whether that is more than chance <em>cannot be told</em>: {} in common, and a test takes {}."
+        return format_html(text, counted(queries, "query", "queries"), FEWEST)
     near = [row["system"] for row in paired if row["verdict"] == CANNOT_TELL]
     beyond = [row["system"] for row in paired if row["verdict"] == HIGHER]
     below = [row["system"] for row in paired if row["system"] not in (*near, *beyond)]
@@ -148,18 +144,9 @@ def uneven(
         loses = "gain" in definition.reads and lowest < 0 and options.negatives != "clip"
         worse = " or worse" if loses else ""
         effect = f"may be better{worse} than it looks: unjudged documents count as gain 0."
-    return (
-        format_html(
-            "{} is {} for <b>{}</b> and {} for <b>{}</b>. The latter {}",
-            label,
-            share(known[most]),
-            most,
-            share(known[least]),
-            least,
-            effect,
-        ),
-        least,
-    )
+    both = (share(known[most]), most, share(known[least]), least)
+    text = "{} is {} for <b>{}</b> and {} for <b>{}</b>. The latter {}"
+    return format_html(text, label, *both, effect), least
 
 
 def differing(

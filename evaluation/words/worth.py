@@ -23,11 +23,8 @@ def verdict(use: Mapping) -> SafeString:
     """The sentences on the verdict. use: the result of `analyses.worth.use_of`."""
     sentence = VERDICTS[use["verdict"]]
     if use["verdict"] == LOOK:
-        return format_html(
-            "{} A difference of less than {} of a grade per document may be due to the machine’s bias alone.",
-            sentence,
-            decimals(use["apart"], 2),
-        )
+        text = "{} A difference of less than {} of a grade per document may be due to the machine’s bias alone."
+        return format_html(text, sentence, decimals(use["apart"], 2))
     return format_html("{}", sentence)
 
 

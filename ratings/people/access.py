@@ -50,6 +50,11 @@ def of_collection(*roles: str) -> Callable[[View], View]:
     return with_access(partial(collection_for, roles=roles), "slug")
 
 
+def readers_page(view: View) -> View:
+    """A decorator: a view for GET, called as view(request, collection, …) for analysts and admins."""
+    return require_safe(of_collection(*READERS)(view))
+
+
 def admin_page(view: View) -> View:
     """A decorator: a view for GET, called as view(request, collection, …) for admins of the collection."""
     return require_safe(of_collection(Role.ADMIN)(view))

@@ -2,16 +2,14 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
 
 from ..models import Collection, Document, Pair
-from ..people.access import READERS, of_collection
+from ..people.access import readers_page
 from ..presentation.html import render_current
 from .pages import frame
 
 
-@require_safe
-@of_collection(*READERS)
+@readers_page
 def document(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     found = get_object_or_404(Document, collection=collection, pk=pk)
     pairs = Pair.objects.filter(document=found).select_related("query")
