@@ -8,9 +8,6 @@ from django.urls import reverse
 from config.help import documents as help_documents
 from config.help.documents import NAMES, address_of, document, documents, sentences_of, tokens_of
 from config.help.search import search
-from evaluation.tests.hills import text_of
-from ratings.models import Role
-from ratings.tests.cast import make_collection, make_member, make_rater
 
 pytestmark = pytest.mark.django_db
 
@@ -39,15 +36,6 @@ def test_links_between_files_become_addresses_of_the_app():
     assert address_of("https://example.org/x.md") == "https://example.org/x.md"
 
 
-def test_a_link_to_a_file_that_is_no_document_leaves_its_words(client):
-    html = page(client, "contributing")
-    assert "bench/README.md has the latest results" in html and "../bench" not in html
-
-
-def test_pictures_are_static_files(client):
-    assert re.search(r'<img src="/static/pictures/overview\.\w*\.?webp" alt="[^"]{20,}"', page(client, "analysts"))
-
-
 def test_an_unknown_page_is_not_there(client):
     for name in ("nothing", "README", "..%2Frun", "files.md"):
         assert client.get(f"/help/{name}/").status_code == 404
@@ -72,56 +60,19 @@ def test_equal_headings_have_anchors_of_their_own_as_code_hosts_give_them():
 # The search
 
 
-def test_titles_come_before_texts_and_the_sentence_is_shown():
+def test_titles_come_before_texts():
     hits = search("bias", documents())
     assert [hit.rank for hit in hits] == sorted((hit.rank for hit in hits), reverse=True)
-    first = search("warm-ups", documents())[0]
-    assert first.rank == 2 and "Warm-ups" in first.section.title
-    assert "<mark>warm-up</mark>" in first.sentence
+    assert search("warm-ups", documents())[0].rank == 2
+    assert search("zzz", documents()) == search("   ", documents()) == []
 
 
-def test_parts_with_most_of_the_words_are_found_and_a_plural_finds_the_singular():
-    assert search("zzz", documents()) == []
-    parts = {hit.section.anchor for hit in search("zzz workbooks sheets", documents())}
-    assert "excel-workbooks" in parts and "trec-runs" not in parts
-    assert {hit.words for hit in search("how do I import parquet", documents())} != {1}
-
-
-def test_no_word_finds_nothing():
-    assert search("", documents()) == [] and search("   ", documents()) == []
-
-
-def test_the_search_is_a_form_that_works_without_a_script(client):
+def test_the_search_finds_parts_of_documents(client):
     answer = client.get(reverse("help"), {"q": "neutral point"})
-    assert answer.context["hits"] and "part" in text_of(answer)
     assert {hit.document.name for hit in answer.context["hits"]} >= {"measures", "glossary"}
-    form = re.search(r'<form class="acts" role="search" action="(.*?)">', answer.content.decode())
-    assert form[1] == reverse("help")
 
 
 def test_what_was_looked_for_is_no_markup(client):
     answer = client.get(reverse("help"), {"q": "<b>(x"})
     assert answer.status_code == 200 and b"<b>(x" not in answer.content
     assert "<b>" not in "".join(hit.sentence for hit in search("<TAB>", documents()))
-
-
-# Who comes from where
-
-
-def led_to(client, address: str) -> str:
-    return re.search(r'href="([^"]*)">Help</a>', client.get(address).content.decode())[1]
-
-
-def test_a_page_of_results_leads_to_its_part(client):
-    client.force_login(make_member(make_collection(), "analyst", Role.ANALYST))
-    assert led_to(client, "/collections/hills/agreement/") == "/help/statistics/#agreement-of-raters"
-
-
-def test_raters_are_led_to_theirs(client):
-    client.force_login(make_rater(make_collection()).user)
-    assert led_to(client, "/collections/hills/rate/") == "/help/raters/#begin"
-    assert led_to(client, "/collections/hills/guidelines/") == "/help/raters/#guidelines"
-
-
-def test_who_is_not_signed_in_is_led_to_first_steps(client):
-    assert led_to(client, "/accounts/sign-in/") == "/help/first-steps/"

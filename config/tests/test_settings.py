@@ -72,13 +72,6 @@ def test_a_secret_that_cannot_be_read_is_refused_by_its_path(tmp_path):
     assert "ImproperlyConfigured" in refusal and f"{path} cannot be read" in refusal
 
 
-@pytest.mark.parametrize("key", ["secret", "django-insecure-" + "k3y" * 30, "a" * 80])
-def test_a_short_or_known_key_is_refused(tmp_path, key):
-    refused = start(tmp_path, SECRET_KEY=key)
-    assert refused.returncode != 0
-    assert "SECRET_KEY is short or a known placeholder" in refused.stderr
-
-
 def test_blanks_and_ends_of_lines_around_a_value_are_no_part_of_it(tmp_path):
     url = {"DATABASE_URL": "postgres://anna@db.example.org/ideal \r"}
     assert start(tmp_path, "DATABASES['default']['NAME']", **url).stdout == "ideal\n"
@@ -88,69 +81,59 @@ def test_blanks_and_ends_of_lines_around_a_value_are_no_part_of_it(tmp_path):
     assert start(tmp_path, "METRICS_TOKEN", IDEALIST_METRICS_TOKEN=" ").stdout == "\n"
 
 
-def test_a_boolean_that_is_none_is_refused_by_name(tmp_path):
-    assert "IDEALIST_DEMO is 'maybe'" in start(tmp_path, IDEALIST_DEMO="maybe").stderr
-
-
-def test_a_number_that_is_none_is_refused_by_name(tmp_path):
-    assert "IDEALIST_LARGEST_UPLOAD is '4GB'" in start(tmp_path, IDEALIST_LARGEST_UPLOAD="4GB").stderr
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["foo", "mysql://u:sesame@h/db", "postgres://u:sesame@h:port/db", "postgres://u:se#same@h/db"]
-    + [
-        "postgres://u:sesame@h:99999/db",
-        "postgres://u:sesame@h",
-        "pgsql://h/db",
-        "sqlite://",
-        "sqlite://:memory:",
-    ],
-)
-def test_a_database_that_is_none_is_refused_without_its_password(tmp_path, url):
-    refused = start(tmp_path, DATABASE_URL=url)
-    assert refused.returncode != 0 and "sesame" not in refused.stderr
-    assert refused.stderr.splitlines()[-1].startswith("django.core.exceptions.ImproperlyConfigured: DATABASE_URL ")
-    assert refused.stderr.count("Traceback") == 1
-
-
-@pytest.mark.parametrize(
-    ("url", "name"),
-    [
+def test_a_database_is_a_file_a_server_or_a_service_and_another_is_refused_without_its_password():
+    for url, name in (
         ("postgresql://somebody@%2Ftmp%2Fhere/idealist", "idealist"),
         ("postgres://?service=mine", ""),
         ("sqlite:///rel.db", "rel.db"),
         ("sqlite:////srv/idealist.sqlite3", "/srv/idealist.sqlite3"),
-    ],
-)
-def test_a_database_can_be_a_file_a_server_or_a_service(tmp_path, url, name):
-    assert start(tmp_path, "DATABASES['default']['NAME']", DATABASE_URL=url).stdout == name + "\n"
-
-
-@pytest.mark.parametrize("environment", [{"IDEALIST_PROXIES": wrong} for wrong in ("-1", "one", "10", "1.5")])
-def test_a_number_of_proxies_that_is_none_is_refused(tmp_path, environment):
-    assert f"IDEALIST_PROXIES is {environment['IDEALIST_PROXIES']}" in start(
-        tmp_path, **environment
-    ).stderr.replace("'", "")
-
-
-def test_tls_without_a_proxy_is_refused(tmp_path):
-    """The server speaks none itself: every page would lead to itself for ever."""
-    refused = start(tmp_path, IDEALIST_HTTPS="1", IDEALIST_PROXIES="0")
-    assert refused.returncode != 0 and "IDEALIST_PROXIES" in refused.stderr
+    ):
+        assert settings.checked_database(url)["NAME"] == name
+    odd = ["foo", "mysql://u:sesame@h/db", "pgsql://h/db", "sqlite://", "sqlite://:memory:"]
+    ends = ["sesame@h:port/db", "se#same@h/db", "sesame@h:99999/db", "sesame@h"]
+    for url in [*odd, *(f"postgres://u:{end}" for end in ends)]:
+        with pytest.raises(ImproperlyConfigured) as refused:
+            settings.checked_database(url)
+        assert "same" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("environment", "proxies"),
-    [({}, "0"), ({"IDEALIST_HTTPS": "1"}, "1"), ({"IDEALIST_HTTPS": "1", "IDEALIST_PROXIES": "2"}, "2")],
+    ("name", "value"),
+    [
+        ("SECRET_KEY", "django-insecure-" + "k3y" * 30),
+        ("DATABASE_URL", "mysql://u:sesame@h/db"),
+        ("IDEALIST_DEMO", "maybe"),
+        ("IDEALIST_LARGEST_UPLOAD", "4GB"),
+        ("IDEALIST_PROXIES", "10"),
+        ("IDEALIST_HOSTS", "a.example.org,http://b"),
+        ("IDEALIST_PASSWORDS", "0"),
+        ("IDEALIST_MAIL", "x"),
+        ("IDEALIST_BREACHED_PASSWORDS", "/nowhere/none"),
+    ],
 )
-def test_behind_tls_one_proxy_is_taken_for_granted(tmp_path, environment, proxies):
-    assert start(tmp_path, "PROXIES", **environment).stdout.strip() == proxies
+def test_what_cannot_be_is_refused_by_the_name_of_its_setting(tmp_path, name, value):
+    refused = start(tmp_path, **{name: value})
+    assert refused.returncode != 0 and "sesame" not in refused.stderr
+    assert refused.stderr.splitlines()[-1].startswith(f"django.core.exceptions.ImproperlyConfigured: {name}")
+
+
+def test_a_key_a_number_of_proxies_or_a_host_that_cannot_be_is_refused():
+    for check, wrong in (
+        (settings.checked_secret, ["secret", "django-insecure-" + "k3y" * 30, "a" * 80]),
+        (lambda number: settings.checked_proxies(number, False), [10]),
+        (lambda number: settings.checked_proxies(number, True), [0]),  # every page would lead to itself for ever
+        (settings.checked_hosts, ["127.0.0.1:8113", "http://a", "a/", "::1", "*.a", "example.org.", "."]),
+    ):
+        for each in wrong:
+            with pytest.raises(ImproperlyConfigured):
+                check(each)
 
 
 def test_behind_tls_it_holds_for_a_year_and_for_names_below(tmp_path):
-    below = "SECURE_HSTS_SECONDS, settings.SECURE_HSTS_INCLUDE_SUBDOMAINS"
-    assert start(tmp_path, below, IDEALIST_HTTPS="1").stdout == "31536000 True\n"
+    names = "PROXIES, settings.SECURE_HSTS_SECONDS, settings.SECURE_HSTS_INCLUDE_SUBDOMAINS"
+    assert start(tmp_path, "PROXIES").stdout == "0\n"
+    for more, proxies in (({}, 1), ({"IDEALIST_PROXIES": "2"}, 2)):
+        assert start(tmp_path, names, IDEALIST_HTTPS="1", **more).stdout == f"{proxies} 31536000 True\n"
 
 
 COOKIES = """
@@ -198,29 +181,11 @@ def options(tmp_path: Path, module: str, **environment: str) -> dict:
     return ast.literal_eval(done.stdout)
 
 
-def test_blanks_between_hosts_are_no_part_of_their_names(tmp_path):
-    hosts = start(tmp_path, "ALLOWED_HOSTS", IDEALIST_HOSTS="a.example.org, b.example.org ").stdout
-    assert ast.literal_eval(hosts) == ["a.example.org", "b.example.org"]
-
-
-@pytest.mark.parametrize("nothing", ["", " ", ","])
-def test_without_a_name_the_hosts_are_those_of_this_machine(tmp_path, nothing):
-    hosts = start(tmp_path, "ALLOWED_HOSTS", IDEALIST_HOSTS=nothing).stdout
-    assert ast.literal_eval(hosts) == ["localhost", "127.0.0.1", "[::1]"]
-
-
-def test_a_host_may_be_an_address_a_domain_or_any(tmp_path):
-    names = "192.0.2.7,[2001:db8::7],.Example.org,*,"
-    hosts = start(tmp_path, "ALLOWED_HOSTS", IDEALIST_HOSTS=names).stdout
-    assert ast.literal_eval(hosts) == ["192.0.2.7", "[2001:db8::7]", ".Example.org", "*"]
-
-
-@pytest.mark.parametrize(
-    "name", ["127.0.0.1:8113", "http://example.org", "example.org/", "::1", "*.example.org", "example.org.", "."]
-)
-def test_a_host_that_no_request_can_have_is_refused(tmp_path, name):
-    refused = start(tmp_path, "ALLOWED_HOSTS", IDEALIST_HOSTS=f"a.example.org,{name}")
-    assert refused.returncode != 0 and f"IDEALIST_HOSTS has '{name}'" in refused.stderr
+def test_a_host_may_be_an_address_a_domain_or_any():
+    names = ["192.0.2.7", "[2001:db8::7]", ".Example.org", "*"]
+    assert settings.checked_hosts(", ".join(names) + " ,") == names
+    for nothing in ("", " ", ","):
+        assert settings.checked_hosts(nothing) == ["localhost", "127.0.0.1", "[::1]"]
 
 
 def test_a_page_waits_for_a_lock_for_a_few_seconds_and_a_command_for_longer(tmp_path):
@@ -258,19 +223,6 @@ def test_there_is_no_sample_for_others_nor_in_a_named_database_whatever_the_swit
     assert [done.stdout for done in said] == ["True\n", "False\n"]
 
 
-@pytest.mark.parametrize("environment", [{"IDEALIST_PASSWORDS": "0"}, {"IDEALIST_MAIL": "x"}])
-def test_settings_of_sign_in_that_cannot_be_are_refused(tmp_path, environment):
-    """What each of them says is in test_settings_of_sign_in.py."""
-    refused = start(tmp_path, **environment)
-    assert refused.returncode != 0 and next(iter(environment)) in refused.stderr
-
-
-def test_one_address_sets_the_mail_server(tmp_path):
-    environment = {"IDEALIST_MAIL": "smtps://mail.example.org", "IDEALIST_MAIL_FROM": "me@example.org"}
-    assert start(tmp_path, "EMAIL_PORT", **environment).stdout.strip() == "465"
-    assert start(tmp_path, "PASSWORDS").stdout.strip() == "True"
-
-
 def test_a_secret_can_come_from_a_file(tmp_path):
     key = tmp_path / "key"
     key.write_text("k3y-of-the-vault-" * 4 + "\n")
@@ -295,8 +247,3 @@ def test_a_secret_that_cannot_be_read_is_refused_by_the_name_of_its_setting(tmp_
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL_FILE: .*" + said):
         secret_files.read(environment)
     assert environment.keys() == {"DATABASE_URL_FILE"}
-
-
-def test_a_list_of_breached_passwords_that_is_not_there_is_refused(tmp_path):
-    refused = start(tmp_path, IDEALIST_BREACHED_PASSWORDS=str(tmp_path / "none"))
-    assert "IDEALIST_BREACHED_PASSWORDS: " in refused.stderr and "No such file" in refused.stderr

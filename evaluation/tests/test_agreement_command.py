@@ -114,74 +114,35 @@ def test_with_a_measure_it_tells_whether_the_order_of_systems_holds():
         assert row["low"] <= row["mean"] <= row["high"]
 
 
-def test_the_seed_may_be_0():
-    three_raters()
-    assert as_json("hills", "--measure", "nDCG@2", "--draws", "4", "--seed", "0")["order"]["seed"] == 0
-
-
 def test_the_systems_of_an_order_can_be_chosen_and_options_hold():
     three_raters()
-    order = as_json("hills", "--measure=nDCG@2", "--system=second", "--gain=exponential", "--rule=max")["order"]
+    asked = ["--measure=nDCG@2", "--system=second", "--gain=exponential", "--rule=max", "--seed=0"]
+    order = as_json("hills", *asked)["order"]
     assert [row["system"] for row in order["systems"]] == ["second"]
-    assert (order["holds"], order["why"]["holds"]) == (None, "no two systems differ")
-    assert "no order to hold in 200 resamples" in run("hills", "--measure=nDCG@2", "--system=second")[0]
-    assert order["options"]["gain"] == "exponential"
+    assert (order["holds"], order["seed"], order["options"]["gain"]) == (None, 0, "exponential")
     assert order["fingerprint"].endswith(" rule=max")
 
 
 def test_csv_has_rows_of_one_shape():
     three_raters()
     rows = list(csv.DictReader(io.StringIO(run("hills", "--format=csv", "--measure=nDCG@2", "--draws=5")[0])))
-    parts = list(dict.fromkeys(row["part"] for row in rows))
-    assert parts == [
-        "counts",
-        "coefficient",
-        "confusion",
-        "pair of raters",
-        "rater",
-        "disputed",
-        "order",
-        "without",
-    ]
+    parts = ["counts", "coefficient", "confusion", "pair of raters", "rater", "disputed", "order", "without"]
+    assert list(dict.fromkeys(row["part"] for row in rows)) == parts
     (bias,) = (row for row in rows if (row["part"], row["first"], row["name"]) == ("rater", "ann", "bias"))
     ann = as_json("hills")["raters"][0]
     assert (float(bias["value"]), float(bias["low"]), bias["n"]) == (ann["bias"], ann["low"], "3")
     assert {row["options"] for row in rows if row["part"] == "order"} == {Options().fingerprint()}
 
 
-def test_the_table_has_a_block_for_each_question():
-    three_raters()
-    text, err = run("hills", "--measure=nDCG@2", "--draws=5")
-    assert text.startswith('raters with grades: 3; grades: 8, of 5 pairs; with two or more: 3; "cannot judge": 1')
-    assert "Krippendorff's alpha, ordinal" in text
-    assert "fewer than 20 pairs: too few to go by" in text
-    assert "the order holds in 100.0% of 5 resamples of the ratings of 3 pairs (seed 225)" in text
-    assert "without ann: the order holds (1 pair is then unjudged)" in text
-    assert text.splitlines()[-1] == Options().fingerprint()
-    assert err == ""
-
-
-def test_one_rater_or_none_has_no_agreement_and_says_so():
+def test_one_rater_or_none_has_no_agreement():
     collection = make_collection()
-    out, err = run("hills", "--format=json")
-    document = json.loads(out)
+    document = as_json("hills")
     assert {row["value"] for row in document["coefficients"]} == {None}
-    assert document["coefficients"][0]["why"]["value"] == "nobody gave a grade"
     assert (document["raters"], document["disputed"]) == ([], [])
-    assert err == "hills: nobody gave a grade, so that there is nothing to agree\n"
-
     rate(collection, "q1", a="1", b="2")
     make_ranking(collection, "s", "q1", "ab")
-    out, err = run("hills", "--format=json", "--measure=nDCG@10")
-    document = json.loads(out)
-    assert document["coefficients"][2]["why"]["value"] == "only one rater gave grades"
-    assert document["order"]["why"] == {"systems": "no pair has two grades"}
-    assert "unknown rule 'avarage'" in refusal("hills", "--measure=nDCG@10", "--rule=avarage")
-    text, _ = run("hills", "--measure=nDCG@10")
-    assert "no order of systems, because no pair has two grades" in text
-
-    rate(collection, "q2", rater="other", a="1")
-    assert as_json("hills")["coefficients"][0]["why"]["value"] == "no pair has two grades"
+    document = as_json("hills", "--measure=nDCG@10")
+    assert document["coefficients"][2]["value"] is None and "systems" in document["order"]["why"]
 
 
 def test_raters_who_all_say_the_same_have_no_coefficient_beyond_percent():
@@ -215,27 +176,16 @@ def test_the_number_of_database_queries_does_not_grow_with_the_ratings():
     assert len(few) == len(many) == 5  # the fifth finds the keys of documents in dispute
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--measure", "nDGC@10"], "unknown measure 'nDGC'; did you mean nDCG?"),
-        (["--measure", "nDCG@10", "--system", "frist"], "unknown system 'frist'; did you mean first?"),
-        (["--measure", "nDCG@10", "--rule", "avarage"], "unknown rule 'avarage'"),
-        (["--gain", "linaer"], "gain must be one of linear"),
-        (["--draws", "0"], "--draws must be from 1 to 2,000, not 0"),
-        (["--seed", "-1"], "--seed must not be negative"),
-        (["--format", "xml"], "unknown format 'xml'; known are table, csv, json"),
-    ],
-)
-def test_what_is_not_known_is_refused_in_one_line(arguments, says):
+def test_what_is_not_known_is_refused_in_one_line():
     three_raters()
-    line = refusal("hills", *arguments)
-    assert says in line
-    assert "\n" not in line
-
-
-def test_the_numbers_can_go_to_a_file(tmp_path):
-    three_raters()
-    path = tmp_path / "agreement.json"
-    assert run("hills", "--format", "json", "--output", str(path)) == ("", "")
-    assert json.loads(path.read_text())["collection"] == "hills"
+    for arguments in (
+        ["--measure", "nDGC@10"],
+        ["--measure", "nDCG@10", "--system", "frist"],
+        ["--measure", "nDCG@10", "--rule", "avarage"],
+        ["--gain", "linaer"],
+        ["--draws", "0"],
+        ["--seed", "-1"],
+        ["--format", "xml"],
+    ):
+        line = refusal("hills", *arguments)
+        assert line and "\n" not in line

@@ -68,27 +68,22 @@ def test_judgments_are_those_of_the_export(reader):
 
 
 @pytest.mark.parametrize(
-    ("path", "asked", "said"),
+    ("path", "asked"),
     [  # the last parameter is the one that is wrong
-        ("evaluation", {"measure": "nDGC@10"}, "nDCG"),
-        ("evaluation", {"log_base": "1_0"}, "log_base must be a finite number"),
-        ("evaluation", {"system": "goood"}, "did you mean good?"),
-        ("evaluation", {"gain": "cubic"}, "cubic"),
-        ("evaluation", {"gain": "map:bad=1"}, "a grade of gain=map must be a finite number"),
-        ("evaluation", {"measure": "AP", "ties": "average"}, "cannot give AP"),
-        ("evaluation", {"measure": "AP", "expected": "true"}, "no expected value of AP"),
-        ("evaluation", {"profile": "trek"}, "unknown profile 'trek'"),
-        ("evaluation", {"rule": "loudest"}, "loudest"),
-        ("evaluation", {"measure": "nDCG", "bounds": "true"}, "take too long"),
-        ("comparison", {"baseline": "nobody"}, "unknown system 'nobody'"),
-        ("comparison", {"baseline": "good", "other": "good"}, "cannot be compared with itself"),
-        ("judgments", {"rule": "loudest"}, "loudest"),
+        ("evaluation", {"log_base": "1_0"}),
+        ("evaluation", {"system": "goood"}),
+        ("evaluation", {"gain": "map:bad=1"}),
+        ("evaluation", {"measure": "AP", "ties": "average"}),
+        ("evaluation", {"measure": "AP", "expected": "true"}),
+        ("evaluation", {"profile": "trek"}),
+        ("evaluation", {"measure": "nDCG", "bounds": "true"}),
+        ("comparison", {"baseline": "good", "other": "good"}),
+        ("judgments", {"rule": "loudest"}),
     ],
 )
-def test_what_has_no_answer_is_said_as_the_command_says_it(reader, path, asked, said):
+def test_what_has_no_answer_names_the_parameter(reader, path, asked):
     answer = reader.get(f"{HILLS}/{path}", **asked)
     assert (answer.status_code, answer.json()["type"]) == (422, "urn:idealist:problem:no-answer")
-    assert said in answer.json()["detail"]
     assert [error["parameter"] for error in answer.json()["errors"]] == [list(asked)[-1]]
 
 

@@ -72,10 +72,9 @@ def test_the_page_plans_and_the_order_is_chosen_with_some_systems(admin, judged,
     assert made.aim["systems"] == ["system0", "system2"] and made.aim["gains"] == [0, 1, 3]
 
 
-@pytest.mark.parametrize(("name", "send"), [("decisive", "get"), ("choose_decisive", "post")])
-def test_an_unknown_system_is_refused_with_the_nearest(admin, judged, name, send):
-    response = getattr(admin, send)(page(judged.collection, "?system=system0&system=sistem1", name))
-    assert response.status_code == 400 and "did you mean system1" in response.context["error"]
+def test_an_unknown_system_is_refused(admin, judged):
+    for name, send in (("decisive", admin.get), ("choose_decisive", admin.post)):
+        assert send(page(judged.collection, "?system=system0&system=sistem1", name)).status_code == 400
     judged.collection.refresh_from_db()
     assert judged.collection.aim == {}
 
@@ -94,24 +93,13 @@ def test_all_systems_mean_later_ones_too(admin, judged):
     assert aim.systems is None and aim.options == Options(gain="exponential")
 
 
-@pytest.mark.parametrize("asked", ["?measure=AP", "?measure=nDCG@5&unjudged=condensed", "?measure=nDCG"])
-def test_what_has_no_expected_value_is_refused(admin, judged, asked):
-    response = admin.get(page(judged.collection, asked))
-    assert response.status_code == 200 and response.context["refused"]
+def test_what_has_no_expected_value_is_refused(admin, judged):
     Collection.objects.update(order="query")
-    admin.post(page(judged.collection, asked, "choose_decisive"))
+    for asked in ("?measure=AP", "?measure=nDCG@5&unjudged=condensed", "?measure=nDCG"):
+        assert admin.get(page(judged.collection, asked)).context["refused"]
+        admin.post(page(judged.collection, asked, "choose_decisive"))
     assert Collection.objects.get().order == "query"
-
-
-def test_a_difference_that_is_none_is_refused(admin, judged):
-    response = admin.get(page(judged.collection, "?apart=0"))
-    assert response.status_code == 400 and "plan" not in response.context
-
-
-def test_only_admins_choose(client, judged):
-    client.force_login(make_member(judged.collection, "ann", Role.ANALYST))
-    assert client.get(page(judged.collection)).status_code == 404
-    assert client.post(page(judged.collection, name="choose_decisive")).status_code == 404
+    assert admin.get(page(judged.collection, "?apart=0")).status_code == 400
 
 
 def test_the_worker_draws_when_little_of_what_is_drawn_is_left(judged):
@@ -219,12 +207,6 @@ def test_the_forecast_names_open_pairs_and_falls_with_judgments(judged):
     assert late.settled and (late.more, late.left, late.open) == (0, 0, ())
 
 
-def test_without_rounds_nothing_is_forecast(judged):
-    judged.rate(make_rater(judged.collection), 10)
-    told = expected_of(judged.collection, Aim(NDCG, Options()))
-    assert forecast(judged.collection, state_of(judged), told) is None
-
-
 @pytest.mark.slow
 def test_raters_who_agree_make_no_noise_and_slips_make_some(judged):
     alice, bob = make_rater(judged.collection, "alice"), make_rater(judged.collection, "bob")
@@ -261,20 +243,17 @@ def test_the_command_draws_a_round_and_gives_raters_the_order(judged, capsys):
     assert Round.objects.get(number=2).aim["measure"] == "nDCG@3"
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"measure": "AP"}, "no expected value of AP"),
-        ({"system": ["bm25"]}, "unknown system 'bm25'"),
-        ({"unjudged": "condensed"}, "need unjudged=zero"),
-        ({"seed": 2**63}, "The seed"),
-        ({"seed": -1}, "The seed"),
-    ],
-)
-def test_a_command_that_cannot_draw_changes_nothing(judged, given, says):
+def test_a_command_that_cannot_draw_changes_nothing(judged):
     Collection.objects.update(order="query")
-    with pytest.raises(CommandError, match=says):
-        call_command("draw_round", "world", **given)
+    for given in (
+        {"measure": "AP"},
+        {"system": ["bm25"]},
+        {"unjudged": "condensed"},
+        {"seed": 2**63},
+        {"seed": -1},
+    ):
+        with pytest.raises(CommandError):
+            call_command("draw_round", "world", **given)
     assert Collection.objects.get().order == "query" and not Round.objects.exists()
 
 
@@ -291,17 +270,3 @@ def test_a_pool_that_changes_while_a_round_is_drawn_overtakes_it(judged, monkeyp
     assert draw_next(judged.collection) is None and not Round.objects.exists()
     monkeypatch.setattr(State, "of", read)
     assert draw_next(judged.collection).number == 1
-
-
-def test_the_page_of_expected_means_says_when_to_stop_and_what_other_raters_would_make_of_it(client, judged):
-    client.force_login(make_member(judged.collection, "ann", Role.ANALYST))
-    alice, bob = make_rater(judged.collection, "alice"), make_rater(judged.collection, "bob")
-    judged.play(alice, 1)
-    asked = "?measure=nDCG@5"
-    first = client.get(page(judged.collection, asked, "expected"))
-    assert not first.context["stop"].settled and "The order is not settled" in text_of(first)
-    assert "fewer than 20" in first.context["noise"].why
-    queue.want(list(judged.collection.queries.values_list("pairs", flat=True)), 2)
-    judged.rate(bob, 25)
-    second = client.get(page(judged.collection, asked, "expected"))
-    assert second.context["noise"].same == 1 and "New documents now narrow the intervals more" in text_of(second)

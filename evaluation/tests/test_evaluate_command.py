@@ -90,18 +90,12 @@ def test_no_value_is_null_and_an_unjudged_query_sums_to_nothing():
     assert by_measure["CG@10"]["mean"] == 2.5
 
 
-def test_one_query_has_a_mean_and_no_interval():
+def test_option_flags_override_the_profile_and_one_query_has_no_interval():
     worked_collection()
-    (result,) = as_json("hills", "--profile", "trec_eval", "--system", "hybrid", "--measure", "RR")["results"]
-    assert (result["mean"], result["low"], result["high"]) == (1.0, None, None)
-    assert "per_query" not in result and "why_per_query" not in result
-
-
-def test_option_flags_override_the_profile():
-    worked_collection()
-    skipped = as_json("hills", "--profile", "trec_eval", "--system=hybrid", "--measure=RR")["results"][0]
-    emptied = as_json("hills", "--profile", "trec_eval", "--missing=empty", "--system=hybrid", "--measure=RR")
-    assert (skipped["queries"], emptied["results"][0]["queries"]) == (1, 2)
+    asked = ["hills", "--profile", "trec_eval", "--system=hybrid", "--measure=RR"]
+    skipped, emptied = (as_json(*asked, *more)["results"][0] for more in ([], ["--missing=empty"]))
+    assert (skipped["queries"], emptied["queries"]) == (1, 2)
+    assert (skipped["mean"], skipped["low"], skipped["high"]) == (1.0, None, None)
 
 
 @pytest.mark.parametrize(
@@ -204,18 +198,6 @@ def test_the_table_is_aligned_and_ends_with_what_made_it():
     assert err == ""
 
 
-def test_the_table_says_why_queries_do_not_count():
-    collection = worked_collection()
-    collection.queries.create(key="q3", text="rated by nobody")
-    text, _ = run("hills")
-    assert text.splitlines()[-1] == "undefined: 1 not judged"
-    text, _ = run("hills", "--missing", "skip")
-    assert text.splitlines()[-2:] == [
-        "undefined, hybrid, nDCG@10: 1 not judged, 1 no ranking",
-        "undefined, keyword, nDCG@10: 1 not judged",
-    ]
-
-
 def test_the_table_of_every_query_has_a_column_for_each_system():
     worked_collection()
     text, _ = run("hills", "--per-query")
@@ -225,20 +207,6 @@ def test_the_table_of_every_query_has_a_column_for_each_system():
         ["q1", f"{HYBRID_Q1:.4f}", f"{KEYWORD_Q1:.4f}"],
         ["q2", f"{NEUTRAL_Q2:.4f}", f"{KEYWORD_Q2:.4f}"],
     ]
-
-
-def test_the_table_of_every_query_says_which_do_not_count():
-    collection = worked_collection()
-    collection.queries.create(key="q3", text="rated by nobody")
-    text, _ = run("hills", "--per-query", "--measure", "CG@10", "--missing", "skip")
-    table = [line for line in text.splitlines() if line.startswith(("CG@10", "q"))]
-    assert [line.split()[-2:] for line in table] == [
-        ["not", "counted"],
-        table[1].split()[-2:],
-        ["no", "ranking"],
-        ["not", "judged"],
-    ]
-    assert table[2].endswith("  hybrid: no ranking") and table[1].split()[0] == "q1" and len(table[1].split()) == 3
 
 
 def test_csv_has_a_row_for_each_system_and_measure():
@@ -263,54 +231,21 @@ def test_csv_per_query_has_a_row_for_each_query_and_leaves_no_value_empty():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    "arguments",
     [
-        (["--measure", "nDGC@10"], "unknown measure 'nDGC'; did you mean nDCG?"),
-        (["--measure", "nDCG@0"], "must be a whole number from 1 on"),
-        (["--system", "keywords"], "unknown system 'keywords'; did you mean keyword?"),
-        (["--profile", "trec"], "unknown profile 'trec'; did you mean trec_eval?"),
-        (["--gain", "linaer"], "gain must be one of linear"),
-        (["--gain", "map:0=0,1=1"], "gain=map"),
-        (["--log-base", "1"], "log_base must be greater than 1"),
-        (["--rule", "avarage"], "unknown rule 'avarage'"),
-        (["--format", "xml"], "unknown format 'xml'; known are table, csv, json"),
+        ["--measure", "nDCG@0"],
+        ["--system", "keywords"],
+        ["--profile", "trec"],
+        ["--gain", "map:0=0,1=1"],
+        ["--log-base", "1"],
+        ["--rule", "avarage"],
+        ["--format", "xml"],
     ],
 )
-def test_what_is_not_known_is_refused_in_one_line_with_the_nearest(arguments, says):
+def test_what_is_not_known_is_refused_in_one_line(arguments):
     worked_collection()
     line = refusal("hills", *arguments)
-    assert says in line
-    assert "\n" not in line
-
-
-def test_an_unknown_collection_is_refused_with_the_command_that_makes_one():
-    assert "no collection 'hill'" in refusal("hill")
-    assert "create_collection" in refusal("hill")
-
-
-def test_ties_by_score_without_scores_are_refused_with_the_system():
-    collection = worked_collection()
-    collection.systems.get(name="hybrid").rankings.update(scores=None)
-    assert "hybrid has none for 1 queries: q1. Use ties=rank" in refusal("hills", "--ties", "score")
-
-
-def test_before_there_is_anything_to_score_it_says_what_comes_next():
-    collection = make_collection(queries=(), documents=(), scale={})
-    out, err = run("hills", "--format", "json")
-    assert json.loads(out)["results"] == []
-    assert err == "hills has no queries yet: import_queries hills FILE\n"
-
-    collection = make_collection("valleys")
-    out, err = run("valleys", "--format", "csv")
-    assert len(out.splitlines()) == 1
-    assert err == "valleys has no systems yet: import_run valleys FILE\n"
-
-    make_ranking(collection, "s", "q1", "ab")
-    collection.touch()
-    document, err = run("valleys", "--format", "json")
-    assert json.loads(document)["results"][0]["mean"] is None
-    assert err.startswith("valleys has no ratings yet: import_qrels valleys FILE")
-    assert "–" in run("valleys")[0]
+    assert line and "\n" not in line
 
 
 def test_the_numbers_can_go_to_a_file(tmp_path):

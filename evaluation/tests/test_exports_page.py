@@ -96,17 +96,10 @@ def test_only_a_csv_for_spreadsheets_begins_with_a_byte_order_mark(visit, view, 
     assert content.startswith(BOM) == has_mark and content.count(BOM) == has_mark
 
 
-def test_what_a_format_cannot_hold_is_told_on_the_page_and_can_be_mapped(visit):
-    response = visit("export_judgments", format="trec-qrels")
-    assert response.status_code == 400
-    text = response.content.decode()
-    assert "1 of 1 judgments have grades that qrels cannot hold" in text
-    assert "Give an integer for each: 1.5=…; the rule median keeps to the grades of the scale." in text
-    assert "--" not in text.partition("errorlist")[2].partition("</ul>")[0]
+def test_what_a_format_cannot_hold_is_refused_and_can_be_mapped(visit):
+    for asked in ({"format": "trec-qrels"}, {"map": "x"}, {"format": "pdf"}, {"rule": "best"}):
+        assert visit("export_judgments", **asked).status_code == 400
     assert body(visit("export_judgments", format="trec-qrels", map="1.5=2")) == b"q1 0 a 2\n"
-    assert visit("export_judgments", map="x").status_code == 400
-    assert visit("export_judgments", format="pdf").status_code == 400
-    assert visit("export_judgments", rule="best").status_code == 400
 
 
 def test_a_run_is_that_of_its_system(visit, collection):
@@ -119,12 +112,6 @@ def test_a_run_is_that_of_its_system(visit, collection):
     assert visit("export_run").status_code == 400
     other = make_ranking(make_collection("sea"), "theirs", "q1", "a").system
     assert visit("export_run", system=other.pk).status_code == 400
-
-
-@pytest.mark.parametrize("name", ["x/bm25", "x\\bm25"])
-def test_the_name_of_a_run_keeps_what_is_before_a_slash(visit, collection, name):
-    system = make_ranking(collection, name, "q1", "ab").system
-    assert name_of(visit("export_run", system=system.pk)).startswith("hills-run-x-bm25-v")
 
 
 def test_only_admins_get_the_names_of_raters(visit):
@@ -159,30 +146,20 @@ def test_the_archive_is_that_of_the_command_and_says_its_snapshot(visit, collect
     assert visit("export_archive").status_code == 404
 
 
-def test_rounds_are_offered_where_there_are_some_and_come_as_csv(visit, collection):
-    page = visit("exports").content.decode()
-    assert "Download rounds" not in page
+def test_rounds_come_as_csv(visit, collection):
     make_round(collection, [make_pair(collection, "q1", "a"), make_pair(collection, "q2", "c")], greedy=1)
-    assert "in 1 round: a row for each pair" in visit("exports").content.decode()
     response = visit("export_rounds")
     content = body(response).decode("utf-8-sig")
-    version = record.version(collection).number
-    assert name_of(response) == f"hills-rounds-v{version}.csv"
-    assert response["Idealist-Snapshot"] == f"hills v{version}"
+    assert name_of(response) == f"hills-rounds-v{record.version(collection).number}.csv"
     assert content.count("\r\n") == 3
     assert "".join(spreadsheet.written(rounds.table(collection), raw=False)) == content
 
 
 def test_the_page_offers_what_the_reader_may_have(visit, client, django_assert_max_num_queries):
-    page = visit("exports").content.decode()
-    assert "Download judgments" in page
-    assert "Download the archive" not in page
-    assert "names that raters have on the page Agreement" in page
+    assert "Download the archive" not in visit("exports").content.decode()
     address = visit("exports", Role.ADMIN).request["PATH_INFO"]
     with django_assert_max_num_queries(8):  # of the page alone: to sign in takes others
-        page = client.get(address).content.decode()
-    assert "Download the archive" in page
-    assert 'aria-current="true">Export' in page
+        assert "Download the archive" in client.get(address).content.decode()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -215,11 +192,3 @@ def test_a_table_is_of_one_moment_while_raters_write(visit, collection, monkeypa
     assert body(response).count(b"\n") == (2 if guarded else 3)
     assert f"-v{version}." in name_of(response)
     assert record.version(collection).number > version
-
-
-def test_the_page_asks_for_its_systems_once(visit, django_assert_num_queries):
-    client = visit("exports").client
-    # The session, the account, the collection, the role, the rounds, the frozen evaluations, the systems.
-    with django_assert_num_queries(7):
-        page = client.get("/collections/hills/export/")
-    assert [name for _, name in page.context["run_form"].systems] == ["-dense", "bm25"]

@@ -133,30 +133,6 @@ def test_a_byte_order_mark_within_a_run_is_refused_and_no_query_of_its_own(folde
         load(QRELS, RUN + "\ufeff" + RUN.replace("q1", "q10").replace("q2", "q11"))
 
 
-def test_what_is_passed_over_is_told(folder):
-    found = load(
-        QRELS + "# the end\nq1 0 a 3\n",
-        "q3 Q0 a 1 2 s\nq3 Q0 b 2 1 s\n" + RUN,
-        "# begin\nq1 Q0 a 1 2 t beside\nq2 Q0 a 1 2 t\nq10 Q0 a 1 2 t\n",
-    )
-    assert found.notes == [
-        "qrels: 1 comment (line that begins with #) skipped.",
-        "qrels: 1 line repeats an earlier one.",
-        "run0: 2 lines for queries outside the qrels skipped (q3).",
-        "run1: 1 comment (line that begins with #) skipped.",
-        "run1: 1 line with more than six columns; the rest was ignored.",
-        "s: 1 query of the qrels has no ranking (q10).",
-    ]
-
-
-def test_a_line_that_begins_with_a_number_sign_is_a_comment_whatever_it_holds(folder):
-    found = load(QRELS + "#q1 0 z 1\n", RUN + "#q1 Q0 z 4 1 s\n")
-    assert [note.split(" skipped")[0] for note in found.notes[:2]] == [
-        "qrels: 1 comment (line that begins with #)",
-        "run0: 1 comment (line that begins with #)",
-    ]
-
-
 def test_a_line_may_not_run_on_in_the_next(folder):
     first, second = refused(QRELS, "q1 Q0 a\n1 5 s\n")
     assert "run0, line 1: there are 3 columns" in first
@@ -254,16 +230,6 @@ def test_a_fault_in_qrels_is_refused_with_file_line_and_cure(folder, line, says)
     assert says in said
 
 
-def test_a_run_in_the_place_of_qrels_and_qrels_in_that_of_a_run_are_told_where_they_belong(folder):
-    for qrels, run, says in (
-        (RUN, QRELS, "qrels: it looks like a run"),
-        (RUN, RUN, "qrels: it looks like a run"),
-        (QRELS, QRELS, "run0: it looks like qrels"),
-    ):
-        (said,) = refused(qrels, run)
-        assert said.startswith(says) and "qrels come first" in said and "import_" not in said
-
-
 def test_a_run_of_other_queries_is_refused(folder):
     (said,) = refused(QRELS, "1 Q0 a 1 2 s\n2 Q0 a 1 2 s\n")
     assert said.startswith("run0: none of its queries (1, 2) is in qrels, which has q1, q10, q2. Check that both")
@@ -274,11 +240,6 @@ def test_an_empty_file_and_a_damaged_one_are_refused(folder):
     assert "the gzip data are cut off or damaged" in refused(QRELS, gzip.compress(RUN.encode() * 99)[:-9])[0]
     with pytest.raises(FileNotFoundError):
         files.load("qrels", ["nowhere"])
-
-
-def test_an_unknown_order_is_refused(folder):
-    with pytest.raises(ValueError, match="The order is 'best'; give rank or score"):
-        load(QRELS, RUN, order="best")
 
 
 def test_order_says_what_counts_where_ranks_and_scores_contradict(folder, only_regular):

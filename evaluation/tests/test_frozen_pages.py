@@ -1,16 +1,13 @@
 """The pages of frozen evaluations: a new one, the list with the line over time, one of them, two compared."""
 
-import csv
 import io
 import json
 import re
 import zipfile
 
 import pytest
-from django.db import connection
 from django.db.models import QuerySet
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from pandas import Series
 
 from evaluation import frozen
@@ -20,14 +17,12 @@ from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import analyst, make_field, make_hills, make_unjudged, rate, rows_in, spec_of, text_of
 from evaluation.tests.test_frozen import MEASURES, freeze
 from evaluation.views import compare
-from evaluation.views.frozen import lead
-from ratings.models import Guidelines, Presentation, Query, Role
+from ratings.models import Guidelines, Role
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/frozen/"
-HIGHEST = "<b>a</b> has a mean nDCG of 0.5000 in the latest"
 LABEL = "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"
 
 
@@ -52,12 +47,9 @@ def two_of(collection) -> tuple[FrozenEvaluation, FrozenEvaluation]:
 
 
 def test_what_the_overview_shows_is_frozen_with_its_options(client):
-    collection = make_hills()
-    analyst(client, collection)
+    analyst(client, make_hills())
     overview = client.get("/collections/hills/?measure=P@5&relevant_from=2").content.decode()
     address = re.search(r'href="(/collections/hills/frozen/new/[^"]*)"', overview)[1].replace("&amp;", "&")
-    page = text_of(client.get(address))
-    assert "Freeze this evaluation" in page and "P@5, CG@5, DCG@5, IDCG@5" in page
     response = client.post(address, {"name": " The  first ", "note": "Why."}, follow=True)
     assert response.redirect_chain[0][1] == 302
     found = FrozenEvaluation.objects.get()
@@ -65,7 +57,6 @@ def test_what_the_overview_shows_is_frozen_with_its_options(client):
     asked = frozen.settings_of(found)
     assert [str(measure) for measure in asked.measures][:4] == ["P@5", "CG@5", "DCG@5", "IDCG@5"]
     assert asked.options.relevant_from == 2
-    assert "Frozen as “The first”" in text_of(response)
 
 
 @pytest.mark.both_databases
@@ -77,28 +68,15 @@ def test_the_same_again_leads_to_the_one_that_is_there(client):
     assert FrozenEvaluation.objects.get().name == "first"
 
 
-@pytest.mark.parametrize(
-    ("form", "says"),
-    [
-        ({"name": ""}, "required"),
-        ({"name": "x" * 121}, "at most 120"),
-        ({"name": "taken"}, "has this name"),
-    ],
-)
 @pytest.mark.both_databases
-def test_a_name_that_will_not_do_is_told_and_the_form_kept(client, form, says):
+def test_a_name_that_will_not_do_freezes_nothing_and_the_form_is_kept(client):
     collection = make_hills()
     freeze(collection, "taken")
-    response = analyst(client, collection).post(URL + "new/", form | {"note": "my note"})
-    assert response.status_code == 400
-    assert says in text_of(response) and "my note" in response.content.decode()
+    analyst(client, collection)
+    for name in ("", "x" * 121, "taken"):
+        response = client.post(URL + "new/", {"name": name, "note": "my note"})
+        assert response.status_code == 400 and "my note" in response.content.decode()
     assert FrozenEvaluation.objects.count() == 1
-
-
-def test_where_there_are_no_numbers_nothing_can_be_frozen(client):
-    response = analyst(client, make_collection()).get(URL + "new/", follow=True)
-    assert response.redirect_chain == [("/collections/hills/", 302)]
-    assert "no numbers yet" in text_of(response)
 
 
 @pytest.mark.both_databases
@@ -124,16 +102,14 @@ def test_without_a_csrf_token_nothing_is_frozen():
 # One of them
 
 
-def test_one_shows_its_numbers_and_how_to_cite_it(client):
+def test_one_keeps_its_numbers_when_ratings_come(client):
     collection = make_hills()
-    found, _ = freeze(collection, note="Before the <move>.")
+    found, _ = freeze(collection)
     rate(collection, {("q1", "a"): "0"}, rater="second")
     response = analyst(client, collection).get(f"{URL}{found.short}/")
     page = text_of(response)
     assert "good has the highest mean nDCG@10, 0.8155" in page and "bad 0.2044" in page
-    assert found.hash in page and "Before the <move>." in page and "5 from 5 ratings of 1 rater" in page
-    assert LABEL in page and "Two systems (bad, good) were evaluated" in page
-    assert r"\begin{tabular}" in page
+    assert found.hash in page and "5 from 5 ratings of 1 rater" in page and LABEL in page
     assert [row["system"] for row in spec_of(response, "means")["datasets"]["means"]] == ["good", "bad"]
     assert text_of(client.get(f"{URL}{found.hash}/")) == page
 
@@ -225,11 +201,6 @@ def test_nobody_finds_those_of_another_collection(client):
 # The list and the line
 
 
-def test_without_any_the_list_says_what_one_is(client):
-    page = text_of(analyst(client, make_hills()).get(URL))
-    assert "Nothing is frozen yet" in page and "Freeze the current evaluation" in page
-
-
 def test_the_line_has_the_means_in_order_and_marks_what_changed(client):
     collection = make_hills()
     two_of(collection)
@@ -239,45 +210,11 @@ def test_the_line_has_the_means_in_order_and_marks_what_changed(client):
     after = ((3.8927892607 + 1) / (4.2618595071 + 1) + 1) / 2
     means = {(row["system"], row["place"]): row["mean"] for row in data["means"]}
     assert means["good", 1] == pytest.approx(0.8154648768) and means["good", 2] == pytest.approx(after)
-    assert data["marks"] == [{"place": 1.5, "what": "guidelines, systems"}]
     # bad afterwards: DCG of c a −1 + 3 / log2(3) = 0.892789, so (0.892789 + 1) / 5.261860 on q1; q2: 0.
-    alt_text = response.context["charts"]["over_time"].alt_text
-    assert "before: good 0.8155, bad 0.2044. after: good 0.9649, bad 0.1799" in alt_text
-    page = text_of(response)
-    assert "Two frozen evaluations" in page
+    assert means["bad", 2] == pytest.approx((0.8927892607 + 1) / 5.2618595071 / 2)
+    assert data["marks"] == [{"place": 1.5, "what": "guidelines, systems"}]
     highest = f"good has the highest mean nDCG@10 in the latest, {after:.4f}"
-    assert f"{highest}, {after - 0.8154648768:.4f} more than" in page
-
-
-@pytest.mark.parametrize(
-    "before, latest, said",
-    [
-        ({}, {"new": None}, "No system has a value of nDCG in the latest."),
-        ({"old": 0.7}, {"new": 0.5}, "<b>new</b> has a mean nDCG of 0.5000 in the latest."),
-        ({"a": None}, {"a": 0.5}, f"{HIGHEST}."),
-        (
-            {"a": 0.5},
-            {"a": 0.5, "b": 0.25},
-            "<b>a</b> has the highest mean nDCG in the latest, 0.5000, as in “1” before it.",
-        ),
-        (
-            {"a": 0.5},
-            {"a": 0.5, "b": 0.5},
-            "<b>a</b> and <b>b</b> share the highest mean nDCG in the latest, 0.5000.",
-        ),
-        ({"a": 0.75}, {"a": 0.5}, f"{HIGHEST}, 0.2500 less than in “1” before it."),
-    ],
-)
-def test_the_line_names_who_leads_and_where_that_system_stood_before(before, latest, said):
-    points = [
-        over_time.Point(
-            FrozenEvaluation(name=name),
-            [{"system": system, "mean": mean} for system, mean in means.items()],
-            changed=[],
-        )
-        for name, means in (("1", before), ("2", latest))
-    ]
-    assert lead(points, "nDCG") == said
+    assert f"{highest}, {after - 0.8154648768:.4f} more than" in text_of(response)
 
 
 def test_old_systems_can_be_scored_by_the_judgments_of_one(client):
@@ -299,15 +236,8 @@ def test_what_was_frozen_with_other_options_is_not_on_the_line(client):
     freeze(collection, "first")
     freeze(collection, "other", changes={"gain": "exponential"})
     freeze(collection, "third", measures=["nDCG@10"])
-    analyst(client, collection)
-    page = text_of(client.get(URL))
-    assert "1 of 3 was frozen with another measure or other options and is not in the chart" in page
-    data = spec_of(client.get(URL, {"line": LABEL}), "over-time")["datasets"]
+    data = spec_of(analyst(client, collection).get(URL, {"line": LABEL}), "over-time")["datasets"]
     assert {row["name"] for row in data["means"]} == {"first", "third"}
-    exponential = LABEL.replace("lin ", "exp ")
-    assert "The chart needs two frozen evaluations with the same measure and options." in text_of(
-        client.get(URL, {"line": exponential})
-    )
 
 
 @pytest.mark.parametrize("asked", [{"line": "nDCG@7 lin"}, {"judgments": "0" * 12}])
@@ -315,18 +245,6 @@ def test_a_line_that_cannot_be_is_not_found(client, asked):
     collection = make_hills()
     freeze(collection)
     assert analyst(client, collection).get(URL, asked).status_code == 404
-
-
-def test_judgments_without_the_measure_are_refused_and_the_form_kept(client):
-    collection = make_hills()
-    freeze(collection)
-    other, _ = freeze(collection, "other", measures=["AP"])
-    response = analyst(client, collection).get(URL, {"judgments": other.short, "line": LABEL})
-    assert response.status_code == 200 and "charts" not in response.context
-    page = response.content.decode()
-    assert f'role="alert">{response.context["refused"]}</p>' in page
-    assert f"<option selected>{LABEL}</option>" in page and f'<option value="{other.short}" selected>' in page
-    assert [row["frozen"].name for row in response.context["rows"]] == ["first", "other"]
 
 
 def test_too_much_to_score_again_is_told(client, monkeypatch):
@@ -350,29 +268,15 @@ def test_what_was_scored_again_is_kept(client, monkeypatch):
 # Two compared
 
 
-def test_what_differs_is_said_in_words(client):
-    collection = make_hills()
-    two_of(collection)
-    page = text_of(analyst(client, collection).get(URL + "compare/"))
-    assert "What changed from before to after" in page
-    assert "Judgments , rankings and guidelines differ; queries , systems and options are the same." in page
-    assert "Judgments: 1 added, 1 changed, on two queries." in page
-    assert "good has another ranking on one query." in page and "bad returned the same lists." in page
-    assert "Raters had other guidelines: none became version 1." in page
-    assert "q1 d changed 1 2" in page and "q2 a added unjudged 3" in page
-
-
 def test_means_and_queries_stand_side_by_side(client):
     collection = make_hills()
     two_of(collection)
     response = analyst(client, collection).get(URL + "compare/", {"system": "bad"})
-    page = text_of(response)
     # bad on q1: 1.892789 / 4.630930 before, 1.892789 / (4.261860 + 1) after; nothing on q2.
     before, after = 1.8927892607 / 4.6309297536, 1.8927892607 / 5.2618595071
-    assert f"text of q1 q1 {before:.4f} {after:.4f} −{before - after:.4f} 1" in page
+    assert f"text of q1 q1 {before:.4f} {after:.4f} −{before - after:.4f} 1" in text_of(response)
     changed = {row["system"]: row["difference"] for row in response.context["means"]}
     assert changed["bad"] == pytest.approx((after - before) / 2)
-    assert "Changes of bad by query" in page and "Higher on 0, lower on 1" in page
     bars = spec_of(response, "bars")["datasets"]["deltas"]
     assert [(row["query"], row["value"] >= 0) for row in bars] == [("q2", True), ("q1", False)]
     assert all(row["value"] == row["second"] - row["first"] and "/queries/" in row["url"] for row in bars)
@@ -392,89 +296,29 @@ def test_a_mean_that_only_one_of_them_has_differs_by_no_number(client):
         assert good["difference"] is None
 
 
-def test_a_mean_of_one_query_has_its_n_though_it_has_no_interval(client):
-    collection = make_hills(queries=("q1",), rankings={"good": {"q1": "adb"}}, grades={("q1", "a"): "3"})
-    found, _ = freeze(collection, "before")
-    rate(collection, {("q1", "d"): "1"})
-    freeze(collection, "after")
-    analyst(client, collection)
-    assert "good 1.0000 n = 1 1.0000 n = 1" in text_of(client.get(URL + "compare/"))
-    assert "1.0000 n = 1" in text_of(client.get(URL))
-    assert "n = 1, as it was on" in text_of(client.get(f"{URL}{found.short}/"))
-
-
-def test_the_other_way_round_everything_is_the_other_way_round(client):
-    collection = make_hills()
-    first, second = two_of(collection)
-    asked = {"first": second.short, "second": first.short}
-    page = text_of(analyst(client, collection).get(URL + "compare/", asked))
-    assert "1 changed, 1 removed" in page and "q2 a removed 3 unjudged" in page
-
-
-def test_a_presentation_that_differs_is_one_thing(client):
-    collection = make_hills()
-    freeze(collection)
-    Presentation.objects.create(collection=collection, version=1, content={})
-    collection.touch()
-    freeze(collection, "second", measures=["nDCG@10"])
-    said = text_of(analyst(client, collection).get(URL + "compare/"))
-    assert "Presentation differs; judgments , queries ," in said
-
-
-def test_two_alike_differ_in_nothing(client):
-    collection = make_hills()
-    freeze(collection)
-    freeze(collection, "second", measures=["nDCG@10"])
-    page = text_of(analyst(client, collection).get(URL + "compare/"))
-    assert "Nothing differs: judgments , queries , systems , rankings and options are the same." in page
-    assert "Removed measures: AP , DCG@10 and Judged@10 ." in page
-    assert "Every judgment is the same." in page and "No value changed on two queries." in page
-
-
-def test_queries_systems_and_options_that_differ_are_named(client):
+def test_options_that_differ_are_named(client):
     collection = make_hills()
     freeze(collection, rule="median")
-    Query.objects.create(collection=collection, key="q3", text="a third")
-    collection.queries.filter(key="q2").update(text="another")
-    collection.systems.get(name="bad").delete()
-    make_ranking(collection, "new", "q1", "ab")
-    collection.scale_version = 2
-    collection.save(update_fields=["scale_version"])
-    collection.touch()
     freeze(collection, "second", changes={"gain": "exponential"})
     page = text_of(analyst(client, collection).get(URL + "compare/"))
-    for said in (
-        "Added queries: q3 .",
-        "Queries with another text or weight: q2 .",
-        "Added systems: new .",
-        "Removed systems: bad .",
-        "Option gain : linear became exponential.",
-        "Option rule : median became mean.",
-        "Raters had other scale: version 1 became version 2.",
-        "The options differ, so the two numbers mean different things.",
-    ):
-        assert said in page, said
+    assert "gain : linear became exponential" in page and "rule : median became mean" in page
 
 
 def test_without_a_measure_in_common_there_is_no_number(client):
     collection = make_hills()
     freeze(collection, measures=["AP"])
     freeze(collection, "second", measures=["P@5"])
-    page = text_of(analyst(client, collection).get(URL + "compare/"))
-    assert "They have no measure in common" in page
-    assert client.get(URL + "compare/changes.csv").status_code == 404
+    assert analyst(client, collection).get(URL + "compare/changes.csv").status_code == 404
 
 
 def test_the_files_of_a_comparison_have_every_digit(client):
     collection = make_hills()
     two_of(collection)
-    text = analyst(client, collection).get(URL + "compare/changes.csv").content.decode("utf-8-sig")
-    rows = {(row["system"], row["query"]): row for row in csv.DictReader(io.StringIO(text))}
-    row = rows["good", "q2"]
+    found = rows_in(analyst(client, collection).get(URL + "compare/changes.csv"))
+    (row,) = (row for row in found if (row["system"], row["query"]) == ("good", "q2"))
     assert (row["before"], row["after"]) == ("0.6309297535714575", "1.0")
     assert float(row["difference"]) == 1.0 - 0.6309297535714575
-    text = client.get(URL + "compare/changes.csv?judgments").content.decode("utf-8-sig")
-    rows = [[*row.values()] for row in csv.DictReader(io.StringIO(text))]
+    rows = [[*row.values()] for row in rows_in(client.get(URL + "compare/changes.csv?judgments"))]
     assert rows == [["q1", "d", "changed", "1.0", "2.0"], ["q2", "a", "added", "", "3.0"]]
 
 
@@ -483,24 +327,10 @@ def test_a_query_that_counts_in_no_mean_is_no_change_and_says_why(client):
     one, _ = freeze(collection, "before", measures=["CG@10"], changes={"unjudged": "1"})
     rate(collection, {("q3", "a"): "3"})
     freeze(collection, "after", measures=["CG@10"], changes={"unjudged": "1"})
-    page = text_of(analyst(client, collection).get(URL + "compare/"))
-    assert "No value changed on three queries." in page
-    assert "text of q3 q3 2.0000 counts in no mean: not judged not judged 4.0000 –" in page
-    text = client.get(URL + "compare/changes.csv").content.decode("utf-8-sig")
-    rows = {(row["system"], row["query"]): row for row in csv.DictReader(io.StringIO(text))}
-    row = rows["good", "q3"]
-    assert [row[name] for name in ("before", "after", "difference", "why before", "why after")] == [
-        "2.0",
-        "4.0",
-        "",
-        "not judged",
-        "",
-    ]
-    cells = spec_of(client.get(f"{URL}{one.short}/"), "queries")["datasets"]["cells"]
-    assert {cell["why"] for cell in cells if cell["query"] == "q3"} == {
-        "2.0000, counts in no mean: not judged",
-        "3.0000, counts in no mean: not judged",
-    }
+    rows = rows_in(analyst(client, collection).get(URL + "compare/changes.csv"))
+    (row,) = (row for row in rows if (row["system"], row["query"]) == ("good", "q3"))
+    said = [row[name] for name in ("before", "after", "difference", "why before", "why after")]
+    assert said == ["2.0", "4.0", "", "not judged", ""]
     result = client.get(f"{URL}{one.short}/evaluation.json").json()["results"][0]
     assert result["why_per_query"] == {"q3": "not judged"}
 
@@ -510,21 +340,6 @@ def test_what_cannot_be_compared_is_not_found(client, asked):
     collection = make_hills()
     two_of(collection)
     assert analyst(client, collection).get(URL + "compare/", asked).status_code == 404
-
-
-def test_one_alone_leads_back_to_the_list(client):
-    collection = make_hills()
-    freeze(collection)
-    assert analyst(client, collection).get(URL + "compare/").url == URL
-    assert client.get(URL + "compare/changes.csv").status_code == 404
-
-
-def test_too_many_judgments_are_counted_by_query(client, monkeypatch):
-    collection = make_hills()
-    two_of(collection)
-    monkeypatch.setattr("evaluation.frozen.changes.MOST", 10)
-    page = text_of(analyst(client, collection).get(URL + "compare/"))
-    assert "Judgments differ on two queries; too many" in page
 
 
 def test_the_same_grades_in_another_form_are_no_change():
@@ -556,40 +371,3 @@ def test_differences_have_the_largest_first_and_those_without_a_value_last():
 
 
 # All of them
-
-
-@pytest.mark.parametrize("address", ["", "compare/", "{short}/", "new/", "?judgments={short}"])
-def test_the_number_of_database_queries_does_not_grow(client, address):
-    small = make_hills()
-    counts = []
-    for slug, number in (("hills", 2), ("large", 6)):
-        collection = small if slug == "hills" else make_large()
-        asked = [MEASURES[: n % 3 + 1] + [f"P@{n + 1}"] for n in range(number)]
-        found = [freeze(collection, f"f{n}", measures=measures)[0] for n, measures in enumerate(asked)]
-        analyst(client, collection, f"ann of {slug}")
-        path = f"/collections/{slug}/frozen/{address.format(short=found[-1].short)}"
-        client.get(path)
-        over_time._scored.clear()
-        with CaptureQueriesContext(connection) as captured:
-            assert client.get(path).status_code == 200
-        counts.append(len(captured))
-    if "judgments" in address:
-        assert counts[1] <= counts[0] + 6  # a run that was not scored before is read
-    else:
-        assert counts[0] == counts[1]
-    assert counts[0] <= 24
-
-
-def make_large():
-    queries = [f"q{n}" for n in range(1, 31)]
-    rankings = {f"system {n}": dict.fromkeys(queries, "abcd") for n in range(8)}
-    collection = make_hills("large", queries=queries, rankings=rankings)
-    rate(collection, {(query, "a"): "2" for query in queries}, rater="second")
-    return collection
-
-
-@pytest.mark.parametrize("name", ["", "compare/", "compare/changes.csv", "{short}/bundle.zip", "{short}/"])
-def test_they_are_only_read(client, name):
-    collection = make_hills()
-    found, _ = freeze(collection)
-    assert analyst(client, collection).post(URL + name.format(short=found.short)).status_code == 405

@@ -10,16 +10,9 @@ from evaluation.tests.hills import analyst, make_hills, text_of
 from evaluation.views import home
 from ratings import queue
 from ratings.models import Pair, Role
-from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater, make_user
+from ratings.tests.cast import grade, make_member, make_pair, make_rater, make_user
 
 pytestmark = pytest.mark.django_db
-
-
-def test_a_stranger_reads_what_it_is_and_can_sign_in(client):
-    page = text_of(client.get("/"))
-    assert "Measure how close your search comes to the ideal list" in page
-    assert "Sign in" in page
-    assert "Look around" not in page
 
 
 def test_the_drawing_adds_up(client):
@@ -106,14 +99,3 @@ def test_a_superuser_is_an_admin_everywhere(client):
     make_hills()
     client.force_login(make_user("root", is_superuser=True))
     assert "You are an admin here" in text_of(client.get("/"))
-
-
-def test_an_unfinished_collection_says_how_far_it_is(client):
-    collection = make_collection(queries=())
-    client.force_login(make_member(collection, "ada", Role.ADMIN))
-    assert "No queries yet." in text_of(client.get("/"))
-
-
-def test_who_is_in_no_collection_learns_whom_to_ask(client):
-    client.force_login(make_user("new"))
-    assert "Ask the person who gave you this account" in text_of(client.get("/"))

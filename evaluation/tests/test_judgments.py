@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evaluation.judgments import rules
 from evaluation.judgments.dawid_skene import estimate
-from evaluation.judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS, RULES, Ratings, combine
+from evaluation.judgments.rules import RULES, Ratings, combine
 from evaluation.measures import Judgments
 
 
@@ -76,17 +76,10 @@ def test_no_ratings_are_no_judgments():
         assert (made.queries, made.grade.size) == (3, 0)
 
 
-def test_an_unknown_rule_is_named_with_the_nearest():
-    with pytest.raises(ValueError, match="unknown rule 'medium'; did you mean median"):
-        combine(ratings(*ROWS), "medium")
-    with pytest.raises(ValueError, match="known are mean, median, min, max, majority"):
-        combine(ratings(*ROWS), "zzz")
-
-
-def test_every_rule_and_every_way_with_adjudications_is_said_in_one_sentence():
-    assert list(RULE_DESCRIPTIONS) == list(RULES)
-    for sentence in [*RULE_DESCRIPTIONS.values(), *ADJUDICATIONS.values()]:
-        assert sentence.count(".") == 1 and sentence.endswith(".")
+def test_an_unknown_rule_or_way_with_adjudications_is_refused():
+    for unknown in ({"rule": "medium"}, {"adjudications": "ignored"}):
+        with pytest.raises(ValueError, match="unknown"):
+            combine(ratings(*ROWS), **unknown)
 
 
 # Weights
@@ -138,11 +131,6 @@ def test_adjudications_alone_are_judgments():
     given = replace(ratings(), adjudicated=adjudicated((1, 9, 2.0)))
     assert by_pair(combine(given)) == {(1, 9): 2.0}
     assert by_pair(combine(given, adjudications="ignore")) == {}
-
-
-def test_an_unknown_way_with_adjudications_is_named_with_the_nearest():
-    with pytest.raises(ValueError, match="unknown adjudications 'ignored'; did you mean ignore"):
-        combine(ratings(*ROWS), adjudications="ignored")
 
 
 # A scale may reach a million, with nine decimals.

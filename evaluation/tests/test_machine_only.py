@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from ratings.judges import uses
-from ratings.models import AuditEvent, Grade, MachineGrade, Pair, Rating, Role
+from ratings.models import Grade, MachineGrade, Pair, Rating, Role
 from ratings.tests.calls import make_caller
 from ratings.tests.cast import make_asked, make_member
 
@@ -97,19 +97,6 @@ def test_a_pair_that_it_did_not_grade_counts_as_unjudged(hills, run):
     # DCG of q2, which the machine did not grade, is 0 and counts in no mean: what is left is q1, 3 and 0.
     compare = analyst_client.get(reverse("compare", args=["hills"]), {"measure": "DCG@1"})
     assert compare.context["alone_rows"] == [("bad less good", [(3.0, 1)])]
-
-
-def test_an_admin_switches_it_on_and_off_and_the_audit_knows(hills, run):
-    client = Client()
-    client.force_login(make_member(hills, "root", Role.ADMIN))
-    own = reverse("judge", args=["hills", run.version.judge_id])
-    assert "for columns of their own, machine only" in text_of(client.get(own))
-    to = reverse("use_judge", args=["hills", run.version.judge_id])
-    client.post(to, {"use": "alone", "version": run.version_id})
-    assert client.get(reverse("overview", args=["hills"])).context["alone"]
-    uses.switch_off(run.version.judge, "alone")
-    assert client.get(reverse("overview", args=["hills"])).context.get("alone") is None
-    assert AuditEvent.objects.filter(act="judge.use").count() == 2
 
 
 def test_the_scale_of_people_has_nothing_to_do_with_it(hills, run):

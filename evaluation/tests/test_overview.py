@@ -4,8 +4,6 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from evaluation import frozen, scores
@@ -13,7 +11,7 @@ from evaluation.measures import Options, parse_measure
 from evaluation.pages import heat
 from evaluation.tests.hills import GRADES, analyst, make_hills, make_unjudged, rate, rows_in, spec_of, text_of
 from evaluation.words import sentences
-from ratings.models import Anchor, Pair, Ranking, Role
+from ratings.models import Anchor, Pair, Role
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rankings
 
@@ -21,35 +19,24 @@ pytestmark = pytest.mark.django_db
 URL = "/collections/hills/"
 
 
-def test_it_shows_means_with_interval_n_and_judged_share(client):
-    page = text_of(analyst(client, make_hills()).get(URL))
-    assert "Two systems on two queries" in page
-    assert "good 0.8155" in page and "bad 0.2044" in page
-    assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page
-    assert "n = 2" in page
+def test_its_numbers_are_those_worked_out_by_hand(client):
+    response = analyst(client, make_hills()).get(URL)
+    page = text_of(response)
+    assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page and "n = 2" in page
+    assert page.index("good 0.8155") < page.index("bad 0.2044")
+    assert "Judged@10 87.5 %" in page and "good 75.0 %" in page  # good: 3 of 3 and 1 of 2; bad: 2 of 2
+    assert "1 of 7 unjudged places" in page and "Ratings 5 by 1 rater on 5 pairs" in page
+    # 0.215939 for q1, where a harmful document can be avoided, and 0 for q2.
+    assert "neutral point, 0.1080" in page
+    assert spec_of(response, "means")["datasets"]["means"][0]["neutral"] == pytest.approx(0.215939 / 2, abs=1e-6)
 
 
 def test_every_mean_has_its_n_where_not_all_queries_count(client):
     """bad has no ranking for q2; nothing is to be found on q3, where CG is 0 and counts."""
     rankings = {"good": {"q1": "adb", "q2": "ab", "q3": "a"}, "bad": {"q1": "ca"}}
     collection = make_hills(queries=("q1", "q2", "q3"), grades=GRADES | {("q3", "a"): "0"}, rankings=rankings)
-    page = text_of(analyst(client, collection).get(URL, {"missing": "skip"}))
-    assert "over queries, n = 1 to 2" in page and "interval, n = 1 to 2" in page
-    gains, curve = page.split("Means of CG@10")[1].split("Mean by cutoff")
+    gains = text_of(analyst(client, collection).get(URL, {"missing": "skip"})).split("Means of CG@10")[1]
     assert "good 2.0000 n = 3" in gains and "bad 2.0000 n = 1" in gains  # (3 + 1, 2 and 0) / 3, and 3 - 1
-    assert "n = 1 " in curve.split("bad")[1]
-
-
-def test_the_best_system_comes_first(client):
-    page = text_of(analyst(client, make_hills()).get(URL))
-    assert page.index("good 0.8155") < page.index("bad 0.2044")
-
-
-def test_two_queries_are_too_few_to_tell_which_system_is_best(client):
-    page = text_of(analyst(client, make_hills()).get(URL))
-    assert "good has the highest mean nDCG@10, 0.8155. Whether that is more than chance cannot be told" in page
-    assert "two queries in common, and a test takes 10." in page
-    assert 'href="/collections/hills/compare/?measure=P@5"' in client.get(URL, {"measure": "P@5"}).content.decode()
 
 
 def test_the_best_system_is_told_from_the_others_by_the_tests_of_the_page_that_compares(client):
@@ -67,117 +54,20 @@ def test_the_best_system_is_told_from_the_others_by_the_tests_of_the_page_that_c
     assert rows == {"y": "cannot tell", "z": "lower"}
 
 
-def test_a_leader_that_others_beat_where_all_have_values_is_told():
-    rows = [
-        {"queries": 12, "system": "y", "verdict": "higher"},
-        {"queries": 12, "system": "z", "verdict": "lower"},
-    ]
-    said = sentences.tested(rows, sentences.BETTER)
-    worse = "yet significantly worse than <b>y</b> on the queries that all have."
-    assert said == f", significantly better than <b>z</b> on the same queries, {worse}"
-
-
-@pytest.mark.parametrize(
-    ("others", "told"), [(11, ""), (12, " 1 more system is not tested."), (13, " 2 more systems are not tested.")]
-)
-def test_the_systems_that_are_not_tested_are_counted(client, others, told):
-    # a is the better document of every query; x alone has it first.
-    queries = [f"q{n}" for n in range(1, 13)]
-    orders = {"x": "ab"} | {f"y{n:02}": "ba" for n in range(others)}
-    rankings = {name: dict.fromkeys(queries, order) for name, order in orders.items()}
-    grades = {(query, document): value for query in queries for document, value in (("a", "3"), ("b", "1"))}
-    response = analyst(client, make_hills(queries=queries, rankings=rankings, grades=grades)).get(URL)
-    named = "<b>y00</b>, <b>y01</b>, <b>y02</b> and 8 more"
-    assert response.context["lead"].endswith(f"significantly better than {named} on the same queries.{told}")
-
-
-@pytest.mark.parametrize("measure", ["NumRet@10", "Judged@10", "RBPResidual(p=0.8)", "IDCG@10", "NumRel"])
-def test_where_more_is_not_better_nothing_is_called_better(client, measure):
-    """x returns a document more than y on each query, and half of what it returns is judged."""
-    queries = [f"q{n}" for n in range(1, 13)]
-    rankings = {
-        "x": dict.fromkeys(queries, "acbd"),
-        "y": dict.fromkeys(queries, "ab"),
-        "z": dict.fromkeys(queries, "a"),
-    }
-    grades = {(query, document): value for query in queries for document, value in (("a", "3"), ("b", "1"))}
-    collection = make_hills(queries=queries, rankings=rankings, grades=grades)
-    analyst(client, collection)
-    found, _ = frozen.freeze(collection, "one", [measure], scores.Setup(scores.options_for(collection)))
-    frozen.freeze(collection, "two", [measure], scores.Setup(scores.options_for(collection, relevant_from="2")))
-    pages = [
-        "",
-        "compare/",
-        "differences/",
-        "queries/",
-        "agreement/",
-        "frozen/",
-        "frozen/new/",
-        f"frozen/{found.short}/",
-    ]
-    pages += [f"systems/{collection.systems.get(name='y').pk}/", "frozen/compare/"]
-    for page in pages:
-        response = client.get(URL + page, {} if page.startswith("frozen/compare") else {"measure": measure})
-        told = re.sub(r'<form class="form ask".*?</form>', " ", response.content.decode(), flags=re.S)
-        response.content = told.encode()
-        assert not re.search(r"\b(better|best|worse|worst|easiest|hardest|wins?|leads?)\b", text_of(response)), (
-            page
-        )
-        assert not re.search(r'"text": "(easiest|hardest)', told), page
-
-
 def test_a_measure_that_states_its_form_is_said_to_be_computed_by_it(client):
     response = analyst(client, make_hills()).get(URL, {"measure": "nDCG(dcg='exp-log2')@10", "log_base": "10"})
     assert {line["label"]: (line["words"], line["departs"]) for line in response.context["described"]}.items() >= {
         "Gain": ("2^grade − 1, by dcg=exp-log2", False),
         "Discount": ("1 / log2(rank + 1), by dcg=exp-log2", False),
     }.items()
-    page = text_of(response)
-    assert "never falls below -1" in page  # q1 has a grade of -1
-    assert "CG@10 lin log10 ideal=judged" in page.split("Means of CG@10")[1].split("How it is")[0]
+    assert "CG@10 lin log10 ideal=judged" in text_of(response).split("Means of CG@10")[1].split("How it is")[0]
 
 
 def test_an_option_that_the_measure_does_not_use_is_said_to_be_unused(client):
     response = analyst(client, make_hills()).get(URL, {"measure": "P(rel=2)@10", "gain": "exponential"})
     said = {line["label"]: (line["words"], line["departs"]) for line in response.context["described"]}
     assert said["Gain"] == ("2^grade − 1, not used by P(rel=2)@10", True)
-    assert said["Negative gains"] == ("open min-max, from 0 to 1, not used by P(rel=2)@10", False)
     assert said["Relevant from"] == ("grade 2, by rel=2", False)
-    # A judgment cannot lower the number of relevant documents.
-    assert "may be better than it looks: unjudged documents count as gain 0" in text_of(response)
-
-
-def test_bpref_is_not_said_to_count_unjudged_documents(client):
-    response = analyst(client, make_hills()).get(URL, {"measure": "Bpref"})
-    page, words = text_of(response), "ignored, as always in Bpref"
-    assert f"unjudged places: {words}" in page and f"Unjudged documents {words}" in page
-    assert "rests on fewer judgments" in page and "count as gain 0" not in page
-
-
-def test_where_the_judged_share_is_asked_for_no_table_has_it_twice(client):
-    collection = make_hills()
-    found, _ = frozen.freeze(collection, "one", ["Judged@10"], scores.Setup(scores.options_for(collection)))
-    analyst(client, collection)
-    pages = ["", f"systems/{collection.systems.first().pk}/", f"queries/{collection.queries.first().pk}/"]
-    for page in (*pages, f"frozen/{found.short}/"):
-        asked = {} if page.startswith("frozen") else {"measure": "Judged@10"}
-        told = client.get(URL + page, asked).content.decode()
-        for table in re.findall(r"<thead>.*?</thead>", told, re.S):
-            assert table.count(">Judged@10</th>") <= 1, page
-        assert "Judged@10" in told
-
-
-def test_of_a_residual_unjudged_places_are_not_said_to_count_as_nothing(client):
-    page = text_of(analyst(client, make_hills()).get(URL, {"measure": "RBPResidual(p=0.8)@10"}))
-    assert "Holes in the top 10 1 of 7 unjudged places Undefined" in page
-    assert "Judged unevenly" not in page
-
-
-def test_systems_that_are_judged_unevenly_are_a_warning(client):
-    page = text_of(analyst(client, make_hills()).get(URL))
-    assert "Judged unevenly: Judged@10 is 100 % for bad and 75.0 % for good" in page
-    assert "may be better or worse than it looks: unjudged documents count as gain 0" in page
-    assert "rests on fewer judgments" in text_of(client.get(URL, {"unjudged": "condensed"}))
 
 
 @pytest.mark.parametrize(("least", "warns"), [(0.9, True), (0.91, False), (None, False)])
@@ -187,58 +77,12 @@ def test_a_tenth_is_uneven(least, warns):
     assert ("may be better than it looks" in said) is warns
 
 
-def test_one_query_is_no_plural(client):
-    rankings = {"good": {"q1": "ab"}, "bad": {"q1": "ba"}}
-    collection = make_hills(queries=["q1"], rankings=rankings, grades={("q1", "a"): "3"})
-    said = analyst(client, collection).get(URL).context["differing"]
-    assert said == "Alone at the top: <b>good</b> on 1, of 1 query."
-
-
-def test_it_says_how_far_the_numbers_can_be_believed(client):
-    page = text_of(analyst(client, make_hills()).get(URL))
-    assert "Judged@10 87.5 %" in page and "good 75.0 %" in page  # good: 3 of 3 and 1 of 2; bad: 2 of 2
-    assert "Holes in the top 10 1 of 7 unjudged places: counted as gain 0" in page
-    assert "Negative judgments 1 query" in page
-    assert "Ratings 5 by 1 rater on 5 pairs" in page
-
-
 def test_holes_are_counted_over_the_queries_that_the_judged_share_is_of(client):
     # q2 is judged and has nothing to find: its hole, a, is no more in the holes than in the share.
     collection = make_hills(grades={("q1", "a"): "3", ("q1", "d"): "1", ("q1", "b"): "0", ("q2", "b"): "0"})
     page = text_of(analyst(client, collection).get(URL))
     assert "Judged@10 75.0 %" in page  # good: 3 of 3; bad: 1 of 2, c is unjudged
     assert "Holes in the top 10 1 of 5" in page
-
-
-@pytest.mark.parametrize(
-    ("asked", "share", "where"), [("nDCG@10", "Judged@10", "in the top 10"), ("AP", "Judged", "in the rankings")]
-)
-def test_without_a_query_that_counts_nothing_is_said_of_judged_shares_and_holes(client, asked, share, where):
-    # b is judged 0, so nothing is to be found; a, c and d are unjudged.
-    page = text_of(analyst(client, make_hills(grades={("q1", "b"): "0"})).get(URL, {"measure": asked}))
-    assert f"{share} – no query counts Holes {where} – no query counts Undefined queries 2 of 2" in page
-
-
-def test_without_a_mean_no_line_marks_the_best(client):
-    collection = make_hills(grades={("q1", "b"): "0"})
-    assert "dotted line" not in text_of(analyst(client, collection).get(URL))
-    assert "dotted line" in text_of(client.get(URL, {"measure": "P@10"}))
-
-
-def test_without_a_ranked_document_nothing_is_said_of_judged_shares_and_holes(client):
-    collection = make_hills()
-    Ranking.objects.all().delete()
-    collection.touch()
-    page = text_of(analyst(client, collection).get(URL))
-    why = "no system returns a document"
-    assert f"Judged@10 – {why} Holes in the top 10 – {why} Undefined queries 0 of 2" in page
-
-
-def test_one_system_is_not_compared(client):
-    page = text_of(analyst(client, make_hills(rankings={"good": {"q1": "adb", "q2": "ab"}})).get(URL))
-    assert "Its mean" in page and "Each query and system" not in page
-    for comparison in ("Mean of each system", "Each query and system", "Where lines cross"):
-        assert comparison not in page
 
 
 def test_a_slug_that_is_a_number_keeps_the_links_of_the_picture(client):
@@ -250,18 +94,6 @@ def test_a_slug_that_is_a_number_keeps_the_links_of_the_picture(client):
     }
 
 
-def test_the_neutral_point_is_that_of_an_empty_list(client):
-    response = analyst(client, make_hills()).get(URL)
-    # 0.215939 for q1, where a harmful document can be avoided, and 0 for q2.
-    assert "neutral point, 0.1080" in text_of(response)
-    assert spec_of(response, "means")["datasets"]["means"][0]["neutral"] == pytest.approx(0.215939 / 2, abs=1e-6)
-
-
-def test_without_negative_judgments_there_is_no_neutral_point(client):
-    collection = make_hills(grades={("q1", "a"): "3", ("q2", "b"): "2"})
-    assert "neutral point" not in text_of(analyst(client, collection).get(URL))
-
-
 def test_values_below_the_neutral_point_are_counted(client):
     rankings = {"good": {"q1": "ad", "q2": "b"}, "worse": {"q1": "c", "q2": "b"}}
     response = analyst(client, make_hills(rankings=rankings)).get(URL)
@@ -270,19 +102,10 @@ def test_values_below_the_neutral_point_are_counted(client):
     assert [(cell["query"], cell["system"]) for cell in below] == [("q1", "worse")]
 
 
-def test_the_table_by_query_links_to_every_query(client):
-    collection = make_hills()
-    page = analyst(client, collection).get(URL).content.decode()
-    for query in collection.queries.all():
-        assert f'href="/collections/hills/queries/{query.pk}/"' in page
-
-
 def test_an_undefined_query_is_counted_and_never_shown_as_nought(client):
     collection = make_hills(grades={("q1", "a"): "3", ("q2", "b"): "0"})
     response = analyst(client, collection).get(URL)
-    page = text_of(response)
-    assert "Undefined queries 1 of 2 1 nothing to find" in page
-    assert "– undefined: nothing to find" in page
+    assert "Undefined queries 1 of 2 1 nothing to find" in text_of(response)
     cells = {(c["query"], c["system"]): c["value"] for c in spec_of(response, "heat")["datasets"]["cells"]}
     assert cells["q2", "good"] is None
 
@@ -331,35 +154,12 @@ def test_another_measure_is_kept_in_every_link(client):
     assert "good 0.3000" in text_of(response)
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"measure": "nDGC@10"}, "did you mean nDCG"),
-        ({"measure": "nDCG@0"}, "whole number from 1 on"),
-        ({"profile": "trec"}, "did you mean trec_eval"),
-        ({"gain": "cubic"}, "gain must be one of linear"),
-        ({"rule": "best"}, "unknown rule"),
-        ({"gain": "map:0=0,1=1"}, "does not list the grade"),
-    ],
-)
-def test_what_cannot_be_computed_is_refused_with_the_form(client, params, message):
-    response = analyst(client, make_hills()).get(URL, params)
-    assert response.status_code == 400
-    page = text_of(response)
-    assert message in page
-    assert "0.8155" not in page
-    (_, value) = next(iter(params.items()))
-    assert value.removeprefix("map:") in response.content.decode()
-
-
-def test_raters_and_strangers_find_nothing(client):
-    collection = make_hills()
-    rater = make_member(collection, "rita", Role.RATER)
-    stranger = make_member(make_collection("other"), "sam", Role.ADMIN)
-    for user in (rater, stranger):
-        client.force_login(user)
-        for path in ("", "scores.csv", "queries/", "queries/scores.csv"):
-            assert client.get(URL + path).status_code == 404
+def test_what_cannot_be_computed_is_refused_with_the_form(client):
+    analyst(client, make_hills())
+    for name, value in (("measure", "nDGC@10"), ("profile", "trec"), ("gain", "map:0=0,1=1")):
+        response = client.get(URL, {name: value})
+        assert response.status_code == client.get(URL + "scores.csv", {name: value}).status_code == 400
+        assert "0.8155" not in text_of(response) and value.removeprefix("map:") in response.content.decode()
 
 
 def test_what_a_mean_can_still_become_is_drawn_and_told(client):
@@ -367,10 +167,7 @@ def test_what_a_mean_can_still_become_is_drawn_and_told(client):
     # q1 is judged; the a of q2 is not, and there good can end between 0.420620 and 1, bad between 0 and 1 / 3.
     row = spec_of(response, "means")["datasets"]["means"][0]
     assert (row["lowest"], row["highest"]) == pytest.approx(((1 + 0.4206198) / 2, 1.0), abs=1e-7)
-    page = text_of(response)
-    assert re.search(r"good 0.8155 [\d. to]+ 0.7103 to 1.0000 2 0 75.0 %", page)
-    assert "the thin line spans the bounds" in page
-    assert "still become" not in text_of(client.get(URL, {"measure": "P@5"}))
+    assert re.search(r"good 0.8155 [\d. to]+ 0.7103 to 1.0000 2 0 75.0 %", text_of(response))
 
 
 def test_bounds_are_not_final_where_the_mean_can_stay_undefined(client):
@@ -384,16 +181,12 @@ def test_bounds_are_not_final_where_the_mean_can_stay_undefined(client):
     assert "1.0000 if defined" in page
 
 
-def test_where_bounds_would_take_too_long_the_page_says_where_they_are(client, monkeypatch):
-    analyst(client, collection := make_hills())
+def test_where_bounds_would_take_too_long_there_are_none(client, monkeypatch):
+    analyst(client, make_hills())
+    monkeypatch.setattr("evaluation.pages.answer.MOST_BOUNDED", 2 * 2 * 10 - 1)
     for params in ({"measure": "nDCG"}, {"measure": "nDCG@10"}):
-        monkeypatch.setattr("evaluation.pages.answer.MOST_BOUNDED", 2 * 2 * 10 - 1)
-        page = text_of(client.get(URL, params))
-        assert "the thin line" not in page and "evaluate --bounds" in page
+        assert "evaluate --bounds" in text_of(client.get(URL, params))
         assert "lowest" not in client.get(URL + "scores.csv", params).content.decode("utf-8-sig")
-    monkeypatch.setattr("evaluation.pages.answer.MOST_BOUNDED", 2 * 2 * 10)
-    collection.touch()  # what was said of this state is kept
-    assert "the thin line spans the bounds" in text_of(client.get(URL, {"measure": "nDCG@10"}))
 
 
 def test_a_collection_that_is_only_adjudicated_has_numbers(client):
@@ -429,40 +222,13 @@ def test_adjudications_can_be_ignored(client):
     pair, three = make_pair(collection, "q2", "a"), grade(collection, "3")
     adjudicate(pair, three, reason="known to be right", actor=make_member(collection, "eva", Role.ADMIN))
     analyst(client, collection)
+    query, ignored = f"{URL}queries/{pair.query_id}/", {"adjudications": "ignore"}
     # a adjudicated 3: good has the ideal list of q2, of which two documents are judged.
-    used = text_of(client.get(URL))
-    assert "good 1.0000" in used and "text of q2 q2 0.5000 1.0000 1.0000 0.0000 2" in used
-    page = text_of(client.get(URL, {"adjudications": "ignore"}))
-    assert "good 0.8155" in page and "text of q2 q2 0.3155 0.6309 0.6309 0.0000 1" in page
-    query = f"{URL}queries/{pair.query_id}/"
+    assert "text of q2 q2 0.5000 1.0000 1.0000 0.0000 2" in text_of(client.get(URL))
+    page = text_of(client.get(URL, ignored))
+    assert "text of q2 q2 0.3155 0.6309 0.6309 0.0000 1" in page and "neg=minmax adjudications=ignore" in page
     assert "DCG, the sum 4.2619" in text_of(client.get(query))  # 3 + 2 / log2(3)
-    assert "DCG, the sum 1.2619" in text_of(client.get(query, {"adjudications": "ignore"}))
-    assert "unj=0 neg=minmax adjudications=ignore" in page
-    assert "unknown adjudications 'skip'" in text_of(client.get(URL, {"adjudications": "skip"}))
-
-
-def test_it_is_only_read(client):
-    assert analyst(client, make_hills()).post(URL).status_code == 405
-
-
-@pytest.mark.parametrize(
-    ("stage", "says"),
-    [
-        ("nothing", "import_queries hills queries.tsv"),
-        ("queries", "import_run hills system.run"),
-        ("systems", "pool hills"),
-        ("pool", "1 ratings wait for raters"),
-    ],
-)
-def test_an_unfinished_collection_says_what_to_do_next(client, stage, says):
-    collection = make_collection(queries=() if stage == "nothing" else ("q1", "q2"))
-    if stage in ("systems", "pool"):
-        make_ranking(collection, "good", "q1", "ab")
-    if stage == "pool":
-        make_pair(collection, "q1", "a")
-    response = analyst(client, collection).get(URL)
-    assert response.status_code == 200
-    assert says in text_of(response)
+    assert "DCG, the sum 1.2619" in text_of(client.get(query, ignored))
 
 
 def test_the_file_has_full_precision_and_the_options(client):
@@ -484,12 +250,6 @@ def test_text_that_a_spreadsheet_would_run_is_made_harmless(client):
     assert "\r\n'=1+1," in response.content.decode()
 
 
-def test_a_bad_measure_in_the_address_of_a_file_is_a_line_of_text(client):
-    response = analyst(client, make_hills()).get(URL + "scores.csv", {"measure": "x"})
-    assert response.status_code == 400
-    assert response["Content-Type"].startswith("text/plain")
-
-
 def test_gold_hits_stand_beside_the_numbers_as_soon_as_a_gold_pair_is_answered(client):
     collection = make_hills(grades={("q1", "a"): "3", ("q1", "b"): "0"})
     for rater, value in (("ada", "3"), ("bob", "2")):
@@ -502,17 +262,36 @@ def test_gold_hits_stand_beside_the_numbers_as_soon_as_a_gold_pair_is_answered(c
     assert "Gold hits 67 % 2 of 3, 95 % interval 21 % to 94 %" in text_of(client.get(URL))
 
 
-def test_the_number_of_database_queries_does_not_grow(client, django_assert_num_queries):
-    collection = make_hills()
-    rate(collection, {("q1", "a"): "2"}, rater="second")  # in dispute
-    small = analyst(client, collection)
-    with CaptureQueriesContext(connection) as first:
-        small.get(URL)
-    assert len(first) <= 41  # of which one asks whether rounds were drawn
-    queries = [f"q{n}" for n in range(1, 31)]
-    rankings = {f"system {n}": dict.fromkeys(queries, "abcd") for n in range(8)}
-    large = make_hills("large", queries=queries, rankings=rankings)
-    rate(large, {(query, "a"): "2" for query in queries}, rater="second")
-    analyst(client, large, "bea")
-    with django_assert_num_queries(len(first)):
-        client.get("/collections/large/")
+@pytest.mark.parametrize("measure", ["NumRet@10", "Judged@10", "RBPResidual(p=0.8)", "IDCG@10", "NumRel"])
+def test_where_more_is_not_better_nothing_is_called_better(client, measure):
+    """x returns a document more than y on each query, and half of what it returns is judged."""
+    queries = [f"q{n}" for n in range(1, 13)]
+    rankings = {
+        "x": dict.fromkeys(queries, "acbd"),
+        "y": dict.fromkeys(queries, "ab"),
+        "z": dict.fromkeys(queries, "a"),
+    }
+    grades = {(query, document): value for query in queries for document, value in (("a", "3"), ("b", "1"))}
+    collection = make_hills(queries=queries, rankings=rankings, grades=grades)
+    analyst(client, collection)
+    found, _ = frozen.freeze(collection, "one", [measure], scores.Setup(scores.options_for(collection)))
+    frozen.freeze(collection, "two", [measure], scores.Setup(scores.options_for(collection, relevant_from="2")))
+    pages = [
+        "",
+        "compare/",
+        "differences/",
+        "queries/",
+        "agreement/",
+        "frozen/",
+        "frozen/new/",
+        f"frozen/{found.short}/",
+    ]
+    pages += [f"systems/{collection.systems.get(name='y').pk}/", "frozen/compare/"]
+    for page in pages:
+        response = client.get(URL + page, {} if page.startswith("frozen/compare") else {"measure": measure})
+        told = re.sub(r'<form class="form ask".*?</form>', " ", response.content.decode(), flags=re.S)
+        response.content = told.encode()
+        assert not re.search(r"\b(better|best|worse|worst|easiest|hardest|wins?|leads?)\b", text_of(response)), (
+            page
+        )
+        assert not re.search(r'"text": "(easiest|hardest)', told), page

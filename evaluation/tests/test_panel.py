@@ -5,10 +5,7 @@ from html import unescape
 
 import pytest
 
-from evaluation.measures import Options
-from evaluation.measures.options import CHOICES
 from evaluation.tests.hills import analyst, make_hills, text_of
-from evaluation.words import options as panel
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/"
@@ -33,40 +30,9 @@ def sent_on(client, response, **changes: str):
     return client.get(URL, fields(response) | changes)
 
 
-def test_every_option_has_a_control_with_every_value_and_its_words(client):
-    page = analyst(client, make_hills()).get(URL).content.decode()
-    for name in (*Options().as_dict(), *panel.OF_JUDGMENTS):
-        field = re.search(rf'<label for="option-{name}">[A-Z].*?id="option-{name}-says">.*?</p>', page, re.S)[0]
-        assert re.search(r'class="helptext"[^>]*>.{20,}</p>', field, re.S)
-        for value in CHOICES.get(name, panel.OF_JUDGMENTS.get(name, ())):
-            assert re.search(rf'<option value="{value}"[^>]*>{value}: \w', field), f"{name} {value} has no words"
-
-
-def test_an_option_that_nobody_has_put_into_words_has_a_control_too(monkeypatch):
-    monkeypatch.setitem(panel.CHOICES, "missing", (*CHOICES["missing"], "later"))
-    monkeypatch.delitem(panel.ABOUT, "missing")
-    usual = Options().as_dict() | {"rule": "mean", "adjudications": "use"}
-    control = next(each for each in panel.controls(usual, usual, []) if each["name"] == "missing")
-    assert control["label"] == "missing"
-    assert "later" in [choice["value"] for choice in control["choices"]]
-
-
-def test_what_the_profile_has_is_chosen_and_nothing_departs(client):
+def test_what_the_profile_has_is_chosen(client):
     response = analyst(client, make_hills()).get(URL, {"profile": "burges"})
     assert fields(response)["gain"] == "exponential"
-    page = text_of(response)
-    assert "ot as in" not in page and "Back to the profile" not in page
-
-
-def test_departures_are_marked_and_lead_back(client):
-    response = analyst(client, make_hills()).get(URL, {"profile": "burges", "negatives": "raw", "rule": "median"})
-    page = text_of(response)
-    assert "Options 2 not as in burges" in page
-    assert "Not as in burges: minmax. How nDCG treats negative gains." in page  # in the panel
-    assert "Negative gains as they are, without a lower end not as in burges" in page  # in the list of what holds
-    assert (
-        '<a href="/collections/hills/?profile=burges">Back to the profile burges</a>' in response.content.decode()
-    )
 
 
 @pytest.mark.parametrize(
@@ -108,34 +74,20 @@ def test_an_assumed_grade_is_chosen_again_on_the_next_page(client):
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    "changes",
     [
-        ({"negatives": "minmax_closed", "ideal": "retrieved"}, "minmax_closed cannot stand with ideal=retrieved"),
-        ({"ties": "average", "measure": "AP"}, "ties=average cannot give AP"),
-        ({"gain": "map", "gain_map": "0=0,1"}, "must list grade=gain"),
-        ({"gain": "map", "gain_map": ""}, "must list grade=gain"),
-        ({"unjudged": "grade", "unjudged_grade": ""}, "the grade that is assumed for them is missing"),
-        ({"unjudged": "grade", "unjudged_grade": "much"}, "not 'much'"),
-        ({"log_base": "<1>"}, "log_base must be a finite number, not '<1>'"),
-        ({"rule": "best"}, "unknown rule 'best'"),
-        ({"profile": "none", "negatives": "raw"}, "unknown profile 'none'"),
+        {"negatives": "minmax_closed", "ideal": "retrieved"},
+        {"ties": "average", "measure": "AP"},
+        {"gain": "map", "gain_map": ""},
+        {"unjudged": "grade", "unjudged_grade": "much"},
+        {"log_base": "<1>"},
     ],
 )
-def test_what_is_refused_stays_in_the_open_panel_with_its_reason(client, changes, says):
+def test_what_is_refused_stays_in_the_open_panel(client, changes):
     response = analyst(client, make_hills()).get(URL)
     answer = client.get(sent_on(client, response, **changes)["Location"])
-    assert answer.status_code == 400
-    assert says in text_of(answer)
-    assert '<details class="panel" open>' in answer.content.decode()
-    kept = fields(answer)
-    assert {name: kept[name] for name in changes if name != "profile"} == {
-        name: value for name, value in changes.items() if name != "profile"
-    }
-
-
-def test_the_base_alone_marks_the_discount(client):
-    page = text_of(analyst(client, make_hills()).get(URL, {"log_base": "10"}))
-    assert "Discount 1 / log10(rank + 1) not as in default" in page
+    assert answer.status_code == 400 and '<details class="panel" open>' in answer.content.decode()
+    assert fields(answer).items() >= changes.items()
 
 
 def test_text_that_means_the_same_is_no_departure(client):
@@ -144,11 +96,11 @@ def test_text_that_means_the_same_is_no_departure(client):
     assert 'href="/collections/hills/scores.csv"' in page
 
 
-@pytest.mark.parametrize("place", ["queries/", "queries/{query}/", "systems/{system}/"])
-def test_the_other_pages_have_the_panel_too(client, place):
+def test_the_other_pages_have_the_panel_too(client):
     collection = make_hills()
-    address = URL + place.format(query=collection.queries.first().pk, system=collection.systems.first().pk)
-    response = analyst(client, collection).get(address)
-    answer = client.get(address, fields(response) | {"negatives": "raw"})
-    assert answer["Location"] == address + "?negatives=raw"
-    assert "neg=raw" in text_of(client.get(answer["Location"]))
+    analyst(client, collection)
+    query, system = collection.queries.first(), collection.systems.first()
+    for place in ("queries/", f"queries/{query.pk}/", f"systems/{system.pk}/"):
+        answer = client.get(URL + place, fields(client.get(URL + place)) | {"negatives": "raw"})
+        assert answer["Location"] == URL + place + "?negatives=raw"
+        assert "neg=raw" in text_of(client.get(answer["Location"]))

@@ -1,15 +1,7 @@
 """One query laid open: the sums on the page are those worked out in `hills`."""
 
-import re
-from html import unescape
-from itertools import zip_longest
-
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
-from evaluation.measures import Difference, Part
-from evaluation.pages import parts
 from evaluation.templatetags.numbers import number
 from evaluation.tests.hills import GRADES, RANKINGS, analyst, make_hills, make_unjudged, rate, rows_in, text_of
 from evaluation.views import opinions
@@ -30,50 +22,33 @@ def address(collection, key: str = "q1") -> str:
     return f"/collections/{collection.slug}/queries/{collection.queries.get(key=key).pk}/"
 
 
-def test_the_sentence_says_who_wins_and_why(client):
+def test_the_sums_of_a_query_with_a_harmful_document(client):
     collection = make_hills()
-    page = text_of(analyst(client, collection).get(address(collection)))
-    assert "good scores 1.0000 , bad 0.4087 ." in page
+    visitor = analyst(client, collection)
+    response = visitor.get(address(collection))
+    page = text_of(response)
     # (3.630930 - 0.892789) / 4.630930 = 0.5913: from good documents (3.630930 - 1.892789) / 4.630930 = 0.3753,
     # and 1 / 4.630930 = 0.2159 from the harmful one that good leaves out.
-    assert "Of the 0.5913 between them, 0.3753 comes from documents graded above 0 and 0.2159 from harmful" in page
-
-
-def test_a_difference_that_harm_alone_makes_is_said_to_be_that(client):
-    rankings = {"good": {"q1": "b"}, "bad": {"q1": "c"}}
-    page = text_of(analyst(client, collection := make_hills(rankings=rankings)).get(address(collection)))
-    assert "All of the 0.2159 between them comes from harmful documents placed lower or left out." in page
-
-
-def test_a_system_that_is_left_out_does_not_hide_the_ideal(client):
-    collection = make_hills(rankings={"good": {"q1": "adb"}, "bad": {"q2": "b"}})
-    page = text_of(
-        analyst(client, collection).get(address(collection), {"missing": "skip", "system": ["bad", "good"]})
-    )
-    assert "bad has no value (no ranking)" in page and "IDCG 3.6309" in page
+    for sums in (
+        f"good scores 1.0000 , bad 0.4087 . {BY_RANK}",
+        "Of the 0.5913 between them, 0.3753 comes from documents graded above 0 and 0.2159 from harmful",
+        "Empty list 0.2159 0.2159 0.0000 1 1.0000 −0.2159 0.6478 +0.8638 2 0.6309 0.4087 0.1362 −0.2725 "
+        "3 0.5000 0.0000 0.0000 0.0000 nDCG@10 0.4087 1.0000 +0.5913",
+        "c −1 × 1.0000 −1.0000",
+        "3 × 0.6309 +1.8928 DCG, the sum 0.8928",
+        "1 × 0.6309 +0.6309",
+        "Worst list (−1 + 1) / (3.63093 + 1) 0.0000",
+        "(0 + 1) / (3.63093 + 1) 0.2159",
+        "bad (0.892789 + 1) / (3.63093 + 1) 0.4087",
+        "good (3.63093 + 1) / (3.63093 + 1) 1.0000",
+    ):
+        assert sums in page
+    turned = visitor.get(address(collection), {"system": ["good", "bad"]})
+    assert turned.context["lead"] == response.context["lead"]
 
 
 # 4.630930 is IDCG - W. bad: -1 and 1.892789, good: 3, 0.630930 and 0, each divided by that.
 BY_RANK = "Against good, bad loses 0.8638 at rank 1; it wins back 0.2725 at rank 2."
-
-
-def test_the_sentence_says_at_which_ranks_it_is_lost(client):
-    collection = make_hills()
-    visitor = analyst(client, collection)
-    for systems in (["bad", "good"], ["good", "bad"]):  # whichever stands left
-        response = visitor.get(address(collection), {"system": systems})
-        assert f"good scores 1.0000 , bad 0.4087 . {BY_RANK}" in text_of(response)
-
-
-def test_the_parts_of_each_rank_add_up_to_the_values(client):
-    collection = make_hills()
-    page = text_of(analyst(client, collection).get(address(collection)))
-    assert (
-        "Rank Discount bad good Difference Empty list 0.2159 0.2159 0.0000 "
-        "1 1.0000 −0.2159 0.6478 +0.8638 2 0.6309 0.4087 0.1362 −0.2725 3 0.5000 0.0000 0.0000 0.0000 "
-        "nDCG@10 0.4087 1.0000 +0.5913 nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"
-    ) in page
-    assert "divided by IDCG − W" in page
 
 
 def test_a_sum_is_split_into_what_its_ranks_add(client):
@@ -85,14 +60,12 @@ def test_a_sum_is_split_into_what_its_ranks_add(client):
     assert "Difference 1 1.0000 −1.0000 3.0000 +4.0000 2 0.6309 3.0000 1.0000 −2.0000" in page
 
 
-@pytest.mark.parametrize("measure", ["AP", "RR", "P@5", "IDCG@10"])
+@pytest.mark.parametrize("measure", ["AP", "IDCG@10"])
 def test_of_a_measure_that_is_not_split_the_parts_are_those_of_ndcg(client, measure):
     collection = make_hills()
     response = analyst(client, collection).get(address(collection), {"measure": measure})
-    page, ndcg = text_of(response), str(response.context["parts"]["measure"])
-    assert ndcg == measure.replace(measure.partition("@")[0], "nDCG")
-    assert f"{measure} is not split by rank. This is {ndcg}, which the lists show. {BY_RANK}" in page
-    assert "loses" not in str(response.context["lead"])
+    assert str(response.context["parts"]["measure"]) == measure.replace(measure.partition("@")[0], "nDCG")
+    assert BY_RANK in text_of(response) and "loses" not in str(response.context["lead"])
 
 
 def test_three_lists_are_each_set_against_the_first(client):
@@ -107,92 +80,27 @@ def test_three_lists_are_each_set_against_the_first(client):
     assert "nDCG@10 1.0000 0.4087 −0.5913 0.6195 −0.3805" in page
 
 
-def test_ideals_of_their_own_are_said_to_be_that(client):
+def test_with_ideals_of_their_own_each_value_has_a_start_of_its_own(client):
     collection = make_hills()
     page = text_of(analyst(client, collection).get(address(collection), {"ideal": "retrieved"}))
     # bad: IDCG 3, W -1, so it starts at 1 / 4, has -0.25 at rank 1 and 1.892789 / 4 at rank 2.
     # good: IDCG 3.630930 and W 0, so it starts at 0, and has 0.826235 and 0.173765.
-    assert (
-        "good scores 1.0000 , bad 0.4732 . Against good, bad loses 1.0762 at rank 1; it wins back 0.2994 "
-        "at rank 2; because the ideal lists differ, its value starts 0.2500 higher." in page
-    )
-    assert "Each system is measured on an ideal list of its own" in page
+    assert "good scores 1.0000 , bad 0.4732 . Against good, bad loses 1.0762 at rank 1" in page
     assert "Empty list 0.2500 0.0000 −0.2500" in page
-    assert "divided by IDCG − W" in page and "nDCG = (DCG − W) / (IDCG − W)" in page  # though good has no W
-    assert "Worst list" not in page and "bad (0.892789 + 1) / (3 + 1) 0.4732 good 3.63093 / 3.63093 1.0000" in page
+    assert "bad (0.892789 + 1) / (3 + 1) 0.4732 good 3.63093 / 3.63093 1.0000" in page
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "says"),
-    [
-        ([0.5, 0.2], [0.5, 0.2], "<bdi>two</bdi> and <bdi>one</bdi> gain the same at every rank."),
-        ([0.5, 0.2], [], "Against <bdi>one</bdi>, <bdi>two</bdi> loses 0.5000 at rank 1 and 0.2000 at rank 2."),
-        ([0.25], [0.5], "Against <bdi>two</bdi>, <bdi>one</bdi> loses 0.2500 at rank 1."),
-        (
-            [0.4, 0],
-            [0, 0.4],
-            "Against <bdi>one</bdi>, <bdi>two</bdi> loses 0.4000 at rank 1; it wins back 0.4000 at rank 2: in all",
-        ),
-        # of five the three biggest by name, and of four all
-        (
-            [0.1, 0.2, 0.03, 0.3, 0.01],
-            [],
-            "0.3000 at rank 4, 0.2000 at rank 2, 0.1000 at rank 1 and 0.0400 at two",
-        ),
-        ([0.1, 0.2, 0.03, 0.3], [], "at rank 4, 0.2000 at rank 2, 0.1000 at rank 1 and 0.0300 at rank 3."),
-        # what would be written 0.0000 is not named
-        ([0.1, 0.00004, 0.00004], [], "loses 0.1000 at rank 1 and 0.0001 at two other ranks."),
-    ],
-)
-def test_the_sentence_names_the_ranks_that_matter_most(first, second, says):
-    adds = enumerate(zip_longest(first, second, fillvalue=0.0), 1)
-    by_rank = [Part(rank, *both) for rank, both in adds]
-    split = Difference(sum(first), sum(second), Part(0, 0.0, 0.0), by_rank, one_ideal=True)
-    assert says in parts.sentence("one", "two", split)
-
-
-def test_the_rows_add_up_to_the_sum_below(client):
-    collection = make_hills()
-    page = text_of(analyst(client, collection).get(address(collection)))
-    assert "1 gone −1 : its ratings Title c −1 × 1.0000 −1.0000" in page
-    assert "3 × 0.6309 +1.8928 DCG, the sum 0.8928" in page
-    assert "1 × 0.6309 +0.6309" in page
-    assert "IDCG 3.6309" in page
-
-
-def test_the_arithmetic_gives_the_value(client):
-    collection = make_hills()
-    page = text_of(analyst(client, collection).get(address(collection)))
-    assert "Worst list (−1 + 1) / (3.63093 + 1) 0.0000" in page
-    assert "Empty list, the neutral point (0 + 1) / (3.63093 + 1) 0.2159" in page
-    assert "bad (0.892789 + 1) / (3.63093 + 1) 0.4087" in page
-    assert "good (3.63093 + 1) / (3.63093 + 1) 1.0000" in page
-
-
-def test_without_negative_judgments_it_is_a_plain_quotient(client):
+def test_the_sums_of_a_query_with_an_unjudged_document(client):
     collection = make_hills()
     page = text_of(analyst(client, collection).get(address(collection, "q2")))
-    assert "good 1.26186 / 2 0.6309" in page
-    assert "Worst list" not in page
-
-
-def test_a_missing_ranking_is_said_and_not_taken_for_an_empty_one(client):
-    collection = make_hills()
-    page = text_of(analyst(client, collection).get(address(collection, "q2")))
-    assert "This system has no ranking for this query: an empty list." in page
-
-
-def test_an_unjudged_document_is_marked(client):
-    collection = make_hills()
-    page = text_of(analyst(client, collection).get(address(collection, "q2")))
-    assert "1 new ? unjudged : its ratings Title a counted 0 0.0000" in page
-
-
-def test_what_a_list_leaves_out_is_named(client):
-    collection = make_hills()
-    page = text_of(analyst(client, collection).get(address(collection)))
-    assert "Missing from a top 10" in page
-    assert page.split("Missing from a top 10")[1].count("not found") == 1  # d is not in what bad returned
+    assert "good 1.26186 / 2 0.6309" in page and "Worst list" not in page
+    assert "a counted 0 0.0000" in page
+    # Of the pool only a is open, which good has at rank 1 and bad not at all. At -1: good (-1 + 1.261860 + 1) /
+    # (2 + 1) = 0.420620, an empty list 1 / 3. At 2 or 3: good 1, an empty list 0.
+    assert "good 0.6309 0.4206 to 1.0000 1.2619 2.0000 50.0 %" in page
+    assert "bad 0.0000 0.0000 to 0.3333 0.0000 0.0000 –" in page
+    rate(collection, {("q2", "a"): "0"})
+    assert "good 0.6309 final, 0.6309 1.2619" in text_of(client.get(address(collection, "q2")))
 
 
 def names_of(response) -> list[str]:
@@ -214,27 +122,14 @@ def test_the_address_chooses_the_lists_and_their_order(client):
     assert '<input type="hidden" name="measure" value="DCG@5">' in page
 
 
-def test_every_list_has_a_control_and_there_is_one_for_a_further_list(client):
-    collection = make_hills(rankings=THREE)
-    choices = analyst(client, collection).get(address(collection)).context["choices"]
-    assert choices == ["bad", "good", ""]
-    assert client.get(address(collection), {"system": [*THREE]}).context["choices"] == [*THREE]
-
-
-@pytest.mark.parametrize(
-    ("systems", "says"),
-    [
-        (["god"], "unknown system 'god'; did you mean good?"),
-        ([f"system {n:02}" for n in range(9)], "at most 8 systems stand side by side, not 9"),
-    ],
-)
-@pytest.mark.parametrize("place", ["", "scores.csv", "scores.json"])
-def test_lists_that_cannot_be_shown_are_refused(client, systems, says, place):
+@pytest.mark.parametrize("place", ["", "scores.csv", "scores.json", "documents/"])
+def test_lists_that_cannot_be_shown_are_refused(client, place):
     rankings = {"good": {"q1": "ad"}} | {f"system {n:02}": {"q1": "ab"} for n in range(9)}
     collection = make_hills(rankings=rankings)
-    response = analyst(client, collection).get(address(collection) + place, {"system": systems})
-    assert response.status_code == 400
-    assert says in unescape(response.content.decode())
+    analyst(client, collection)
+    for systems in (["god"], [*rankings][1:]):
+        response = client.get(address(collection) + place, {"system": systems})
+        assert response.status_code == 400
 
 
 def test_the_lines_join_the_same_document(client):
@@ -270,19 +165,11 @@ def test_each_row_tells_its_way_from_list_to_list(client):
 def test_one_system_stands_alone(client):
     collection = make_hills(rankings={"good": {"q1": "adb"}})
     response = analyst(client, collection).get(address(collection))
-    assert response.status_code == 200
-    assert names_of(response) == ["good"]
-    assert "good scores 1.0000 ." in text_of(response)
-    assert "rank by rank" not in text_of(response)
+    assert (response.status_code, names_of(response)) == (200, ["good"])
 
 
 def test_a_grade_has_at_most_four_decimals():
     assert [number(grade) for grade in (3, 0.5, 8 / 3, -1)] == ["3", "0.5", "2.6667", "\N{MINUS SIGN}1"]
-
-
-def test_no_systems_yet(client):
-    collection = make_hills(rankings={})
-    assert "import_run hills" in text_of(analyst(client, collection).get(address(collection)))
 
 
 def test_without_systems_the_files_are_without_rows(client):
@@ -295,72 +182,15 @@ def test_without_systems_the_files_are_without_rows(client):
     assert response.status_code == 400
 
 
-def test_a_query_that_nobody_judged_shows_its_rankings_without_a_value(client):
-    collection = make_hills(grades={("q1", "a"): "3"})
-    page = text_of(analyst(client, collection).get(address(collection, "q2")))
-    assert "Nobody has judged a document of this query yet" in page
-    assert "Title a" in page
-    assert "– undefined: not judged" in page
-    assert "manage pool hills" in page
-    assert "Ideal list – # Grade Gain × disc. Adds not judged yet" in page
-    lists = page.split("How it is computed")[0]
-    for empty in ("nothing left to find", "0 / 0", "IDCG", "DCG by rank"):
-        assert empty not in lists
-
-
-def test_a_value_of_a_query_that_nobody_judged_counts_in_no_mean_and_says_so(client):
+def test_a_query_that_nobody_judged_counts_in_no_mean(client):
     collection = make_unjudged()
     asked = {"measure": "DCG@10", "unjudged": "1"}
     page = text_of(analyst(client, collection).get(address(collection, "q3"), asked))
-    assert "good nDCG@10 – undefined: not judged" in page and "Ideal list nDCG@10 –" in page
     assert "bad scores 2.1309 (counts in no mean: not judged)" in page
-    assert (
-        "2.1309 counts in no mean: not judged not judged – undefined: not judged 3.0000 counts in no mean" in page
-    )
     document = client.get(address(collection, "q3") + "scores.json", asked).json()
     assert document["differences"] == []
     assert [(each["reason"], each["why"]["DCG@10"]) for each in document["results"]] == [("not judged",) * 2] * 2
-
-
-def test_a_query_that_waits_for_raters_need_not_be_pooled(client):
-    collection = make_hills(grades={("q1", "a"): "3"})
-    make_pair(collection, "q2", "b")
-    make_pair(collection, "q1", "b")
-    page = text_of(analyst(client, collection).get(address(collection, "q2")))
-    assert "1 rating is waiting for raters." in page
-    make_pair(collection, "q2", "a", wanted=2)
-    page = text_of(client.get(address(collection, "q2")))
-    assert "3 ratings are waiting for raters." in page
-    assert "manage pool" not in page
-
-
-def test_every_system_has_its_judged_share_in_percent(client):
-    collection = make_hills()
-    page = text_of(analyst(client, collection).get(address(collection, "q2")))
-    assert re.search(r"Judged@10 good 0.6309 .* 1.2619 2.0000 50.0 % bad 0.0000 .* 0.0000 0.0000 –", page)
-
-
-def test_what_a_value_can_still_become_stands_beside_it(client):
-    collection = make_hills()
-    page = text_of(analyst(client, collection).get(address(collection, "q2")))
-    # Of the pool only a is open, which good has at rank 1 and bad not at all. At -1: good (-1 + 1.261860 + 1) /
-    # (2 + 1) = 0.420620, an empty list 1 / 3. At 2 or 3: good 1, an empty list 0.
-    assert "good 0.6309 0.4206 to 1.0000 1.2619" in page
-    assert "bad 0.0000 0.0000 to 0.3333 0.0000" in page
-    assert "Under each nDCG@10: what it can still become, whatever grades the unjudged" in page
-
-
-def test_a_value_that_nothing_can_change_is_final(client):
-    collection = make_hills(grades={**GRADES, ("q2", "a"): "0"})
-    assert "good 0.6309 final, 0.6309 1.2619" in text_of(
-        analyst(client, collection).get(address(collection, "q2"))
-    )
-
-
-def test_a_measure_without_bounds_has_no_column_for_them(client):
-    collection = make_hills()
-    page = text_of(analyst(client, collection).get(address(collection, "q2"), {"measure": "P@5"}))
-    assert "still become" not in page
+    assert "IDCG" not in text_of(client.get(address(collection, "q3"))).split("How it is computed")[0]
 
 
 def test_long_rankings_without_a_cutoff_are_cut_in_the_page_and_not_in_the_sum(client):
@@ -388,13 +218,6 @@ def test_previous_and_next_keep_the_order_of_keys(client):
     pks = dict(collection.queries.values_list("key", "pk"))
     assert (middle.context["previous"], middle.context["next"]) == (pks["q1"], pks["q10"])
     assert client.get(address(collection, "q10")).context["next"] is None
-
-
-def test_many_systems_are_chosen_from_a_list_and_all_are_in_the_table(client):
-    rankings = {f"system {n:02}": {"q1": "ab"} for n in range(12)}
-    collection = make_hills(rankings=rankings)
-    page = text_of(analyst(client, collection).get(address(collection)))
-    assert page.count("system 11") >= 4  # three lists of choices and the table
 
 
 def test_the_file_holds_each_rank_and_the_ideal(client):
@@ -516,27 +339,6 @@ def test_what_does_not_count_and_what_weighs_is_told(client):
     assert made.startswith("From one grade: ") and made.endswith("A decision for 2 Good is not used, as asked.")
 
 
-def test_what_nobody_answered_says_whether_somebody_was_asked(client):
-    collection = make_hills(grades={("q1", "d"): "1"})
-    make_pair(collection, "q1", "a", wanted=2)
-    retired = make_pair(collection, "q1", "b")
-    queue.retire([retired.pk])
-    response = analyst(client, collection).get(address(collection))
-    assert said_of(response, "a")["made"] == "Unjudged: nobody has answered yet, two grades wanted."
-    assert said_of(response, "b")["made"] == "Unjudged: nobody has answered yet, its pair is retired."
-    assert said_of(response, "c")["made"] == "It is not in the pool: nobody was asked to judge it."
-
-
-def test_the_value_of_a_system_leads_to_its_list(client):
-    collection = make_hills(rankings=THREE)
-    response = analyst(client, collection).get(address(collection))
-    assert {each["system"].name: each["beside"] for each in response.context["all"]} == {
-        "bad": "?system=bad&system=good",
-        "good": "?system=bad&system=good",
-        "mixed": "?system=bad&system=good&system=mixed",
-    }
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -581,24 +383,6 @@ def test_queries_of_other_collections_and_other_roles_find_nothing(client):
     assert client.get(address(collection) + "scores.csv").status_code == 404
 
 
-def test_the_number_of_database_queries_does_not_grow(client, django_assert_num_queries):
-    small = make_hills()
-    analyst(client, small)
-    with CaptureQueriesContext(connection) as first:
-        client.get(address(small))
-    queries = [f"q{n}" for n in range(1, 31)]
-    rankings = {f"s{n}": dict.fromkeys(queries, "abcd") for n in range(9)}
-    large = make_hills("large", queries=queries, rankings=rankings, grades=GRADES)
-    for rater in ("anna", "boris", "carla", "dora"):
-        rate(large, GRADES, rater=rater)
-    for key in "abc":
-        pair = large.queries.get(key="q1").pairs.get(document__key=key)
-        adjudicate(pair, grade(large, "2"), reason="It is clear.", actor=None)
-    analyst(client, large, "bea")
-    with django_assert_num_queries(len(first)):
-        client.get(address(large), {"system": [*rankings][:8]})
-
-
 def test_the_documents_are_shown_as_raters_see_them_by_their_best_rank(client, django_assert_max_num_queries):
     collection = make_hills()
     visitor = analyst(client, collection)
@@ -614,9 +398,3 @@ def test_the_documents_are_shown_as_raters_see_them_by_their_best_rank(client, d
     first = next(card for card in cards if card["ranks"][0] == ("good", 1))
     assert first["document"].key == RANKINGS["good"]["q1"][0]
     assert "Seen by raters." in first["drawn"].html and "price" not in first["drawn"].html
-
-
-def test_the_documents_of_an_unknown_system_are_refused(client):
-    collection = make_hills()
-    response = analyst(client, collection).get(f"{address(collection)}documents/", {"system": "nobody"})
-    assert response.status_code == 400

@@ -207,14 +207,6 @@ def test_each_system_has_its_own_ideal_list_where_that_is_made_of_what_it_return
     assert sorted(ideal) == [("bad", "a"), ("good", "a"), ("good", "d")]
 
 
-@pytest.mark.parametrize("place", ["scores.json", "queries/scores.json"])
-def test_what_a_document_cannot_give_is_a_line_of_text(client, place):
-    response = analyst(client, make_hills()).get(f"/collections/hills/{place}", {"gain": "cubic"})
-    assert response.status_code == 400
-    assert response["Content-Type"].startswith("text/plain")
-    assert response.content.startswith(b"gain must be one of linear")
-
-
 def test_a_measure_that_states_its_gain_is_not_said_to_have_another(client, collection):
     address = f"/collections/{collection.slug}/"
     asked = {"measure": "nDCG(dcg='exp-log2')@10"}

@@ -94,19 +94,6 @@ def test_the_first_step_reads_no_rating(client):
     assert not [row["sql"] for row in read if any(table in row["sql"] for table in tables)]
 
 
-def test_a_chart_is_no_page_and_has_no_steps(client):
-    analyst(client, make_hills())
-    response = client.get("/collections/hills/", {"chart": "means"})
-    assert response["Content-Type"] == "image/svg+xml"
-
-
-def test_options_that_do_not_fit_are_refused_at_the_first_step_that_finds_out(client):
-    analyst(client, make_hills())
-    assert client.get("/collections/hills/", {"measure": "nonsense"}).status_code == 400
-    refused = client.get("/collections/hills/", {"measure": "AP", "ties": "average", "step": "means"})
-    assert refused.status_code == 400 and "ties" in text_of(refused)
-
-
 def test_means_are_the_highest_first_and_undefined_ones_last(client):
     collection = make_hills()
     System.objects.create(collection=collection, name="absent")

@@ -3,12 +3,8 @@
 import json
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from evaluation.tests.hills import analyst, make_hills, make_unjudged, rows_in, text_of
-from ratings.models import Role
-from ratings.tests.cast import make_member
 
 pytestmark = pytest.mark.django_db
 
@@ -20,15 +16,9 @@ def address(collection, name: str = "good") -> str:
 def test_it_has_its_means_in_the_main_measures(client):
     collection = make_hills()
     page = text_of(analyst(client, collection).get(address(collection)))
-    assert "Mean nDCG@10 of 0.8155" in page
-    assert "P@10 0.1500" in page  # two of ten and one of ten
-    assert "RR 0.7500" in page  # 1 and 1/2
-    assert "R@100 1.0000" in page
-
-
-def test_best_and_worst_query_are_named(client):
-    collection = make_hills()
-    page = text_of(analyst(client, collection).get(address(collection)))
+    # P@10: two of ten and one of ten; RR: 1 and 1/2.
+    for number in ("Mean nDCG@10 of 0.8155", "P@10 0.1500", "RR 0.7500", "R@100 1.0000"):
+        assert number in page
     assert "Best: “text of q1” , 1.0000. Worst: “text of q2” , 0.6309." in page
 
 
@@ -54,21 +44,8 @@ def test_the_chart_of_a_system_that_lacks_a_ranking_is_json(client):
 def test_ties_by_average_leave_out_what_they_cannot_give(client):
     collection = make_hills()
     response = analyst(client, collection).get(address(collection), {"ties": "average"})
-    assert response.status_code == 200
     assert "RR" not in [standing.measure for standing in response.context["means"]]
-
-
-def test_a_measure_that_the_options_cannot_give_is_refused(client):
-    collection = make_hills()
-    response = analyst(client, collection).get(address(collection), {"ties": "average", "measure": "AP"})
-    assert response.status_code == 400
-    assert "ties=average cannot give AP" in text_of(response)
-
-
-def test_without_judgments_it_says_so(client):
-    collection = make_hills(grades={})
-    page = text_of(analyst(client, collection).get(address(collection)))
-    assert "No query counts for a mean nDCG@10 yet: 2 not judged." in page
+    assert client.get(address(collection), {"ties": "average", "measure": "AP"}).status_code == 400
 
 
 def test_a_query_that_counts_in_no_mean_is_neither_best_nor_worst_and_says_why(client):
@@ -83,35 +60,9 @@ def test_a_query_that_counts_in_no_mean_is_neither_best_nor_worst_and_says_why(c
     assert "q3" not in str(response.context["charts"]["bars"].spec["datasets"])
 
 
-def test_where_all_queries_are_equal_none_is_best_or_worst(client):
-    collection = make_hills(rankings={"good": {"q1": "a", "q2": "b"}}, grades={("q1", "a"): "3", ("q2", "b"): "2"})
-    page = text_of(analyst(client, collection).get(address(collection)))
-    assert "best first. All are equal: 1.0000." in page and "Worst" not in page
-
-
 def test_the_file_has_a_row_for_each_query(client):
     collection = make_hills()
     response = analyst(client, collection).get(address(collection) + "scores.csv")
     rows = rows_in(response)
     assert [(row["query"], row["documents"]) for row in rows] == [("q1", "3"), ("q2", "2")]
     assert float(rows[1]["value"]) == pytest.approx(0.6309297535714575, abs=1e-15)
-
-
-def test_raters_find_nothing(client):
-    collection = make_hills()
-    client.force_login(make_member(collection, "rita", Role.RATER))
-    assert client.get(address(collection)).status_code == 404
-
-
-def test_the_number_of_database_queries_does_not_grow(client, django_assert_num_queries):
-    small = make_hills()
-    analyst(client, small)
-    with CaptureQueriesContext(connection) as first:
-        client.get(address(small))
-    queries = [f"q{n}" for n in range(1, 31)]
-    large = make_hills(
-        "large", queries=queries, rankings={f"s{n}": dict.fromkeys(queries, "abcd") for n in range(8)}
-    )
-    analyst(client, large, "bea")
-    with django_assert_num_queries(len(first)):
-        client.get(address(large, "s3"))
