@@ -15,8 +15,9 @@ from django.db.models import Field
 from ..formats.strict_json import as_stored
 from ..formats.values import grade_text, quoted
 
-SIZED = ("{}AutoField", "{}IntegerField", "Positive{}IntegerField")
-WHOLE = [name.format(size) for name in SIZED for size in ("", "Big", "Small")]
+SIZES = "", "Big", "Small"
+WHOLE = [f"{size}{kind}Field" for size in SIZES for kind in ("Auto", "Integer")]
+WHOLE += [f"Positive{size}IntegerField" for size in SIZES]
 # By the kind of a field: what a value is in JSON, and how messages call it.
 KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "BooleanField": (bool, "true or false"),
