@@ -23,8 +23,26 @@ from ..words.sentences import Degree, degree
 
 MEASURE, PROFILE, RULE, ADJUDICATIONS = "nDCG@10", "default", "mean", "use"
 DEFAULTS = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications": ADJUDICATIONS}
-OFFERED = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "CG@10", "DCG@10", "IDCG@10", "P@10", "R@100", "AP", "RR",
-           "Success@10", "Rprec", "Bpref", "ERR@10", "RBP(p=0.8,rel=1)", "NumRelRet@10", "Judged@10")  # fmt: skip
+OFFERED = (
+    "nDCG@5",
+    "nDCG@10",
+    "nDCG@20",
+    "nDCG",
+    "CG@10",
+    "DCG@10",
+    "IDCG@10",
+    "P@10",
+    "R@100",
+    "AP",
+    "RR",
+    "Success@10",
+    "Rprec",
+    "Bpref",
+    "ERR@10",
+    "RBP(p=0.8,rel=1)",
+    "NumRelRet@10",
+    "Judged@10",
+)
 # The parameters of every page with options, and those of how a page is drawn, not of what it shows.
 OF_OPTIONS = ("measure", "profile", *TEXT_NAMES, *panel.OF_JUDGMENTS, "gain_map", "unjudged_grade", "panel")
 OF_PICTURES = ("chart", "theme", "width", "step")

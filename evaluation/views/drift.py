@@ -26,8 +26,15 @@ from .agreement import agreement_in, names_in, pseudonym
 AT_ONCE = 12  # raters on a page
 
 # A fill for each look of a grade.
-FILLS = {"n2": "url(#neg)", "n1": "var(--n-b)", "z": "var(--z)", "p1": "var(--p1)", "p2": "var(--p2)",
-         "p3": "var(--p3)", "p4": "var(--p4)"}  # fmt: skip
+FILLS = {
+    "n2": "url(#neg)",
+    "n1": "var(--n-b)",
+    "z": "var(--z)",
+    "p1": "var(--p1)",
+    "p2": "var(--p2)",
+    "p3": "var(--p3)",
+    "p4": "var(--p4)",
+}
 
 
 @readers_page

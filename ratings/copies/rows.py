@@ -11,8 +11,15 @@ from ..models import Collection, Document, Rating, RatingEvent, System
 
 CHUNK = 5_000
 COLUMNS = (
-    "pair", "pair__document__key", "rater", "rater__name", "grade__value", "reason", "comment", "changed_at",
-)  # fmt: skip
+    "pair",
+    "pair__document__key",
+    "rater",
+    "rater__name",
+    "grade__value",
+    "reason",
+    "comment",
+    "changed_at",
+)
 Kind = RatingEvent.Kind
 
 

@@ -13,6 +13,11 @@ from .report import Report
 from .runs import import_run
 
 __all__ = [
-    "Report", "import_anchors", "import_documents", "import_qrels", "import_queries", "import_ratings",
+    "Report",
+    "import_anchors",
+    "import_documents",
+    "import_qrels",
+    "import_queries",
+    "import_ratings",
     "import_run",
-]  # fmt: skip
+]

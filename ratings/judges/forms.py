@@ -42,9 +42,12 @@ class VersionForm(forms.Form):
         + [(prompts.OWN, "your own text")],
     )
     own = forms.CharField(
-        label="Your own text", required=False, max_length=LONGEST_PROMPT, widget=forms.Textarea(attrs={"rows": 6}),
+        label="Your own text",
+        required=False,
+        max_length=LONGEST_PROMPT,
+        widget=forms.Textarea(attrs={"rows": 6}),
         help_text="It has {query} and {document} once each, and {scale} and {guidelines} if you like.",
-    )  # fmt: skip
+    )
     sees = forms.MultipleChoiceField(
         label="What it sees",
         widget=forms.CheckboxSelectMultiple,
@@ -133,9 +136,12 @@ class RunForm(WithVersion):
         label="Calls at the same time", min_value=1, max_value=runs.MOST_AT_ONCE, initial=4
     )
     per_minute = forms.IntegerField(
-        label="Calls a minute at most", min_value=0, max_value=runs.MOST_PER_MINUTE, initial=0,
+        label="Calls a minute at most",
+        min_value=0,
+        max_value=runs.MOST_PER_MINUTE,
+        initial=0,
         help_text="0: no limit.",
-    )  # fmt: skip
+    )
 
     @property
     def options(self) -> dict:

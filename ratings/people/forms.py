@@ -104,18 +104,26 @@ class TermsForm(Versioned, forms.Form):
     """The arguments of `members.set_terms`, or a tag in place of the queries."""
 
     limit = forms.IntegerField(
-        label="Rates at most", required=False, min_value=0, max_value=2**31 - 1,
+        label="Rates at most",
+        required=False,
+        min_value=0,
+        max_value=2**31 - 1,
         help_text="Grades, including those of repeats. Empty: no limit.",
-    )  # fmt: skip
+    )
     weight = forms.DecimalField(
-        label="Weight", min_value=0, max_digits=7, decimal_places=3,
+        label="Weight",
+        min_value=0,
+        max_digits=7,
+        decimal_places=3,
         help_text="The weight of their grades in judgments by the weighted mean. At 0 they do not count.",
-    )  # fmt: skip
+    )
     queries = forms.CharField(
-        label="Only these queries", required=False, max_length=1_000_000,
+        label="Only these queries",
+        required=False,
+        max_length=1_000_000,
         help_text="Ids of queries, one a line. Empty: all.",
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto", "spellcheck": "false"}),
-    )  # fmt: skip
+    )
     tag = forms.ChoiceField(
         label="Or all queries with the tag",
         required=False,
@@ -149,9 +157,11 @@ class AccountForm(Versioned, forms.Form):
     """The arguments of `accounts.change`."""
 
     email = forms.EmailField(
-        label="Mail address", required=False, max_length=254,
+        label="Mail address",
+        required=False,
+        max_length=254,
         help_text="Links for a forgotten password go there.",
-    )  # fmt: skip
+    )
     is_active = forms.BooleanField(
         label="Can sign in",
         required=False,
@@ -198,9 +208,12 @@ class SignUpForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "dir": "auto"}),
     )
     password = forms.CharField(
-        label="Password", strip=False, max_length=4_096, help_text="At least 8 characters. A few words are good.",
+        label="Password",
+        strip=False,
+        max_length=4_096,
+        help_text="At least 8 characters. A few words are good.",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-    )  # fmt: skip
+    )
 
     def clean_username(self) -> str:
         name = self.cleaned_data["username"]

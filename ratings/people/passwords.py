@@ -12,8 +12,17 @@ from django.core.exceptions import ValidationError
 log = logging.getLogger(__name__)
 
 WORDS = {
-    "idealist", "relevance", "rating", "ratings", "rater", "analyst", "admin", "superuser", "judgment", "ndcg",
-}  # fmt: skip
+    "idealist",
+    "relevance",
+    "rating",
+    "ratings",
+    "rater",
+    "analyst",
+    "admin",
+    "superuser",
+    "judgment",
+    "ndcg",
+}
 FEW = 4  # letters
 DIGITS = 40  # of a SHA-1 hash in hexadecimal
 

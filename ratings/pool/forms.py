@@ -229,10 +229,12 @@ class AnchorForm(WithGrade):
         error_messages={"required": "Choose what the pair is for."},
     )
     explanation = forms.CharField(
-        label="Why this grade?", required=False, max_length=5_000,
+        label="Why this grade?",
+        required=False,
+        max_length=5_000,
         help_text="A warm-up needs it: raters read it after their answer. For gold, only admins see it.",
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-    )  # fmt: skip
+    )
 
     def clean_explanation(self) -> str:
         return self.cleaned_data["explanation"].strip()
