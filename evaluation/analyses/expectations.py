@@ -128,8 +128,8 @@ def rounds_table(every: Sequence[Stage], label: str) -> Table:
     """The CSV table of stages: a row for each stage and system."""
     header = ["when", "judged", "wrong", "system", "expected", "expected_low", "expected_high", "best"]
     return [*header, "machines", "triage", "options"], [
-        [stage.when, stage.judged, stage.wrong, name, *numbers, stage.best[name], *named, label]
+        [stage.when, stage.judged, stage.wrong, name, *numbers, stage.best[name]]
+        + ["; ".join(stage.machines), "; ".join(stage.triage), label]
         for stage in every
-        for named in [["; ".join(stage.machines), "; ".join(stage.triage)]]
         for name, numbers in stage.means.items()
     ]

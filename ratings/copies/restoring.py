@@ -62,7 +62,7 @@ BY_HAND = "Do not edit an archive by hand: export it again."
 # The models to whose rows lines refer.
 NAMED = {column.related_model for table in TABLES.values() if table.archive for column in table.relations}
 NAMED.add(Document)
-NAMES = "query", "document"  # of the columns of a pair
+OF_A_PAIR = "query", "document"  # its columns
 KEYS = "keys (tab, key, line, PRIMARY KEY (tab, key)) WITHOUT ROWID"  # the lines of each table by natural key
 
 
@@ -276,7 +276,7 @@ class Restoring:
     report: Report
     made: dict[str, Any] = field(default_factory=dict)  # the values of the collection
     ids: dict[type[Model], array] = field(default_factory=dict)  # the id of each line, after that of line 0
-    pairs: dict[str, array] = field(default_factory=lambda: {name: array("q", [0]) for name in NAMES})
+    pairs: dict[str, array] = field(default_factory=lambda: {name: array("q", [0]) for name in OF_A_PAIR})
     numbers: dict[int, int] = field(default_factory=dict)  # id of a round -> its number
     rounds: dict[int, int] = field(default_factory=dict)  # id of a pair -> number of its round
     collection: int = 0
@@ -459,7 +459,7 @@ class Restoring:
 
     def _remember(self, model: type[Model], rows: list[dict]) -> None:
         if model is Pair:
-            for name in NAMES:
+            for name in OF_A_PAIR:
                 self.pairs[name].extend(row[f"{name}_id"] for row in rows)
         elif model is Round:
             self.numbers |= {row["id"]: row["number"] for row in rows}

@@ -74,7 +74,8 @@ class DocumentsImport(Import):
                 content = before | {name: part for name, part in brought if part is not None}
                 if not (content["title"] + content["body"]).strip():
                     self.textless += 1
-                    self.first_textless += [key] if self.textless <= EXAMPLES else []
+                    if self.textless <= EXAMPLES:
+                        self.first_textless.append(key)
                 if key not in stored:
                     new.append(Document(collection=self.collection, key=key, **content))
                 elif content != before:

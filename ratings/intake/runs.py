@@ -356,7 +356,10 @@ def _no_pieces() -> defaultdict[tuple[str, int], tuple[array, array, array, list
 
 
 def _put(stage: sqlite3.Connection, file: int, pieces: dict[tuple[str, int], tuple]) -> None:
-    rows = ((*of, file, *columns, "\n".join(keys)) for of, (*columns, keys) in pieces.items())
+    rows = (
+        (system, query, file, lines, ranks, scores, "\n".join(documents))
+        for (system, query), (lines, ranks, scores, documents) in pieces.items()
+    )
     stage.executemany("INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
 
@@ -367,10 +370,16 @@ def _rankings(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
     pieces = (stage.execute("SELECT * FROM piece WHERE rowid = ?", [int(place)]).fetchone() for place in in_order)
     for (system, query), group in groupby(pieces, key=lambda piece: piece[:2]):
         _, _, files, lines, ranks, scores, documents = zip(*group, strict=True)
-        parts = (lines, np.int64), (ranks, np.int64), (scores, np.float64)
-        columns = [np.concatenate([np.frombuffer(part, kind) for part in of]) for of, kind in parts]
-        files = np.repeat(files, [len(part) // 8 for part in lines])  # a line number has 8 bytes
-        yield FoundRanking(system, query, files, *columns, "\n".join(documents).split("\n"))
+        lines = [np.frombuffer(part, np.int64) for part in lines]
+        yield FoundRanking(
+            system,
+            query,
+            np.repeat(files, [len(part) for part in lines]),
+            np.concatenate(lines),
+            np.concatenate([np.frombuffer(part, np.int64) for part in ranks]),
+            np.concatenate([np.frombuffer(part, np.float64) for part in scores]),
+            "\n".join(documents).split("\n"),
+        )
 
 
 def _batched(rankings: Iterable[FoundRanking], size: int, most: int) -> Iterator[list[FoundRanking]]:
