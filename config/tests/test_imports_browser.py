@@ -4,7 +4,6 @@ import time
 from threading import Thread
 
 import pytest
-from django.core.cache import cache
 from django.db import connection
 from playwright.sync_api import Page, expect
 
@@ -79,7 +78,7 @@ def test_the_script_tells_how_far_it_is_and_what_became_of_it(visit, collection)
             if over:
                 break
             step = signs.Step("writing", min(0.99, done / 200), done * 100)
-            cache.set(signs._step(job), step)
+            signs.show_step(job, step)
             time.sleep(0.1)
         connection.close()
 

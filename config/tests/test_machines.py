@@ -8,9 +8,8 @@ import io
 import json
 import re
 import socket
-import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
@@ -44,14 +43,14 @@ from config.tests import cluster
 from config.tests.bucket import Store, store
 from evaluation.record import sql
 from ratings.formats.refusal import Refusal
-from ratings.imports import signs, uploads
+from ratings.imports import uploads
 from ratings.imports.preview import guessed_kind
 from ratings.models import Collection, Document, Job, Picture, Rating
 from ratings.people import throttle
 from ratings.pictures import store as pictures
 from ratings.presentation import versions
 from ratings.tests import clocks
-from ratings.tests.races import race
+from ratings.tests.races import race, until
 from ratings.tests.test_pictures import SHOWING, picture_of
 
 DOCUMENTS = 30_000  # fewer would be imported before anybody is killed
@@ -61,13 +60,6 @@ def url_of_database() -> str:
     facts = connection.settings_dict
     host = quote(facts["HOST"], safe="") or "127.0.0.1"
     return f"postgres://{facts['USER'] or 'postgres'}@{host}:{facts['PORT'] or 5432}/{facts['NAME']}"
-
-
-def until(true: Callable[[], object], seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 # The settings
@@ -494,7 +486,7 @@ def imported_after_a_kill(first, second, admin: Person) -> None:
     first.worker.kill()
     assert of(job).state == "running" and not Document.objects.filter(key="x1").exists()
     Job.objects.filter(pk=job.pk).update(beat_at=timezone.now() - timedelta(minutes=1))
-    cache.delete(signs._step(of(job)))
+    cache.clear()
     second.worker.start()
     until(lambda: of(job).is_over)
     assert (of(job).state, of(job).deaths) == ("published", 1)

@@ -51,6 +51,10 @@ def step_of(job: Job) -> Step | None:
     return cache.get(_step(job))
 
 
+def show_step(job: Job, step: Step) -> None:
+    cache.set(_step(job), step, SILENCE)
+
+
 def ask_to_end(job: Job) -> None:
     """Ask the worker of a job to end it. On SQLite it may hold the database, so that nothing else can tell it."""
     cache.set(_end(job), True, None)
@@ -80,7 +84,7 @@ def shown(job: Job) -> Iterator[Progress]:
 
     def look() -> None:
         try:
-            cache.set(_step(job), progress.step, SILENCE)
+            show_step(job, progress.step)
             others = Job.objects.filter(pk=job.pk).exclude(state=job.state, attempt=job.attempt)
             progress.superseded |= is_to_end(job) or others.exists()
         except (DatabaseError, OSError) as error:

@@ -1,6 +1,7 @@
 """Several raters, or several tabs of one, at the same moment."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 from django.db import connection
@@ -32,6 +33,14 @@ def race(raters: Sequence[Rater], act: Callable[[Rater], object]) -> list:
     for thread in threads:
         thread.join()
     return results
+
+
+def until(true: Callable[[], object], seconds: float = 120) -> None:
+    """Wait until it is so."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def unqueued(act: Callable) -> Callable:

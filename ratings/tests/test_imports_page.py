@@ -142,7 +142,7 @@ def test_what_waits_says_for_what(admin, collection):
     assert "the worker is busy with something else" in admin.get(told).json()["waits"]
     Job.objects.filter(pk=other.pk).update(beat_at=timezone.now() - 2 * LEASE)
     assert admin.get(told).json()["waits"] == "It waits for a worker.", "the other one is dead"
-    cache.set(signs._step(other), signs.Step("writing", None, 1))
+    signs.show_step(other, signs.Step("writing", None, 1))
     assert "the worker is busy with something else" in admin.get(told).json()["waits"], "it gave a sign"
     waiting.update(state="running")
     assert admin.get(told).json()["waits"] == ""
@@ -525,7 +525,7 @@ def test_progress_is_told_to_the_script(admin, collection):
     job = Job.objects.create(
         collection=collection, kind="results", state="running", attempt=1, files=[{"name": "x"}]
     )
-    cache.set(signs._step(job), signs.Step("writing", 0.25, 500))
+    signs.show_step(job, signs.Step("writing", 0.25, 500))
     told = admin.get(reverse("import_progress", args=["hills", job.pk])).json()
     assert told == {"state": "running", "message": "writing", "done": 500, "share": 0.25, "waits": ""}
     assert 'value="0.2500"' in page(admin, job)

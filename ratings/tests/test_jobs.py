@@ -24,6 +24,7 @@ from ratings.models import Document, Job, Ranking, System
 from ratings.views.job_pages import heading
 
 from .cast import make_collection
+from .races import until
 
 RUN = "q1 Q0 x 1 3.5 bm25\nq1 Q0 b 2 2.5 bm25\nq2 Q0 b 1 9 bm25\n"
 
@@ -128,7 +129,7 @@ def test_a_job_whose_worker_died_is_taken_up_by_the_next_which_begins_anew():
     jobs.reap()
     assert now_of(job).state == "running"  # it may be alive
     Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1))
-    cache.set(signs._step(now_of(job)), signs.Step("writing", None, 1))
+    signs.show_step(now_of(job), signs.Step("writing", None, 1))
     jobs.reap()
     assert now_of(job).state == "running"  # it gives signs of life
     cache.clear()
@@ -212,13 +213,6 @@ def test_a_database_that_is_away_is_told_once_a_minute(monkeypatch, caplog):
 def running(**facts) -> Job:
     facts = {"kind": "results", "state": "running", "attempt": 1, "beat_at": timezone.now()} | facts
     return Job.objects.create(collection=make_collection(), **facts)
-
-
-def until(true) -> None:
-    deadline = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @pytest.mark.django_db(transaction=True)

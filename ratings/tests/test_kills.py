@@ -39,6 +39,7 @@ from ratings.models import (
 )
 from ratings.set_up import deleting
 
+from .races import until
 from .test_copies import from_elsewhere, members_of, packed, written
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,13 +94,6 @@ def worker(settings, tmp_path) -> Iterator:
     for process in started:
         process.kill()
         process.wait()
-
-
-def until(true, seconds: float = 600) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def killed(job: Job, worker, seen: Callable[[], tuple[int, ...]]) -> Job:

@@ -220,7 +220,7 @@ def test_of_twelve_tries_at_once_five_get_through(clock):
 @pytest.mark.django_db(transaction=True)
 def test_without_the_lock_of_the_cache_more_get_through(clock, monkeypatch):
     """The twin of the test above: all have looked how many there were before anybody writes one more."""
-    barrier, get = threading.Barrier(12), type(cache_of()).get
+    barrier, get = threading.Barrier(12), type(caches["default"]).get
 
     def looked(self, key, *arguments, **facts):
         found = get(self, key, *arguments, **facts)
@@ -229,13 +229,9 @@ def test_without_the_lock_of_the_cache_more_get_through(clock, monkeypatch):
                 barrier.wait(timeout=5)
         return found
 
-    monkeypatch.setattr(type(cache_of()), "get", looked)
+    monkeypatch.setattr(type(caches["default"]), "get", looked)
     monkeypatch.setattr(ratelimit, "cache_lock", lambda key: nullcontext(True))
     assert race_of_tries() > 5
-
-
-def cache_of():
-    return caches["default"]
 
 
 def race_of_tries() -> int:
