@@ -136,8 +136,9 @@ def writing_to_sqlite() -> Iterator[Problem]:
         if trouble := disk.trouble(django_error):
             yield Problem(disk.MESSAGES[trouble], MAKE_ROOM)
         else:
-            message = f"Another program holds the lock of SQLite for more than {LOCK_WAIT:g} s."
-            yield Problem(message, "Close programs that have the file open, such as sqlite3 or a copy.")
+            message = f"An import or another program holds the lock of SQLite for more than {LOCK_WAIT:g} s."
+            cure = "Wait for the import, or close programs that have the file open, such as sqlite3 or a copy."
+            yield Problem(message, cure)
     finally:
         probe.close()
 

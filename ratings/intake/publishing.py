@@ -33,7 +33,7 @@ from .report import Report
 GROWING = (Document, FormerText, System, Ranking, Pair, Assignment, Rating, RatingEvent)
 LOCKS = 1_229_801_837  # any number that no other lock of two numbers has
 PUT_AWAY, TAKE_OUT = "the collection is put away", "Take it out again on its page Collection."
-DELETED, PUT_BACK = "the collection was deleted", "Restore it on the page Collections."
+DELETED, PUT_BACK = "the collection was deleted", "Restore it on the page Your collections."
 
 
 class Superseded(Exception):

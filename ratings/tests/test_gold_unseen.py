@@ -90,7 +90,8 @@ def test_what_will_be_mixed_in_is_counted_from_the_start(order):
             sums = [*sums[:1], sum(outlooks(alice))]
     gold = Rating.objects.filter(rater=alice, pair__in=golds[:30]).count()
     repeats = alice.checks.filter(event__isnull=False).count()
-    assert gold > 4 and repeats > 0
+    # Over 16 secrets gold was 8 to 10; repeats 8 to 10, query by query 2 to 5.
+    assert gold > 6 and repeats > (0 if order in ("query", "decisive") else 6)
     assert (sent, outlooks(alice)[1]) == (130 + gold + repeats, 0)
     # A repeat for which no grade was old enough does not come at all.
     assert sums[-1] == sent and sums[0] - sent <= 4
