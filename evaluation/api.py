@@ -15,12 +15,13 @@ from ratings.downloads import made_in_turn
 from ratings.models import Collection, Scope
 
 from . import record, scores
-from .analyses import alone, comparison, report
-from .decisive import with_expected
-from .decisive.report import MOST_PAIRS
-from .draws import MOST_TESTS_OVER_API, TESTS_ON_PAGES
+from .deciding import with_expected
+from .deciding.report import MOST_PAIRS
 from .judgments.rules import ADJUDICATIONS, RULES, combine
 from .measures import PROFILES, Measure, Options
+from .results import comparison, report
+from .results import machine_only as alone
+from .significance.draws import MOST_TESTS_OVER_API, TESTS_ON_PAGES
 
 MOST_VALUES = 500_000  # queries x systems x measures in one response
 MOST_BOUNDED = 1_000_000  # queries x systems x cutoff, as on pages: the bounds of more take too long

@@ -22,6 +22,6 @@ class EvaluationConfig(AppConfig):
 
 def draw_due() -> int:
     """Draws the rounds that are due. Returns their number: see `decisive.drawing`."""
-    from .decisive import drawing  # imported late: pandas takes a third of the start of a command
+    from .deciding import drawing
 
     return drawing.draw_due()

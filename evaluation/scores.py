@@ -10,10 +10,8 @@ import pandas as pd
 
 from ratings.models import Collection
 
-from . import cache, record
 from . import measures as kernel
-from .cache import Columns, Source
-from .draws import EXPECTED, SEED
+from . import record
 from .expected import estimate, pool_of
 from .measures import (
     COUNTED,
@@ -32,8 +30,10 @@ from .measures import (
 )
 from .measures.arrays import distinct, pair_key, pair_of
 from .measures.refusal import refuse_unknown
-from .record import Record, Version
+from .record import Record, Version, cache
+from .record.cache import Columns, Source
 from .significance import bootstrap_interval
+from .significance.draws import EXPECTED, SEED
 
 # Measures without an upper bound. Others exceed 1 or fall below 0 only under unusual options.
 SIGNED = {"CG", "DCG", "IDCG"}

@@ -2,19 +2,13 @@ from collections.abc import Callable, Sequence
 
 from django.urls import URLPattern, path
 
-from .views import (
-    agreement,
+from .agreeing.views import agreement, drift, machine
+from .comparing.views import compare, differences
+from .deciding.views import decisive, expected
+from .frozen.views import exports, frozen, frozen_changes
+from .results.views import (
     alone,
-    compare,
-    decisive,
-    differences,
-    drift,
-    expected,
-    exports,
-    frozen,
-    frozen_changes,
     home,
-    machine,
     overview,
     queries,
     query,

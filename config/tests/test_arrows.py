@@ -15,7 +15,7 @@ PURE = [
         for name in ("spec", "systems", "queries", "raters", "over_time", "expected")
     ),
 ]
-PURE += ["evaluation/draws.py", "evaluation/files", "ratings/formats"]
+PURE += ["evaluation/significance/draws.py", "evaluation/files", "ratings/formats"]
 WRITERS = {
     "Assignment": {"ratings/queue/wanting.py", "ratings/queue/mixing.py", "ratings/queue/importing.py"},
     "Rating": {"ratings/queue/saving.py", "ratings/queue/importing.py", "ratings/queue/tasks.py"},

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page
 
-from evaluation.decisive import draw_next
+from evaluation.deciding import draw_next
 from evaluation.tests.judged_worlds import make_rater, unfinished
 from ratings.judges import sample as samples
 from ratings.judges import uses, versions

@@ -120,7 +120,7 @@ def test_the_queue_plays_the_same_draw_to_its_true_means(folder, monkeypatch):
     """With systems in the order of the pool, whatever order the app has them in."""
     monkeypatch.setattr(_queue, "prepared_here", lambda process: None)
     monkeypatch.setattr(_queue, "BUDGETS", (0.3, 1.0))
-    monkeypatch.setattr("evaluation.decisive.state.SMALL", 0)
+    monkeypatch.setattr("evaluation.deciding.state.SMALL", 0)
     (make,) = collections(folder, ["cranfield"]).values()
     pool, truth = make().draw(1)
     (_, level, early), (_, whole, late) = _queue.through_queue(pool, truth, 1)

@@ -7,7 +7,7 @@ the number of ratings between them. (Krippendorff, Content Analysis, on reliabil
 
 import numpy as np
 
-from ..draws import ALPHA, SEED
+from ..significance.draws import ALPHA, SEED
 from .table import Table
 
 KINDS = ("nominal", "ordinal", "interval")

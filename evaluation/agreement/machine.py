@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..draws import ALPHA, SEED
+from ..significance.draws import ALPHA, SEED
 
 NAMES = ("same", "higher", "lower", "bias", "kappa", "linear", "quadratic", "alpha")
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..draws import RATERS, SEED
 from ..judgments.rules import Ratings
 from ..measures.arrays import groups
+from ..significance.draws import RATERS, SEED
 
 LEVEL = 0.95
 FEWEST_FOR_TAU = 5  # systems: with fewer, Kendall's tau takes only a handful of values

@@ -5,7 +5,20 @@ from collections.abc import Sequence
 import altair as alt
 
 from ..measures import Measure
-from .spec import BELOW, EDGE, INK, PAPER, SHADES, SHORT, SIGNED, UNDEFINED, WARN, Rows, score_domain, vega_lite
+from .spec import (
+    BELOW,
+    EDGE,
+    INK,
+    PAPER,
+    SHADES,
+    SHORT,
+    SIGNED,
+    UNDEFINED,
+    WARN,
+    Rows,
+    score_domain,
+    vega_lite,
+)
 
 # The first lines of a query's tooltip.
 QUERY = (alt.Tooltip("text:N", title="Query"), alt.Tooltip("query:N", title="Id"))

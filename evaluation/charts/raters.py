@@ -5,7 +5,18 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from .spec import ACCENT, EDGE, INK, PAPER, SHADES, UNDEFINED, Rows, for_significant, interval, vega_lite
+from .spec import (
+    ACCENT,
+    EDGE,
+    INK,
+    PAPER,
+    SHADES,
+    UNDEFINED,
+    Rows,
+    for_significant,
+    interval,
+    vega_lite,
+)
 
 STEPS = (0.25, 0.5)  # limits between the shades of a confusion matrix
 PANEL = 84  # pixels of height for each rater

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..draws import EXPECTED, SEED
+from ..significance.draws import EXPECTED, SEED
 from .influence import Expectation, expect
 from .model import Model, fit
 from .pool import UNJUDGED, Pool

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..draws import ORDERS, SEED
+from ..significance.draws import ORDERS, SEED
 
 APART = 0.02  # smaller differences do not matter
 WRONG = 0.1  # the order is settled at this chance of a wrong order, or less

@@ -6,7 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from ..measures import Judgments, Measure, Options, Rankings, effective, parse_measure
+from ..measures import (
+    Judgments,
+    Measure,
+    Options,
+    Rankings,
+    effective,
+    parse_measure,
+)
 from ..measures.arrays import DOCUMENT_BITS, distinct, pair_key, pair_of
 from ..measures.discounts import discount
 from ..measures.gains import gain

@@ -20,8 +20,8 @@ from operator import itemgetter
 import numpy as np
 
 from .. import record
-from ..decisive import Aim, Expected, State
-from ..decisive.report import expected_of_state
+from ..deciding import Aim, Expected, State
+from ..deciding.report import expected_of_state
 from ..expected import Round, pool_of
 from ..expected.scope import refuse
 from ..measures import Judgments, Measure, Options, effective

@@ -19,17 +19,24 @@ from ratings import audit
 from ratings.models import Collection
 
 from .. import record, scores
-from ..analyses import report
-from ..cache import Columns
-from ..decisive import Aim, State, systems_of
+from ..deciding import Aim, State, systems_of
 from ..measures import Judgments, Measure, Options, Rankings, parse_measure
 from ..models import FrozenEvaluation, FrozenPart
 from ..record import InUse, Record
+from ..record.cache import Columns
+from ..results import report
 from ..scores import Evaluation, Setup
 from ..significance import bootstrap_interval
 from . import content
 from .content import File, Settings
-from .expected import expected_in, machine_lines, outlooks_as_json, pool_lines, round_lines, with_expected_values
+from .expected import (
+    expected_in,
+    machine_lines,
+    outlooks_as_json,
+    pool_lines,
+    round_lines,
+    with_expected_values,
+)
 
 IN_MEMORY = 1 << 24  # bytes of compressed content; more is buffered in a temporary file
 AT_ONCE = 16  # parts written with one statement

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..analyses import report
 from ..measures import Measure, effective
 from ..models import FrozenEvaluation
+from ..results import report
 from ..scores import Evaluation, fingerprint
 from . import content
 from .freezing import evaluate_arrays

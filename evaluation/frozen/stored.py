@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ..cache import Columns
 from ..measures import parse_measure
 from ..models import FrozenEvaluation, FrozenPart
 from ..record import Record
+from ..record.cache import Columns
 from ..scores import SUMMARY, Evaluation
 from . import content
 from .content import File, Lines, Settings

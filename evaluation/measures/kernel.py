@@ -10,7 +10,14 @@ from .grading import GradedRankings, grade_rankings
 from .notation import Measure, parse_measure, with_gmax
 from .options import Options
 from .parameters import DCG_FORMS
-from .reasons import COUNTED, NO_RANKING, NOT_JUDGED, NOTHING_TO_FIND, REASONS, UNJUDGED_ABOVE_CUTOFF
+from .reasons import (
+    COUNTED,
+    NO_RANKING,
+    NOT_JUDGED,
+    NOTHING_TO_FIND,
+    REASONS,
+    UNJUDGED_ABOVE_CUTOFF,
+)
 from .refusal import WrongOption
 from .registry import MEASURES, Definition
 

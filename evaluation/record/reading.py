@@ -18,7 +18,14 @@ from ..measures.options import BY_SCORE
 from ..measures.refusal import refuse_unknown
 from .arrays import GradeValues, Opinions, Record, Terms
 from .rankings import rankings_of, refuse_unscored, with_tiebreak
-from .sql import Seconds, columns_of, index_of, long_columns_of, looked_up, rating_rows
+from .sql import (
+    Seconds,
+    columns_of,
+    index_of,
+    long_columns_of,
+    looked_up,
+    rating_rows,
+)
 from .versions import sql_of
 
 NO_GRADE = NO_RATER = 0  # no row has this primary key

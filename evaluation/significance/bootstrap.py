@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..draws import BOOTSTRAP, SEED
+from .draws import BOOTSTRAP, SEED
 from .sums import AT_ONCE, weighted_sums
 
 CACHED = 1 << 24  # bytes: resamples up to this size are cached

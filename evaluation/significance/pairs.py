@@ -6,9 +6,9 @@ from math import isnan, nan
 
 import numpy as np
 
-from ..draws import MOST_TESTS, SEED, TESTS
 from . import paired, power
 from .bootstrap import bootstrap_interval
+from .draws import MOST_TESTS, SEED, TESTS
 from .many import holm, tukey_hsd
 
 ALPHA = 0.05

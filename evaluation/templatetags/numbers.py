@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from django import template
 from django.utils.safestring import SafeString
 
-from ..words import numbers, sentences
-from ..words.numbers import LOW, decimals, scored
+from ..page import numbers
+from ..page.numbers import LOW, decimals, scored
+from ..results import sentences
 
 register = template.Library()
 

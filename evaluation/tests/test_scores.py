@@ -14,7 +14,16 @@ from ratings.models import Collection, Pair, Query, Ranking
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import make_collection, make_ranking
 
-from .worked import HYBRID_Q1, IDEAL, KEYWORD_Q1, KEYWORD_Q2, NEUTRAL_Q2, SECOND, rate, worked_collection
+from .worked import (
+    HYBRID_Q1,
+    IDEAL,
+    KEYWORD_Q1,
+    KEYWORD_Q2,
+    NEUTRAL_Q2,
+    SECOND,
+    rate,
+    worked_collection,
+)
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.expected import Pool, Round, at_random, draw_batches, draw_round, expect, fit, rates, scores
+from evaluation.expected import (
+    Pool,
+    Round,
+    at_random,
+    draw_batches,
+    draw_round,
+    expect,
+    fit,
+    rates,
+    scores,
+)
 
 SCALES = ([0, 1], [0, 1, 2], [0, 1, 3, 7], [-1, 0, 1, 2], [-2, -0.5, 0, 1.5], [0, 0.25, 0.5, 0.75, 1])
 

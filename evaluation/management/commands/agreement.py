@@ -1,9 +1,10 @@
 from evaluation import record
-from evaluation.analyses import consistency, report
-from evaluation.analyses.consistency import Agreement, Order
-from evaluation.draws import MOST_RATERS, RATERS, SEED
+from evaluation.agreeing import consistency
+from evaluation.agreeing.consistency import Agreement, Order
 from evaluation.measures import parse_measure
-from evaluation.words.sentences import degree
+from evaluation.results import report
+from evaluation.results.sentences import degree
+from evaluation.significance.draws import MOST_RATERS, RATERS, SEED
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import ExportCommand, Refused
 

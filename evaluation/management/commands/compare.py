@@ -1,9 +1,9 @@
 from evaluation import scores
-from evaluation.analyses import comparison, report
-from evaluation.analyses.comparison import Compared
-from evaluation.decisive import with_expected
-from evaluation.draws import SEED, TESTS
+from evaluation.deciding import with_expected
+from evaluation.results import comparison, report
+from evaluation.results.comparison import Compared
 from evaluation.significance import ALPHA, FEWEST, POWER
+from evaluation.significance.draws import SEED, TESTS
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import ExportCommand, Refused
 

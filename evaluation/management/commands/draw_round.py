@@ -1,4 +1,4 @@
-from evaluation.decisive import ORDERS, Aim, draw_next
+from evaluation.deciding import ORDERS, Aim, draw_next
 from ratings.management.commands._collection_command import CollectionCommand, Refused
 from ratings.models import Collection, Drawn, Round
 

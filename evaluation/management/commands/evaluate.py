@@ -3,13 +3,13 @@ from functools import partial
 from math import isnan
 
 from evaluation import scores
-from evaluation.analyses import report
-from evaluation.decisive import with_expected
+from evaluation.deciding import sentences as expectations
+from evaluation.deciding import with_expected
 from evaluation.judgments.rules import ADJUDICATIONS, RULES
 from evaluation.measures import COUNTED, PROFILES, REASONS
 from evaluation.measures.refusal import unknown
+from evaluation.results import report
 from evaluation.scores import Evaluation, Setup
-from evaluation.words import expectations
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
 from ratings.models import Collection

@@ -1,6 +1,7 @@
 from django.core.management.base import BaseCommand
 
-from evaluation import bundle, frozen
+from evaluation import frozen
+from evaluation.frozen import bundle
 from ratings.management.commands._collection_command import Refused
 from ratings.words import counted
 

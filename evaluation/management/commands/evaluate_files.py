@@ -1,10 +1,18 @@
-from evaluation import files, scores
+from evaluation import scores
 from evaluation.measures.options import BY_SCORE
 from evaluation.measures.refusal import refuse_unknown
+from evaluation.record import files
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.management.commands._collection_command import OutputCommand, Refused, ReportingCommand
 
-from .evaluate import FORMATS, add_scoring, changes, format_in, refuse_expected_queries, refuse_format
+from .evaluate import (
+    FORMATS,
+    add_scoring,
+    changes,
+    format_in,
+    refuse_expected_queries,
+    refuse_format,
+)
 
 WITHOUT_INTERVAL = (
     "The expected values have no interval: files do not say how the judged documents were chosen. They are too"

@@ -1,7 +1,7 @@
 import re
 
-from evaluation.analyses import judgment_rows
 from evaluation.judgments.rules import ADJUDICATIONS, RULES
+from evaluation.record import judgment_rows
 from ratings.database.snapshot import snapshot
 from ratings.formats.registry import BY_NAME
 from ratings.management.commands._collection_command import ExportRowsCommand, Refused

@@ -1,0 +1,404 @@
+"""Agreement of raters, and stability of the order of systems under other raters, as documents and tables."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from math import isnan
+
+import numpy as np
+
+from ratings.models import Collection
+
+from .. import agreement, record, scores
+from .. import measures as kernel
+from ..agreement import KINDS, Disputed, Disputes, Stability, Table
+from ..judgments.rules import RULES_OF_ALL, Ratings, combine, stacked
+from ..measures import Judgments, Measure, Options, Rankings
+from ..measures.arrays import groups, pair_key
+from ..record import Opinions, Record, cache
+from ..record.sql import index_of
+from ..results import report
+from ..significance.draws import ALPHA, RATERS, SEED
+
+FEWEST = 20  # pairs with two grades: with fewer, coefficients are marked as of few pairs
+AT_ONCE = 4_000  # queries that are scored together
+
+# Why there is no number.
+NOBODY = "nobody gave a grade"
+ONE_RATER = "only one rater gave grades"
+NO_PAIR_TWICE = "no pair has two grades"
+ONE_PAIR = "only one pair has two grades"
+ALL_THE_SAME = "all grades are the same"
+RESAMPLES = "too many resamples in which all grades are the same"
+GAVE_NONE = "gave no grade"
+SHARES_NONE = "nobody else graded the same pairs"
+SHARES_ONE = "shares one pair with others"
+NO_SYSTEM = "there is no system"
+NO_ORDER = "no two systems differ"
+FEW_SYSTEMS = f"fewer than {agreement.FEWEST_FOR_TAU} systems, or no order among them"
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """The ratings of a collection, as a table from which agreement is computed."""
+
+    collection: str  # slug
+    opinions: Opinions
+    # int64[pairs, 2]: query (a row of `opinions.queries`), document (pk), as numbered in `table`
+    pairs: np.ndarray
+    table: Table
+
+    @cached_property
+    def disputed(self) -> Disputes:
+        return agreement.disputed(self.table)
+
+    @property
+    def raters(self) -> list[str]:
+        """Names, by number in `table`."""
+        return list(self.opinions.raters.values())
+
+    @property
+    def lacking(self) -> str:
+        """Why agreement cannot be computed; "" where it can."""
+        return _lacking(self.table)
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The order of systems by one measure, and its stability under other raters."""
+
+    measure: Measure
+    options: Options
+    profile: str
+    fingerprint: str
+    systems: tuple[str, ...]
+    queries: tuple[int, ...]  # how many count for each system with all ratings
+    raters: dict[int, str]  # names by pk
+    stability: Stability | None  # None: no pair has two grades, or there is no system
+
+
+def agreement_of(opinions: Opinions) -> Agreement:
+    """The agreement of the raters, from all ratings."""
+    order = np.lexsort((opinions.document, opinions.query))
+    starts, counts = groups(opinions.query[order], opinions.document[order])
+    number = np.empty(order.size, np.int64)
+    number[order] = np.repeat(np.arange(starts.size), counts)
+    rater = index_of(opinions.rater, list(opinions.raters))
+    table = agreement.table(number, rater, opinions.grade, len(opinions.raters), opinions.scale, opinions.moment)
+    first = order[starts]
+    pairs = np.column_stack([opinions.query[first], opinions.document[first]])
+    return Agreement(opinions.collection, opinions, pairs, table)
+
+
+def order_of(
+    collection: Collection, measure: str, setup: scores.Setup, draws: int = RATERS, seed: int = SEED
+) -> Order:
+    """The order of the systems by the measure, scored again for each draw and without each rater.
+
+    ValueError as from `scores.evaluate`.
+    """
+    data = record.load(collection, setup.systems, setup.options.ties)
+    worlds = Worlds.of(collection, measure, setup, data.ratings, draws, seed)
+    scored = [(_means(*each), each[1].sum(axis=0)) for each in worlds.scored(data)]
+    return _order(collection, worlds, data, np.array([means for means, _ in scored]), scored[0][1])
+
+
+def cached_order(
+    collection: Collection, measure: str, setup: scores.Setup, draws: int = RATERS, seed: int = SEED
+) -> Order:
+    """The result of `order_of`, from the cache: only queries whose ratings changed are scored again.
+
+    The cache holds a number for each draw, query and system.
+    """
+    source, version = setup.source, record.version(collection)
+    data, _ = cache.read(collection, source, version)
+    worlds = Worlds.of(collection, measure, setup, data.ratings, draws, seed)
+
+    def compute(data: Record, _: Judgments) -> dict[str, np.ndarray]:
+        values, counted = zip(*worlds.scored(data), strict=True)
+        return {"values": np.stack(values, axis=1), "counted": np.stack(counted, axis=1)}
+
+    of = cache.columns(collection, version, source, ("order", worlds), compute).of
+    means = [_means(of["values"][:, world], of["counted"][:, world]) for world in range(of["values"].shape[1])]
+    return _order(collection, worlds, data, np.array(means), of["counted"][:, 0].sum(axis=0))
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """Settings for scoring systems as if other raters had judged: a world for each draw or left-out rater."""
+
+    measure: Measure
+    setup: scores.Setup
+    raters: tuple[int, ...]  # each is left out once
+    draws: int
+    seed: int
+
+    @classmethod
+    def of(
+        cls, collection: Collection, measure: str, setup: scores.Setup, ratings: Ratings, draws: int, seed: int
+    ) -> "Worlds":
+        raters = tuple(np.unique(ratings.rater).tolist())
+        return cls(scores.measure_for(collection, measure), setup, raters, draws, seed)
+
+    def scored(self, data: Record) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The values, and whether they count, [queries, systems] each, for each of `agreement.worlds`."""
+        every = agreement.worlds(data.ratings, data.queries["key"], self.raters, self.draws, self.seed)
+        rankings = [self._read(data.rankings[name]) for name in data.systems]
+        at_once = 1 if self.setup.rule in RULES_OF_ALL else max(1, AT_ONCE // max(1, len(data.queries)))
+        while some := list(islice(every, at_once)):
+            yield from self._scored(some, rankings)
+
+    def _read(self, rankings: Rankings) -> Rankings:
+        """The part of the rankings that the measure reads."""
+        cutoff, options = self.measure.cutoff, self.setup.options
+        # Under these options lower ranks can count.
+        below = options.ties != "rank" or options.unjudged in ("condensed", "require")
+        return rankings if cutoff is None or below or options.ideal == "retrieved" else rankings.top(cutoff)
+
+    def _scored(self, some: list[Ratings], rankings: list[Rankings]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The same for some worlds, scored together: each query of each world as a query of its own."""
+        ratings, queries = stacked(some), np.tile(np.arange(some[0].queries), len(some))
+        judgments = combine(ratings, self.setup.rule, adjudications=self.setup.adjudications)
+        every = [
+            kernel.evaluate([self.measure], judgments, each.of(queries), self.setup.options) for each in rankings
+        ]
+        shape = (len(some), some[0].queries, len(rankings))
+        values, counted = np.empty(shape), np.empty(shape, bool)
+        for place, each in enumerate(every):
+            values[..., place] = each.values[self.measure].reshape(shape[:2])
+            counted[..., place] = each.counted(self.measure).reshape(shape[:2])
+        return zip(values, counted, strict=True)
+
+
+def _means(values: np.ndarray, counted: np.ndarray) -> list[float]:
+    """The mean of each system, from arrays of shape [queries, systems]."""
+    return [kernel.mean(*column) for column in zip(values.T, counted.T, strict=True)]
+
+
+def _order(collection: Collection, worlds: Worlds, data: Record, means: np.ndarray, queries: np.ndarray) -> Order:
+    """The order. queries: how many count for each system with all ratings, int64[systems]."""
+    options, setup = worlds.setup.options, worlds.setup
+    stability = None
+    if data.systems:
+        stability = agreement.stability(data.ratings, means, worlds.raters, worlds.draws, worlds.seed)
+    return Order(
+        measure=worlds.measure,
+        options=options,
+        profile=setup.profile,
+        fingerprint=scores.fingerprint(kernel.effective(worlds.measure, options), setup.rule, setup.adjudications),
+        systems=data.systems,
+        queries=tuple(queries.tolist()),
+        raters=dict(collection.raters.values_list("pk", "name")),
+        stability=stability,
+    )
+
+
+# As files: numbers at full precision; None has a reason in "why"
+
+
+def document(agreed: Agreement, order: Order | None = None) -> dict:
+    """The JSON document: counts, coefficients, confusion of grades, raters, disputed pairs, order of systems."""
+    whole = {**summary(agreed), "disputed": disputed(agreed, agreed.disputed)}
+    return whole | ({"order": standing(order)} if order else {})
+
+
+def summary(agreed: Agreement) -> dict:
+    """The document without disputed pairs, which can be many, and without the order."""
+    whole = {"collection": agreed.collection, "counts": counts(agreed), "coefficients": coefficients(agreed)}
+    pairs = agreement.confusion(agreed.table).tolist()
+    whole["confusion"] = {"grades": agreed.table.grades.tolist(), "pairs": pairs}
+    return whole | {"pairs_of_raters": pairs_of_raters(agreed), "raters": raters(agreed)}
+
+
+def counts(agreed: Agreement) -> dict:
+    """The numbers of pairs, ratings and raters."""
+    ratings = agreed.table.ratings
+    return {
+        "pairs": len(agreed.pairs),
+        "graded": int((ratings > 0).sum()),
+        "graded_twice": int((ratings > 1).sum()),
+        "ratings": int(agreed.table.pair.size),
+        "cannot_judge": int(agreed.table.cannot.sum()),
+        "raters": int(np.unique(agreed.table.rater).size),
+    }
+
+
+def coefficients(agreed: Agreement) -> list[dict]:
+    """A row for each coefficient: percentages, alpha of each kind with its interval, Fleiss' kappa."""
+    table, lacking, shared = agreed.table, agreed.lacking, int((agreed.table.ratings > 1).sum())
+    percent, fleiss = agreement.percent(table), agreement.fleiss(table)
+    return [
+        _coefficient("agree", percent.agree, lacking, pairs=shared, couples=percent.pairs),
+        _coefficient("within_one", percent.within_one, lacking, pairs=shared, couples=percent.pairs),
+        *(_alpha(table, kind, lacking) for kind in KINDS),
+        _coefficient("fleiss_kappa", fleiss.kappa, lacking, pairs=fleiss.pairs, ratings=fleiss.ratings),
+    ]
+
+
+def ordinal_alpha(data: Record) -> dict:
+    """The row of ordinal alpha in `coefficients`, from ratings that were read already."""
+    ratings = data.ratings
+    _, pair = np.unique(pair_key(ratings.query, ratings.document), return_inverse=True)
+    raters, rater = np.unique(ratings.rater, return_inverse=True)
+    table = agreement.table(pair, rater, ratings.grade, len(raters), sorted(data.values.grades.values()))
+    return _alpha(table, "ordinal", _lacking(table))
+
+
+def _alpha(table: Table, kind: str, lacking: str) -> dict:
+    low, high = agreement.alpha_interval(table, kind)
+    facts = {"pairs": int((table.ratings > 1).sum()), "low": low, "high": high, "draws": ALPHA, "seed": SEED}
+    return _coefficient(f"alpha_{kind}", agreement.alpha(table, kind), lacking, **facts)
+
+
+def _lacking(table: Table) -> str:
+    if not table.pair.size:
+        return NOBODY
+    if np.unique(table.rater).size == 1:
+        return ONE_RATER
+    return "" if table.shared.pair.size else NO_PAIR_TWICE
+
+
+def _coefficient(name: str, value: float, lacking: str, **facts) -> dict:
+    """The row of one coefficient. Facts that do not apply are None; `couples` are every two grades of a pair.
+
+    lacking: why agreement cannot be computed in this collection, or "".
+    """
+    row = {"name": name, "value": value, **dict.fromkeys(FACTS), **facts}
+    why = {}
+    if isnan(value):
+        why["value"] = lacking or ALL_THE_SAME
+    if row["low"] is not None and isnan(row["low"]):
+        why["low"] = why["high"] = why.get("value") or (ONE_PAIR if row["pairs"] == 1 else RESAMPLES)
+    members = {name: report.known(member) for name, member in row.items()}
+    return members | {"few": row["pairs"] < FEWEST, "why": why}
+
+
+def pairs_of_raters(agreed: Agreement) -> list[dict]:
+    """A row for every two raters with a pair in common."""
+    names, rows = agreed.raters, []
+    for each in agreement.cohen(agreed.table):
+        row = report.numbers(each)
+        lacking = [name for name, value in row.items() if value is None]
+        both = {"first": names[each.first], "second": names[each.second]}
+        rows.append(row | both | {"few": each.pairs < FEWEST, "why": dict.fromkeys(lacking, ALL_THE_SAME)})
+    return rows
+
+
+def raters(agreed: Agreement) -> list[dict]:
+    """A row for each rater with a rating, in the order of names."""
+    rows = []
+    for each in agreement.each_rater(agreed.table):
+        if not each.ratings + each.cannot:
+            continue
+        row = report.numbers(each)
+        reason = GAVE_NONE if not each.ratings else SHARES_ONE if each.shared else SHARES_NONE
+        why = {name: reason for name, value in row.items() if value is None}
+        rows.append(row | {"rater": agreed.raters[each.rater], "few": each.shared < FEWEST, "why": why})
+    return rows
+
+
+def disputed(agreed: Agreement, some: Sequence[Disputed]) -> list[dict]:
+    """A row for each of `some` disputed pairs. One database query for each 20,000 documents."""
+    places = agreed.pairs[[each.pair for each in some]].tolist() if some else []
+    documents = record.document_keys({document for _, document in places})
+    keys = agreed.opinions.queries["key"].tolist()
+    return [
+        {"query": keys[query], "document": documents[document]}
+        | {name: getattr(each, name) for name in ("ratings", *SPREAD)}
+        for each, (query, document) in zip(some, places, strict=True)
+    ]
+
+
+def standing(order: Order) -> dict:
+    """The JSON of an order: the systems, best first, and how often the order holds under resampled raters."""
+    stability = order.stability
+    made_by = {"measure": str(order.measure), "fingerprint": order.fingerprint, "profile": order.profile}
+    made_by |= {"options": order.options.as_dict()}
+    if stability is None:
+        return made_by | {"systems": [], "why": {"systems": NO_PAIR_TWICE if order.systems else NO_SYSTEM}}
+    names = order.systems
+    best_first = np.argsort(-stability.means, kind="stable").tolist()  # nan comes last
+    tau = report.known(stability.tau)
+    return made_by | {
+        "draws": stability.draws,
+        "seed": stability.seed,
+        "pairs": stability.pairs,
+        "holds": report.known(stability.holds),
+        "leader_holds": report.known(stability.leader_holds),
+        "tau": tau,
+        "systems": [
+            {
+                "system": names[place],
+                "mean": report.known(stability.means[place]),
+                "low": report.known(stability.low[place]),
+                "high": report.known(stability.high[place]),
+                "queries": order.queries[place],
+            }
+            for place in best_first
+        ],
+        "kept": [
+            {"first": names[first], "second": names[second], "kept": report.known(stability.kept[first, second])}
+            for at, first in enumerate(best_first)
+            for second in best_first[at + 1 :]
+        ],
+        "without": [
+            {
+                "rater": order.raters.get(each.rater, f"rater {each.rater}"),  # deleted between two reads
+                "ratings": each.ratings,
+                "unjudged": each.unjudged,
+                "tau": report.known(each.tau),
+                "reversed": [[names[first], names[second]] for first, second in each.reversed],
+                "means": dict(zip(names, map(report.known, each.means), strict=True)),
+            }
+            for each in stability.left_out
+        ],
+        "why": ({"tau": FEW_SYSTEMS} if tau is None else {})
+        | (dict.fromkeys(("holds", "leader_holds"), NO_ORDER) if isnan(stability.holds) else {}),
+    }
+
+
+def table(agreed: Agreement, order: Order | None = None) -> report.Table:
+    """The CSV table: a row for each number of the document, named by part, subjects and name."""
+    whole = document(agreed, order)
+    rows = [["counts", None, None, name, n, None, None, None, ""] for name, n in whole["counts"].items()]
+
+    def add(part: str, first, second, row: dict, n: int | None, values: Iterable[str], bounded: str = "") -> None:
+        """A row for each of `values`; the interval of `row` is that of the value named `bounded`."""
+        for name in values:
+            low, high = (row["low"], row["high"]) if name == bounded else (None, None)
+            rows.append([part, first, second, name, row[name], low, high, n, row.get("why", {}).get(name, "")])
+
+    for row in whole["coefficients"]:
+        add("coefficient", row["name"], None, row, row["pairs"], ["value"], "value")
+    grades = whole["confusion"]["grades"]
+    for first, line in zip(grades, whole["confusion"]["pairs"], strict=True):
+        for second, count in zip(grades, line, strict=True):
+            add("confusion", first, second, {"couples": count}, None, ["couples"])
+    for row in whole["pairs_of_raters"]:
+        add("pair of raters", row["first"], row["second"], row, row["pairs"], BOTH)
+    for row in whole["raters"]:
+        add("rater", row["rater"], None, row, row["shared"], EACH, "bias")
+    for row in whole["disputed"]:
+        add("disputed", row["query"], row["document"], row, row["ratings"], SPREAD)
+    if order and order.stability:
+        stands = whole["order"]
+        add("order", stands["measure"], None, stands, stands["pairs"], ["holds", "leader_holds", "tau"])
+        for row in stands["systems"]:
+            add("order", row["system"], None, row, row["queries"], ["mean"], "mean")
+        for row in stands["kept"]:
+            add("order", row["first"], row["second"], row, stands["pairs"], ["kept"])
+        for row in stands["without"]:
+            for system, mean in row["means"].items():
+                add("without", row["rater"], system, {"mean": mean}, row["ratings"], ["mean"])
+    made_by = [order.profile, order.fingerprint] if order else [None, None]
+    header = ["part", "first", "second", "name", "value", "low", "high", "n", "why", "profile", "options"]
+    of_order = {"order", "without"}
+    return header, [row + (made_by if row[0] in of_order else [None, None]) for row in rows]
+
+
+FACTS = ("low", "high", "pairs", "couples", "ratings", "draws", "seed")  # of a coefficient
+# The columns of numbers of two raters, of one rater, and of a disputed pair.
+BOTH = ("agree", "within_one", "kappa", "linear", "quadratic")
+EACH = ("ratings", "cannot", "mean", "bias", "spread", "agree")
+SPREAD = ("lowest", "highest", "mean", "deviation")

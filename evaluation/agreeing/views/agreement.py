@@ -1,0 +1,265 @@
+"""The page of agreement: agreement of raters, disputed pairs, and stability of the order of systems.
+
+Admins see names. Analysts see pseudonyms, in an order that reveals nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+import numpy as np
+from django.http import HttpRequest, HttpResponse
+
+from ratings.models import Collection, Pair, Role
+from ratings.people.access import readers_page
+from ratings.people.privacy import pseudonym
+from ratings.views.pages import paged
+
+from ... import charts
+from ...judgments.rules import RULES_OF_ALL
+from ...page.asked import Asked, page, told_to_reader, with_options
+from ...page.charts import Chart, charted, dot
+from ...page.downloads import Files, files
+from ...page.numbers import decimals
+from ...record import cache
+from ...results.lists import titles
+from ...results.step_by_step import step_by_step
+from ...significance.draws import FEWEST_RATERS, RATERS
+from ...templatetags.numbers import number
+from .. import consistency
+from ..consistency import FEWEST, Agreement, Order
+
+# How much a page scores for the order of systems, in systems x queries x times: about a second. It scores at least
+# FEWEST_RATERS draws, and once without each rater. Where these take over three times as long, use the command.
+WORK = 180_000
+LEARNING = 20  # times as long under a rule that learns the errors of each rater
+
+DISPUTED = 20  # pairs on a page: they are many, and the first are the ones that matter
+MATRIX = 12  # raters of whom every two are listed without opening anything
+
+COEFFICIENTS = {
+    "agree": "Same grade",
+    "within_one": "Same or next grade",
+    "alpha_nominal": "Krippendorff’s α, nominal",
+    "alpha_ordinal": "Krippendorff’s α, ordinal",
+    "alpha_interval": "Krippendorff’s α, interval",
+    "fleiss_kappa": "Fleiss’ κ",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The content of a page of agreement, with the names that its reader may see."""
+
+    agreement: Agreement
+    order: Order | None  # None: too large for a page
+    document: dict  # of both, as in the files, without disputed pairs
+    raters: dict[str, int]  # pks by the name that is shown
+
+
+@readers_page
+@with_options("page")
+@step_by_step("agreement")
+def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    found = found_in(collection, asked)
+    whole, order = found.document, found.document.get("order")
+    coefficients = {row["name"]: row for row in whole["coefficients"]}
+    alpha = coefficients["alpha_ordinal"]
+    grades = labels_of(collection)
+    context = page(request, collection, "agreement", asked) | {
+        "counts": whole["counts"],
+        "same": coefficients["agree"],
+        "alpha": alpha,
+        "chance": None if alpha["value"] is None else 1 - alpha["value"],
+        "lacking": found.agreement.lacking,
+        "coefficients": [(COEFFICIENTS[name], row) for name, row in coefficients.items()],
+        "fewest": FEWEST,
+        "named": collection.role == Role.ADMIN,
+        "raters": [row | {"pk": found.raters[row["rater"]]} for row in whole["raters"]],
+        "twos": whole["pairs_of_raters"],
+        "many": len(whole["raters"]) > MATRIX,
+        "order": order,
+        "moved": [row["rater"] for row in order.get("without", ()) if row["reversed"]] if order else [],
+        "neighbours": neighbours(order) if order else [],
+        "label": asked.label,
+        **in_dispute(request, collection, found),
+    }
+    context["charts"] = {}
+    if not found.agreement.lacking:
+        said = "For each grade, how often the other rater gave which grade."
+        context |= confused(confusion(whole["confusion"], grades), list(grades.values()), said)
+    biased = [row for row in whole["raters"] if row["bias"] is not None]
+    if biased:
+        listed = "; ".join(f"{row['rater']} {decimals(row['bias'])}" for row in biased)
+        said = f"Mean distance of each rater from the others: {listed}."
+        spec = charts.differences([dot_of(row) for row in biased])
+        context["charts"]["bias"] = Chart("bias-spec", spec, said)
+    return charted(request, "evaluation/agreement.html", context)
+
+
+# Results, and the names in them
+
+
+def found_in(collection: Collection, asked: Asked) -> Results:
+    """The results, cached for each state of the collection. Names are read each time, as they can be removed."""
+    names = names_in(collection)
+    agreed, order = renamed(agreement_in(collection), order_in(collection, asked), names)
+    document = cache.whole(collection, ("agreement", tuple(names.items())), lambda: consistency.summary(agreed))
+    if order:
+        document = document | {"order": consistency.standing(order)}
+    return Results(agreed, order, document, {name: pk for pk, name in agreed.opinions.raters.items()})
+
+
+def agreement_in(collection: Collection) -> Agreement:
+    return cache.whole(collection, "raters", lambda: consistency.agreement_of(cache.opinions(collection)))
+
+
+def order_in(collection: Collection, asked: Asked) -> Order | None:
+    """The order; None where it takes too long for a page. CannotAnswer where the options do not fit."""
+    draws = draws_for(collection, asked)
+    if not draws:
+        return None
+
+    def made() -> Order:
+        return consistency.cached_order(collection, str(asked.measure), asked.setup, draws)
+
+    name = ("order", asked.measure, asked.options, asked.profile, asked.rule, asked.adjudications, draws)
+    with told_to_reader():
+        return cache.whole(collection, name, made)
+
+
+def draws_for(collection: Collection, asked: Asked) -> int:
+    """The number of draws that take about a second, the same for the same settings; 0 if too few would fit."""
+    agreed = agreement_in(collection)
+    once = max(1, len(agreed.opinions.queries) * collection.systems.count())
+    once *= LEARNING if asked.rule in RULES_OF_ALL else 1
+    raters = np.unique(agreed.table.rater).size
+    if (FEWEST_RATERS + raters) * once > 3 * WORK:
+        return 0
+    return min(RATERS, max(FEWEST_RATERS, WORK // once - raters))
+
+
+def names_in(collection: Collection) -> dict[int, str]:
+    """The name of each rater for this reader, by pk. One query."""
+    rows = collection.raters.values_list("pk", "name")
+    if collection.role == Role.ADMIN:
+        return dict(rows)
+    return {pk: pseudonym(pk) for pk, _ in rows}
+
+
+def renamed(agreed: Agreement, order: Order | None, names: Mapping[int, str]) -> tuple[Agreement, Order | None]:
+    """The agreement and the order with other names, and raters in the order of these."""
+    before = list(agreed.opinions.raters)
+    # A rater who was removed meanwhile has no name.
+    raters = dict(sorted(((pk, names.get(pk, pseudonym(pk))) for pk in before), key=lambda each: each[::-1]))
+    places = {pk: place for place, pk in enumerate(raters)}
+    place = np.array([places[pk] for pk in before], np.int64)
+    found, rater = agreed.table, place[agreed.table.rater]
+    rows = np.lexsort((rater, found.pair))
+    table = replace(
+        found,
+        pair=found.pair[rows],
+        rater=rater[rows],
+        level=found.level[rows],
+        moment=found.moment[rows],
+        cannot=found.cannot[np.argsort(place)],
+    )
+    agreed = replace(agreed, opinions=replace(agreed.opinions, raters=raters), table=table)
+    return agreed, order and replace(order, raters=raters)
+
+
+def neighbours(order: Mapping) -> list[dict]:
+    """The systems, best first, each with the share of resamples in which it stays above the next."""
+    kept_share = {(row["first"], row["second"]): row["kept"] for row in order.get("kept", ())}
+    rows = order["systems"]
+    below = [row["system"] for row in rows[1:]]
+    return [
+        row | {"next": after, "kept": kept_share.get((row["system"], after))}
+        for row, after in zip_longest(rows, below)
+    ]
+
+
+# As pictures and tables
+
+
+def labels_of(collection: Collection) -> dict[float, str]:
+    """The label of each grade with its value, by value."""
+    return {float(each.value): f"{number(float(each.value))} {each.label}" for each in collection.grades.all()}
+
+
+def confusion(found: Mapping, grades: Mapping[float, str]) -> list[dict]:
+    """A cell for each two grades: of the grades that were paired with `one`, the share that is `other`."""
+    counts = np.array(found["pairs"], np.float64).reshape(len(found["grades"]), -1)
+    # A pair of grades counts once for each of them, so a pair of equal grades counts twice in its cell.
+    ordered = counts + np.diag(np.diag(counts))
+    of_row = ordered.sum(axis=1)
+    labels = [grades.get(grade, number(grade)) for grade in found["grades"]]
+    return [
+        {
+            "one": one,
+            "other": other,
+            "share": float(ordered[row, column] / of_row[row]) if of_row[row] else None,
+            "couples": int(counts[row, column]),
+        }
+        for row, one in enumerate(labels)
+        for column, other in enumerate(labels)
+    ]
+
+
+def confused(cells: Sequence[dict], grades: Sequence[str], said: str) -> dict:
+    """The context of a confusion matrix, as chart and table."""
+    chart = Chart("confusion-spec", charts.confusion(cells, grades=grades), f"{said} The table has the numbers.")
+    rows = [(one, [cell for cell in cells if cell["one"] == one]) for one in reversed(grades)]
+    return {"charts": {"confusion": chart}, "grades": grades, "confusion_rows": rows}
+
+
+def dot_of(row: Mapping) -> dict:
+    """The dot of a rater's bias. Only with enough pairs is it marked as significant: a hint, not a verdict."""
+    low, high = row["low"], row["high"]
+    significant = low is not None and not row["few"] and not low <= 0 <= high
+    return dot(row["rater"], row["bias"], low, high, row["shared"], significant=significant)
+
+
+def in_dispute(request: HttpRequest, collection: Collection, results: Results) -> dict:
+    """One page of the disputed pairs, with their links. Two queries, for admins three."""
+    agreed = results.agreement
+    context = paged(request, agreed.disputed, DISPUTED)
+    on_page = context["page"].object_list
+    queries, shown = agreed.opinions.queries, []
+    for row, each in zip(consistency.disputed(agreed, on_page), on_page, strict=True):
+        query, document = agreed.pairs[each.pair].tolist()
+        shown.append((row, queries["pk"].iat[query].item(), queries["text"].iat[query], document))
+    documents = titles({document for *_, document in shown})
+    tokens = {}
+    if collection.role == Role.ADMIN:
+        pairs = Pair.objects.filter(query__in={query for _, query, *_ in shown}, document__in=documents)
+        tokens = {pair[:2]: pair[2] for pair in pairs.values_list("query", "document", "token")}
+    return context | {
+        "total": len(agreed.disputed),
+        "disputed": [
+            {
+                **row,
+                "lowest": number(row["lowest"]),
+                "highest": number(row["highest"]),
+                "query_pk": query,
+                "text": text,
+                "document": documents.get(document) or row["document"],
+                "token": tokens.get((query, document)),
+            }
+            for row, query, text, document in shown
+        ],
+    }
+
+
+# As files
+
+
+@files()
+def agreement_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """The CSV and JSON of the command `agreement`, with the names of the page."""
+    found = found_in(collection, asked)
+    return Files(
+        f"{collection.slug}-agreement-{asked.measure}",
+        table=lambda: consistency.table(found.agreement, found.order),
+        json=lambda: consistency.document(found.agreement, found.order),
+    )

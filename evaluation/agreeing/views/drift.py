@@ -1,0 +1,136 @@
+"""The page of drift: the grades of each rater over time, and against the others. Hints, not verdicts.
+
+Admins see names, analysts pseudonyms, as on the page of agreement.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from django.http import HttpRequest, HttpResponse
+
+from ratings.models import Collection, Role
+from ratings.people.access import readers_page
+from ratings.progress.counts import LOOKED_THROUGH
+from ratings.progress.figures import ENOUGH
+from ratings.templatetags.grades import tone
+from ratings.views.pages import paged
+
+from ... import charts
+from ...agreement import FEWEST, courses
+from ...page.asked import Asked, page, with_options
+from ...page.charts import Chart, charted
+from ...page.downloads import Files, files
+from ...record import cache
+from ...templatetags.numbers import number
+from ..drift import checked_in, document, table
+from .agreement import agreement_in, names_in, pseudonym
+
+AT_ONCE = 12  # raters on a page
+
+# A fill for each look of a grade.
+FILLS = {
+    "n2": "url(#neg)",
+    "n1": "var(--n-b)",
+    "z": "var(--z)",
+    "p1": "var(--p1)",
+    "p2": "var(--p2)",
+    "p3": "var(--p3)",
+    "p4": "var(--p4)",
+}
+
+
+@readers_page
+@with_options("page")
+def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    found, labels = found_in(collection)
+    context = page(request, collection, "agreement", asked) | paged(request, found["raters"], AT_ONCE)
+    rows = list(context["page"].object_list)
+    drawn = [row for row in rows if row["periods"]]
+    noted = [row["rater"] for row in found["raters"] if row["hints"]]
+    pks = {name: pk for pk, name in names_in(collection).items()}
+    context |= {
+        "noted": noted,
+        "raters": [row | {"pk": pks.get(row["rater"])} for row in rows],
+        "total": len(found["raters"]),
+        "grades": list(labels.items()),
+        "scale": list(labels),
+        "named": collection.role == Role.ADMIN,
+        "fewest": FEWEST,
+        "enough": ENOUGH,
+        "latest": LOOKED_THROUGH,
+        "drawn": drawn,
+    }
+    context["charts"] = {}
+    if drawn:
+        names = [row["rater"] for row in drawn]
+        spec = charts.grade_shares(mixes(drawn, labels), raters=names, grades=fills_of(labels))
+        alt_text = "For each rater the mix of grades, period by period. The table has the numbers."
+        context["charts"]["mix"] = Chart("mix-spec", spec, alt_text)
+    if any(each["bias"] is not None for row in drawn for each in row["periods"]):
+        dots, reach = distances(drawn)
+        look = ", ".join(noted) or "nobody"
+        alt_text = f"Mean distance from the others, period by period. Worth a look: {look}."
+        spec = charts.biases(dots, raters=names, reach=reach)
+        context["charts"]["course"] = Chart("course-spec", spec, alt_text)
+        context["reach"] = reach
+    return charted(request, "evaluation/drift.html", context)
+
+
+def found_in(collection: Collection) -> tuple[dict, dict[float, str]]:
+    """The document with the names that its reader may see, and the labels of the grades, the lowest first.
+
+    Courses are cached for each state of the collection; names, checks and times are read each time.
+    """
+    agreed = agreement_in(collection)
+    found = cache.whole(collection, "courses", lambda: courses(agreed.table))
+    known = names_in(collection)
+    names = {pk: known.get(pk, pseudonym(pk)) for pk in agreed.opinions.raters}
+    scale = {float(grade.value): str(grade) for grade in collection.grades.all()}
+    labels = {grade: scale.get(grade, number(grade)) for grade in agreed.table.grades.tolist()}
+    return document(agreed, found, checked_in(collection, list(names)), names, labels), labels
+
+
+# As pictures
+
+
+def fills_of(labels: Mapping[float, str]) -> dict[str, str]:
+    """A fill for each label, the lowest grade first."""
+    fills = {label: FILLS[tone(value, labels)] for value, label in labels.items()}
+    # If only one grade is harmful, its fill is the hatch.
+    return {label: "url(#neg)" if fill == FILLS["n1"] and "url(#neg)" not in fills.values() else fill
+            for label, fill in fills.items()}  # fmt: skip
+
+
+def mixes(rows: Sequence[Mapping], labels: Mapping[float, str]) -> list[dict]:
+    """A cell for each rater, period and grade that was given, stacked from the lowest grade up."""
+    cells = []
+    for place, row in enumerate(rows):
+        for period, each in enumerate(row["periods"], 1):
+            whole, start = sum(each["given"]), 0.0
+            for label, given in zip(labels.values(), each["given"], strict=True):
+                at = {"place": place, "rater": row["rater"], "period": period, "grade": label}
+                at |= {"first": each["first"], "last": each["last"], "given": given, "share": given / whole}
+                cells += [at | {"start": start, "end": start + given / whole}] if given else []
+                start += given / whole
+    return cells
+
+
+def distances(rows: Sequence[Mapping]) -> tuple[list[dict], float]:
+    """A dot for each rater and period, and the reach of a strip to either side; intervals may end outside."""
+    dots = [
+        {"place": place, "rater": row["rater"], "period": period, "significant": row["told"], **each}
+        for place, row in enumerate(rows)
+        for period, each in enumerate(row["periods"], 1)
+        if each["bias"] is not None
+    ]
+    reach = 1.3 * max(abs(dot["bias"]) for dot in dots)
+    return dots, round(reach, 1) or 0.1
+
+
+# As files
+
+
+@files()
+def drift_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """The CSV table and JSON document of drift, with the names of the page."""
+    found, _ = found_in(collection)
+    return Files(f"{collection.slug}-drift", table=lambda: table(found), json=lambda: found)

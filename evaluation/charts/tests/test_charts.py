@@ -1,0 +1,334 @@
+"""The charts are valid Vega-Lite and hold the numbers that they were given."""
+
+import altair as alt
+import pytest
+
+from evaluation import charts
+from evaluation.charts import pictures
+from evaluation.charts.over_time import over_time
+from evaluation.charts.spec import (
+    ACCENT,
+    EDGE,
+    INK,
+    PAPER,
+    score_domain,
+    spread_labels,
+)
+
+
+def checked(spec: dict) -> dict:
+    """The same document, after Altair has held it against the schema."""
+    alt.Chart.from_dict(spec, validate=True)
+    return spec
+
+
+def mean_row(system="good", mean=0.5, low=0.4, high=0.6, leader=False) -> dict:
+    return {"system": system, "mean": mean, "low": low, "high": high, "queries": 9, "leader": leader}
+
+
+def test_means_hold_every_system_in_the_order_given():
+    spec = checked(charts.means([mean_row("b", 0.7, leader=True), mean_row("a", 0.5)]))
+    assert [(row["system"], row["mean"]) for row in spec["datasets"]["means"]] == [("b", 0.7), ("a", 0.5)]
+
+
+def test_a_line_stands_at_the_best_of_several_means():
+    spec = checked(charts.means([mean_row("b", 0.7, leader=True), mean_row("a", 0.5)]))
+    assert spec["datasets"]["best"] == [{"mean": 0.7}]
+    assert spec["layer"][0]["data"] == {"name": "best"} and spec["layer"][0]["mark"]["type"] == "rule"
+    assert "best" not in checked(charts.means([mean_row("b", 0.7, leader=True)]))["datasets"]
+
+
+def test_the_neutral_point_is_drawn_only_where_it_is_given():
+    without, with_it = charts.means([mean_row()]), checked(charts.means([mean_row()], neutral=0.25))
+    assert len(with_it["layer"]) == len(without["layer"]) + 1
+    assert with_it["datasets"]["means"][0]["neutral"] == 0.25
+
+
+def test_a_mean_without_an_interval_can_be_drawn():
+    checked(charts.means([mean_row(low=None, high=None)]))
+
+
+def test_what_a_mean_can_still_become_is_a_whisker_behind_its_interval():
+    known = mean_row() | {"lowest": 0.3, "highest": 1.2}
+    unknown = mean_row("b") | {"lowest": None, "highest": None}
+    spec, without = checked(charts.means([known, unknown])), checked(charts.means([mean_row(), unknown]))
+    whisker = spec["layer"][: len(spec["layer"]) - len(without["layer"])]
+    assert [layer["mark"]["type"] for layer in whisker] == ["rule", "tick", "tick"]  # first, so behind
+    assert all(layer["transform"] == [{"filter": "isValid(datum.lowest)"}] for layer in whisker)
+    assert whisker[0]["mark"]["strokeWidth"] == 1
+    assert whisker[0]["encoding"]["x"]["scale"]["domain"] == [0, 1.2]
+
+
+def test_the_heat_map_tells_below_undefined_and_shaded_cells_apart_by_more_than_colour():
+    cells = [
+        {"query": "q1", "system": "a", "value": 0.5},
+        {"query": "q2", "system": "a", "value": 0.1, "below": True},
+        {"query": "q3", "system": "a", "value": None},
+    ]
+    queries = [{"query": key, "text": f"text {key}", "url": f"/{key}/"} for key in ("q1", "q2", "q3")]
+    spec = checked(charts.heat_map(cells, queries, systems=["a"]))
+    fills = [layer["mark"].get("fill") for layer in spec["layer"][:3]]
+    assert fills == [None, "url(#neg)", "url(#unj)"]
+    assert spec["datasets"]["cells"] == cells
+
+
+def test_the_heat_map_has_five_equal_steps_up_to_the_top():
+    cells = [{"query": "q", "system": "a", "value": 4.0}]
+    spec = charts.heat_map(cells, [], systems=["a"], top=10)
+    scale = spec["layer"][0]["encoding"]["fill"]["scale"]
+    assert scale["domain"] == [2, 4, 6, 8]
+    assert len(scale["range"]) == 5
+
+
+def test_the_curve_names_each_system_at_its_end():
+    rows = [
+        {"system": name, "cutoff": k, "value": value, "leader": name == "b"}
+        for name, values in {"a": (0.2, 0.3), "b": (0.4, 0.6)}.items()
+        for k, value in zip((1, 10), values, strict=True)
+    ]
+    spec = checked(charts.curves(rows))
+    assert {row["system"]: row["place"] for row in spec["datasets"]["names"]} == {"a": 0.3, "b": 0.6}
+    assert spec["layer"][0]["encoding"]["x"]["axis"]["values"] == [1, 10]
+    stroke = spec["layer"][0]["encoding"]["stroke"]
+    assert (stroke["condition"], stroke["value"]) == ({"test": "datum.leader", "value": ACCENT}, INK)
+
+
+def test_a_curve_has_a_band_where_an_interval_is_known_and_of_many_systems_only_the_leaders():
+    def banded(count: int) -> list[tuple[str, int]]:
+        rows = [
+            {"system": f"s{number}", "cutoff": k, "value": 0.5, "low": low, "high": 0.95, "leader": number == 0}
+            for number in range(count)
+            for k, low in ((1, 0.2), (10, 0.4), (20, None))
+        ]
+        spec = checked(charts.curves(rows))
+        assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"][1] >= 0.95
+        return [(row["system"], row["cutoff"]) for row in spec["datasets"]["bands"]]
+
+    assert banded(2) == [("s0", 1), ("s0", 10), ("s1", 1), ("s1", 10)]
+    assert banded(5) == [("s0", 1), ("s0", 10)]
+
+
+def test_means_over_time_have_an_interval_where_one_is_known_and_a_line_at_each_change():
+    rows = [
+        mean_row("a", 0.2, None, None) | {"place": 1, "name": "before"},
+        mean_row("a", 0.3, 0.1, 0.7) | {"place": 2, "name": "after"},
+        mean_row("b", 0.6, 0.5, 0.83, leader=True) | {"place": 2, "name": "after"},
+    ]
+    marks = [{"place": 1.5, "what": "judgments"}]
+    spec = checked(over_time(rows, marks))
+    assert (spec["datasets"]["means"], spec["datasets"]["marks"]) == (rows, marks)
+    assert {row["system"]: row["place"] for row in spec["datasets"]["names"]} == {"a": 0.3, "b": 0.6}
+    line, _, interval, *_ = spec["layer"]
+    assert line["mark"]["type"] == interval["mark"]["type"] == "rule"
+    assert interval["transform"] == [{"filter": "isValid(datum.low)"}] and interval["mark"]["opacity"] < 0.5
+    x, y = interval["encoding"]["x"], interval["encoding"]["y"]
+    assert (x["scale"]["domain"], x["axis"]["values"]) == ([0.75, 2.25], [1, 2])
+    assert y["scale"]["domain"] == [0.0, 0.9]
+
+
+def test_the_running_sum_keeps_negative_sums_on_its_axis():
+    rows = [
+        {"system": "a", "cutoff": rank, "value": value, "leader": True, "ideal": False}
+        for rank, value in enumerate((-1.0, 0.5), 1)
+    ]
+    spec = checked(charts.running(rows))
+    assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == [-1.0, 0.5]
+
+
+def test_bars_keep_the_order_given():
+    rows = [
+        {"query": q, "text": q, "value": v, "below": v < 0.2, "url": "/"} for q, v in (("q9", 0.9), ("q1", 0.1))
+    ]
+    spec = checked(charts.by_query(rows))
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == ["q9", "q1"]
+
+
+@pytest.mark.parametrize(
+    ("values", "bounded", "whole", "domain"),
+    [
+        ([0.2, 0.4], True, True, [0.0, 1.0]),
+        ([0.2, 0.43], True, False, [0.0, 0.5]),
+        ([-2.0, 0.4], True, True, [-2.0, 1.0]),
+        ([4.0, None], False, True, [0.0, 4.2]),
+        ([], False, True, [0.0, 1.0]),
+    ],
+)
+def test_a_score_axis_always_has_its_zero(values, bounded, whole, domain):
+    assert score_domain(values, bounded, whole) == pytest.approx(domain)
+
+
+def test_labels_that_would_touch_are_spread_around_their_middle():
+    assert spread_labels([0.50, 0.90, 0.51], 0.1) == pytest.approx([0.455, 0.90, 0.555])
+
+
+def test_labels_stay_apart_where_blocks_meet():
+    places = sorted(spread_labels([0.1, 0.12, 0.2, 0.24, 0.9], 0.1))
+    assert min(b - a for a, b in zip(places, places[1:], strict=False)) >= 0.1 - 1e-12
+
+
+def difference(label="a", value=-0.1, low=-0.2, high=0.05, significant=False) -> dict:
+    return {"label": label, "value": value, "low": low, "high": high, "n": 40, "significant": significant}
+
+
+def test_differences_stand_beside_the_line_of_none_in_the_order_given():
+    spec = checked(charts.differences([difference("b", 0.1, 0.02, 0.2, significant=True), difference("a")]))
+    assert [row["label"] for row in spec["datasets"]["differences"]] == ["b", "a"]
+    assert spec["datasets"]["none"] == [{"value": 0}]
+    low, high = spec["layer"][2]["encoding"]["x"]["scale"]["domain"]
+    assert low < -0.2 and high > 0.2
+
+
+def test_pictures_beside_each_other_share_a_scale_that_few_queries_do_not_stretch():
+    sure = difference("a", 0.1, 0.0, 0.2)
+    few = difference("b", 0.3, -5.0, 5.6) | {"few": True}
+    spec = checked(charts.differences([sure], scale_with=[sure, few], overall=0.15))
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == pytest.approx([-0.024, 0.324])
+    assert spec["datasets"]["whole"] == [{"value": 0.15}]
+    grey = {"test": "datum.few", "value": EDGE}
+    assert checked(charts.differences([few]))["layer"][1]["encoding"]["stroke"]["condition"][0] == grey
+
+
+def bar(query: str, value: float, start: int) -> dict:
+    facts = {"text": query, "first": 0.5, "second": 0.5 + value, "url": f"/{query}/"}
+    return {"query": query, "value": value, "start": start, "end": start + 1} | facts
+
+
+def test_bars_up_down_and_equal_are_told_apart_by_more_than_colour():
+    rows = [bar("a", 0.1, 0), bar("b", 0.0, 1), bar("c", -0.3, 2)]
+    spec = checked(charts.deltas(rows))
+    up, down, equal = spec["layer"]
+    assert spec["datasets"]["deltas"] == rows
+    assert [layer["transform"][0]["filter"][12:] for layer in (up, down, equal)] == ["> 0", "< 0", "== 0"]
+    assert (up["mark"]["fill"], down["mark"]["fill"], equal["mark"]["type"]) == ("var(--p3)", "url(#neg)", "rule")
+    assert up["encoding"]["x"]["scale"]["domain"] == [0, 3]
+    assert up["encoding"]["y"]["scale"]["domain"] == pytest.approx([-0.32, 0.12])  # a twentieth of 0.4 more
+
+
+def test_what_is_told_from_nought_is_filled_and_not_only_coloured():
+    dots = charts.differences([difference()])["layer"][2]
+    assert dots["mark"]["type"] == "point"
+    assert dots["encoding"]["fill"]["condition"] == {"test": "datum.significant", "value": ACCENT}
+    assert dots["encoding"]["fill"]["value"] == PAPER
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3])
+def test_a_difference_without_an_interval_can_be_drawn_and_the_line_of_none_is_inside(value):
+    spec = checked(charts.differences([difference(value=value, low=None, high=None)]))
+    low, high = spec["layer"][2]["encoding"]["x"]["scale"]["domain"]
+    assert low < 0 < high
+
+
+def test_confusion_has_every_grade_and_hatches_what_nobody_gave():
+    cells = [
+        {"one": one, "other": other, "share": share, "couples": 2}
+        for one, other, share in [("0", "0", 0.5), ("0", "1", 0.5), ("1", "0", None), ("1", "1", None)]
+    ]
+    spec = checked(charts.confusion(cells, grades=["0", "1"]))
+    assert spec["datasets"]["cells"] == cells
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == ["0", "1"]
+    assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == ["1", "0"]
+    assert spec["layer"][1]["mark"]["fill"] == "url(#unj)"
+    assert spec["layer"][1]["transform"] == [{"filter": "!isValid(datum.share)"}]
+
+
+def test_a_strip_for_each_rater_has_their_name_whatever_it_is_made_of():
+    cell = {"place": 0, "rater": "a", "period": 1, "grade": "0", "start": 0.0, "end": 1.0, "first": 1, "last": 20}
+    raters = ['the "first" \\ one', "second"]
+    spec = checked(
+        charts.grade_shares([cell | {"given": 20, "share": 1.0}], raters=raters, grades={"0": "var(--z)"})
+    )
+    axis = spec["layer"][0]["encoding"]["y"]["axis"]
+    assert axis["values"] == [0.5, 1.5]
+    assert axis["labelExpr"] == '["the \\"first\\" \\\\ one", "second"][floor(datum.value)]'
+    assert spec["datasets"]["cells"][0]["grade"] == "0"
+
+
+def test_a_course_without_intervals_can_be_drawn_and_every_strip_has_its_line_of_none():
+    dot = {"place": 1, "rater": "b", "period": 1, "bias": 0.2, "low": None, "high": None, "shared": 1}
+    dot |= {"first": 1, "last": 20, "significant": False}
+    spec = checked(charts.biases([dot], raters=["a", "b"], reach=0.5))
+    assert spec["datasets"]["none"] == [{"at": 0.5}, {"at": 1.5}]
+    assert spec["layer"][1]["transform"][-1] == {"filter": "isValid(datum.low)"}
+    # From the line in the middle of its strip: 0.8 high for 1 from end to end.
+    calculated = spec["layer"][2]["transform"][0]
+    assert calculated == {"calculate": "datum.place + 0.5 - 0.8 * clamp(datum.bias, -0.5, 0.5)", "as": "at"}
+
+
+def expected_row(system="good", **changes) -> dict:
+    row = {"expected": 0.6, "expected_low": 0.5, "expected_high": 0.7, "final": False}
+    return mean_row(system, 0.4, 0.3, 0.5) | row | {"lowest": 0.1, "highest": 0.9} | changes
+
+
+def test_an_expected_mean_is_hollow_until_it_is_final():
+    spec = checked(charts.expected_means([expected_row(), expected_row("b", final=True)]))
+    dot = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
+    assert dot["encoding"]["fill"]["value"] == PAPER
+    tests = [(each["test"], each["value"]) for each in dot["encoding"]["fill"]["condition"]]
+    assert tests == [("datum.final && datum.leader", ACCENT), ("datum.final", INK)]
+    assert [row["system"] for row in spec["datasets"]["means"]] == ["good", "b"]
+
+
+def test_missing_judgments_are_a_thick_bar_bounds_a_thin_line_and_queries_a_lighter_bar_below():
+    spec = checked(charts.expected_means([expected_row()]))
+    bars = {
+        layer["encoding"]["x"]["field"]: layer["mark"]
+        for layer in spec["layer"]
+        if layer["mark"]["type"] == "rule"
+    }
+    assert bars["lowest"]["strokeWidth"] < bars["low"]["strokeWidth"] < bars["expected_low"]["strokeWidth"]
+    assert bars["low"]["yOffset"] > 0 and "yOffset" not in bars["expected_low"]
+    assert bars["low"]["color"] == EDGE
+    plain = [layer for layer in spec["layer"] if layer["encoding"]["x"]["field"] == "mean"]
+    assert plain[0]["mark"]["type"] == "tick"
+    unknown = checked(charts.expected_means([expected_row(lowest=None, highest=None, low=None, high=None)]))
+    assert len(unknown["layer"]) == len(spec["layer"]) - 3
+
+
+def test_the_neutral_point_is_in_the_chart_of_expected_means_too():
+    spec = checked(charts.expected_means([expected_row()], neutral=0.25))
+    assert spec["datasets"]["means"][0]["neutral"] == 0.25
+    assert spec["layer"][0]["encoding"]["x"]["field"] == "neutral"
+
+
+@pytest.mark.parametrize("name", ["it's", '"a"', "a\\b", "var(--accent)", "</script>"])
+def test_over_rounds_any_name_is_drawn(name):
+    rows = [round_row(each, judged) for each in (name, "b") for judged in (10, 25)]
+    svg = pictures.svg(charts.over_rounds(rows))
+    plain = pictures.svg(charts.over_rounds([{**row, "system": row["system"].replace(name, "a")} for row in rows]))
+    # As many lines, dots and bars as with a plain name.
+    assert svg.count("<path") == plain.count("<path") and svg.count("<line") == plain.count("<line") > 3
+    assert "<script" not in svg
+
+
+def round_row(system: str, judged: int, low=0.3, barred=True) -> dict:
+    return {
+        "system": system,
+        "judged": judged,
+        "expected": 0.5,
+        "low": low,
+        "high": None if low is None else 0.7,
+        "when": "now",
+        "leader": False,
+        "barred": barred,
+    }
+
+
+def test_over_rounds_only_barred_systems_have_intervals_side_by_side():
+    rows = [round_row(name, judged, barred=name != "c") for name in "abc" for judged in (10, 25)]
+    spec = checked(charts.over_rounds(rows))
+    assert {row["system"] for row in spec["datasets"]["bars"]} == {"a", "b"}
+    bars = [layer["mark"]["xOffset"] for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
+    assert bars == [-2, 2]
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == [10, 25]
+
+
+def test_over_rounds_without_an_interval_and_at_one_place_can_be_drawn():
+    spec = checked(charts.over_rounds([round_row("a", 0, low=None)]))
+    assert spec["datasets"]["bars"] == [] and not [x for x in spec["layer"] if x["mark"]["type"] == "rule"]
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, 1]
+
+
+def test_a_line_stands_where_the_order_counts_as_settled():
+    rows = [{"judged": 10, "wrong": 0.8, "when": "before round 2"}, {"judged": 30, "wrong": 0.05, "when": "now"}]
+    spec = checked(charts.wrong_over_rounds(rows, 0.1))
+    assert spec["datasets"]["settled"] == [{"wrong": 0.1}] and spec["datasets"]["rounds"] == rows

@@ -1,0 +1,356 @@
+"""The page Compare: pairs of systems on the same queries, and whether their differences are significant.
+
+The columns of its CSV are in `analyses.comparison.table`.
+"""
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from ratings.models import Collection
+from ratings.people.access import readers_page
+
+from ... import charts, scores
+from ...deciding import sentences as expectations
+from ...deciding.expecting import expecting, with_expected_in
+from ...measures import Measure
+from ...measures.refusal import refuse_unknown
+from ...page.asked import OF_PICTURES, Asked, CannotAnswer, page, with_options
+from ...page.charts import Chart, charted, dot
+from ...page.downloads import Files, files
+from ...page.numbers import decimals
+from ...record.drawn import rounds_so_far
+from ...results import comparison
+from ...results.answer import NextStep, evaluated, holdings, next_step
+from ...results.comparison import Compared
+from ...results.report import known
+from ...results.sentences import counted, uneven
+from ...results.step_by_step import step_by_step
+from ...results.views.alone import alone_in, differences_of
+from ...significance import (
+    ALL_THE_SAME,
+    ALPHA,
+    CANNOT_TELL,
+    FEWEST,
+    HIGHER,
+    LOWER,
+    NONE_DIFFERS,
+    POWER,
+    TWO_SYSTEMS,
+)
+
+MOST = 12  # systems that are compared at once
+MATRIX_FROM = 4  # systems from which all pairs are more than the pairs with one
+MANY = 100_000  # queries: a larger number needed is shown as "over 100,000"
+ALL = "all"
+# The tests of a verdict, by the field with their p: where all differences are equal, there is no t.
+TESTS = {"p": "the paired t test", "p_randomised": "the randomisation test"}
+NOTHING = "there is nothing to compare: fewer than two systems have a mean."
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The systems to compare."""
+
+    baseline: str
+    others: tuple[str, ...]  # highest mean first
+    named: bool  # whether the address names the baseline; False: it is the best system
+    all_pairs: bool
+    left_out: int = 0  # systems with a mean that are not compared
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return (self.baseline, *self.others)
+
+
+@readers_page
+@with_options("baseline", "pairs", "expected", many=["system"])
+@step_by_step("compare")
+def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    evaluation, ranked = ranking_of(collection, asked)
+    selection = selection_in(request, evaluation, ranked)
+    # Ticked are the systems that are compared, or else were chosen.
+    context = page(request, collection, "compare", asked) | {
+        "ranked": ranked,
+        "most": MOST,
+        "hidden": hidden(request),
+        "baseline": request.GET.get("baseline", ""),
+        "chosen": selection.systems if selection else named_in(request),
+        "pairs": request.GET.get("pairs", ""),
+    }
+    if selection is None:
+        if len(ranked) > 1:
+            context["too_few"] = too_few(request)
+        else:
+            context["next_step"] = nothing_to_compare(collection, asked)
+        return charted(request, "evaluation/compare.html", context)
+    result = compared(evaluation, asked.measure, selection)
+    rows = shown(result, selection)
+    for row in rows:
+        row["url"] = address_of_queries(request, collection, row)
+    found = expecting(collection, asked, rounds_so_far(collection))
+    for row in rows if found.interval else []:
+        row |= found.interval.between(row["baseline"], row["system"])
+    with_these = {"expected": "1"} if found.interval else {}
+    context |= {
+        "expecting": found,
+        "machines": expectations.machines(found.expected.facts()) if found.expected else "",
+        "selection": selection,
+        "compared": result,
+        "rows": rows,
+        "queries": rows[0]["url"],
+        "why_dropped": scores.why(result.why_dropped),
+        "why_none": reasons(rows),
+        "judged_by": judged_by(result),
+        "tests": result.tests.queries >= FEWEST,
+        "fewest": FEWEST,
+        **said(result, rows),
+        "signs": signs(result),
+        "files": ending_with(request, **with_these),
+        "label": asked.label,
+        "alpha": ALPHA,
+        "power": f"{POWER:.0%}".replace("%", " %"),
+        "keep_all": ending_with(request, pairs=ALL, **with_these),
+    }
+    judged = {name: known(evaluation.summary["judged"][name, str(asked.measure)]) for name in selection.systems}
+    context["misleads"] = expectations.MISLEADS if found.misleads(asked, judged.values()) else ""
+    context["uneven"], least = uneven(
+        judged, str(asked.at("Judged")), asked.measure, asked.options, context["form"]["lowest"]
+    )
+    if least:
+        context["least_judged"] = collection.systems.filter(name=least).first()
+    if every := alone_in(collection, asked):
+        context |= differences_of(every, [(row["baseline"], row["system"]) for row in rows], asked)
+    drawn = [row for row in rows if row["difference"] is not None]
+    if drawn:
+        dots = [
+            dot(row["system"], row["difference"], row["low"], row["high"], row["queries"])
+            | {"significant": row["significant"], "url": row["url"]}
+            for row in drawn
+        ]
+        spec = charts.differences(dots)
+        context["charts"] = {"forest": Chart("forest", spec, alt_text(drawn, selection.baseline))}
+    if len(selection.systems) >= MATRIX_FROM:
+        every_pair = replace(selection, all_pairs=True)
+        every = result if selection.all_pairs else compared(evaluation, asked.measure, every_pair)
+        context |= {"matrix": matrix(every, ranked), "critical": every.tests.critical, "every": every}
+    return charted(request, "evaluation/compare.html", context)
+
+
+def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
+    return next_step(collection, holdings(collection)) or NextStep(
+        f"{NOTHING[0].upper()}{NOTHING[1:]}",
+        f"Bring another system, or choose another measure than {asked.measure}.",
+    )
+
+
+# Who with whom
+
+
+def ranking_of(collection: Collection, asked: Asked) -> tuple[scores.Evaluation, list[tuple[str, float]]]:
+    """The scores, and the ranking by them as `ranking_in` has it."""
+    evaluation = evaluated(collection, asked, [asked.measure])
+    return evaluation, ranking_in(evaluation, asked.measure)
+
+
+def ranking_in(evaluation: scores.Evaluation, measure: Measure) -> list[tuple[str, float]]:
+    """(system, mean) of the systems that have a mean, the highest first."""
+    if not evaluation.systems:
+        return []
+    means = [(name, known(evaluation.summary["mean"][name, str(measure)])) for name in evaluation.systems]
+    return sorted([each for each in means if each[1] is not None], key=lambda each: (-each[1], each[0]))
+
+
+def best_first(ranked: Sequence[tuple[str, float]], most: int | None = None) -> Selection | None:
+    """The best system against up to `most` - 1 others (None: MOST - 1); None for fewer than two systems.
+
+    The best system was not chosen before the numbers were seen, so the correction is for all pairs.
+    """
+    if len(ranked) < 2:
+        return None
+    names = [name for name, _ in ranked[: most or MOST]]
+    return Selection(names[0], tuple(names[1:]), False, len(names) > 2, len(ranked) - len(names))
+
+
+def selection_in(
+    request: HttpRequest, evaluation: scores.Evaluation, ranked: Sequence[tuple[str, float]]
+) -> Selection | None:
+    """The selection in the address; None where nothing can be compared. Raises CannotAnswer."""
+    baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
+    asked_for = named_in(request)
+    for name in asked_for:
+        refuse_unknown("system", name, evaluation.systems)
+    if pairs not in ("", ALL):
+        raise CannotAnswer(
+            f"unknown pairs {pairs!r}; write {ALL}, or leave it out to compare each with the baseline."
+        )
+    order = [name for name, _ in ranked]
+    if baseline and baseline not in order:
+        raise CannotAnswer(f"{baseline} has no mean in this measure, so nothing can be compared with it.")
+    if any(request.GET.getlist("system")):
+        order = [name for name in order if name in asked_for]
+    if len(asked_for) > MOST:
+        raise CannotAnswer(
+            f"at most {MOST} systems are compared on a page, not {len(asked_for)}; "
+            "the command compare takes any number."
+        )
+    if not baseline:
+        return best_first([(name, mean) for name, mean in ranked if name in order])
+    others = [name for name in order if name != baseline]
+    if not others:
+        return None
+    kept = others[: MOST - 1]
+    return Selection(baseline, tuple(kept), True, pairs == ALL and len(kept) > 1, len(others) - len(kept))
+
+
+def named_in(request: HttpRequest) -> list[str]:
+    """The baseline and the other systems that the address names."""
+    return [*dict.fromkeys(filter(None, [request.GET.get("baseline"), *request.GET.getlist("system")]))]
+
+
+def too_few(request: HttpRequest) -> str:
+    """The sentence on systems that were chosen, of which fewer than two can be compared."""
+    chosen = named_in(request)
+    if len(chosen) == 1:
+        return f"Only {chosen[0]} is chosen, so there is nothing to compare. Tick another system."
+    return "Fewer than two of the chosen systems have a mean in this measure. Tick another system."
+
+
+def compared(evaluation: scores.Evaluation, measure: Measure, selection: Selection) -> Compared:
+    return comparison.of_page(evaluation, measure, selection.baseline, selection.others, selection.all_pairs)
+
+
+def of_best(evaluation: scores.Evaluation, measure: Measure, most: int | None = None) -> tuple[list[dict], int]:
+    """The rows of `comparison` for the best system and up to `most` - 1 others, and how many are left out.
+
+    Every page that says which system is best says it by these rows. most: None for MOST.
+    """
+    selection = best_first(ranking_in(evaluation, measure), most)
+    if selection is None:
+        return [], 0
+    return shown(compared(evaluation, measure, selection), selection), selection.left_out
+
+
+def shown(result: Compared, selection: Selection) -> list[dict]:
+    """The rows of pairs with the baseline, the highest difference first."""
+    rows = [row for row in result.rows() if row["baseline"] == selection.baseline]
+    adjusted = "p_hsd" if result.tests.correction == "hsd" else "p_holm"
+    for row in rows:
+        row["adjusted"] = row[adjusted]
+        row["significant"] = row["verdict"] != CANNOT_TELL
+        # About how many more queries would decide; "" where there is a verdict or no estimate.
+        row["lacking"] = ""
+        if row["more"]:
+            row["lacking"] = f"over {MANY:,}" if row["more"] > MANY else f"about {row['more']:,}"
+        row["same"] = ALL_THE_SAME if row["wins"] or row["losses"] else NONE_DIFFERS
+    return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
+
+
+# In words
+
+
+def said(result: Compared, rows: Sequence[dict]) -> dict:
+    """The context of the verdict on every pair: who differs, who is equal on every query, and who is open."""
+    verdicts = [(verdict, [row for row in rows if row["verdict"] == verdict]) for verdict in (HIGHER, LOWER)]
+    equal = [row["system"] for row in rows if row["ties"] == result.tests.queries]
+    open_ = [row for row in rows if not row["significant"] and row["system"] not in equal]
+    return {
+        "verdicts": [(verdict, group, [row["system"] for row in group]) for verdict, group in verdicts if group],
+        "equal": equal,
+        "open": [row["system"] for row in open_],
+        "nearest": min((row for row in open_ if row["more"]), key=lambda row: row["more"], default=None),
+    }
+
+
+def judged_by(result: Compared) -> str:
+    systems, pairs = len(result.systems), len(result.pairs)
+    if result.tests.correction == "hsd":
+        return f"Tukey's HSD for all pairs of {counted(systems, 'system', 'systems')}"
+    used = {
+        "p" if test.p is not None else "p_randomised" for test in result.tests.pairs if test.p_holm is not None
+    }
+    test = " and ".join(name for field, name in TESTS.items() if field in used) or TESTS["p"]
+    if pairs == 1:
+        return test
+    return f"{test} with Holm's correction for {counted(pairs, 'comparison', 'comparisons')}"
+
+
+def signs(result: Compared) -> str:
+    """The draws and the seed of the randomisation test, as text."""
+    if result.tests.exact:
+        return f"all {2**result.tests.queries:,} signs"
+    return f"{result.tests.draws:,} draws, seed {result.tests.seed}"
+
+
+def reasons(rows: Sequence[dict]) -> list[str]:
+    """Why numbers are missing, a text for each pair. A correction that does not apply is no missing number."""
+    why = {row["system"]: sorted({*row["why"].values()} - {TWO_SYSTEMS}) for row in rows}
+    return [f"{system}: no value where {', '.join(texts)}" for system, texts in why.items() if texts]
+
+
+# As pictures
+
+
+def alt_text(rows: Sequence[dict], baseline: str) -> str:
+    parts = [f"{row['system']} {decimals(row['difference'])}, {row['verdict']}" for row in rows]
+    return f"Difference of means to {baseline}: {'; '.join(parts)}."
+
+
+def matrix(result: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[str, list[dict | None]]]:
+    """(system, its difference to each of the others), highest mean first; None on the diagonal."""
+    cells = {}
+    for row in result.rows():
+        first, second, significant = row["baseline"], row["system"], row["verdict"] != CANNOT_TELL
+        value, facts = row["difference"], {"significant": significant, "p": row["p_hsd"]}
+        cells[second, first] = {"value": value} | facts
+        cells[first, second] = {"value": None if value is None else -value} | facts
+    order = [name for name, _ in ranked if name in result.systems]
+    return [(name, [cells.get((name, other)) for other in order]) for name in order]
+
+
+# As files
+
+
+@files("baseline", "pairs", "expected", many=["system"])
+def compare_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """A row for each pair, in the CSV and JSON of the command `compare`. `comparison.table` has the columns."""
+    result = for_file(request, collection, asked)
+    return Files(
+        f"{collection.slug}-compare-{asked.measure}",
+        table=lambda: comparison.table([result], asked.profile),
+        json=lambda: comparison.document([result], asked.profile),
+    )
+
+
+def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Compared:
+    evaluation, ranked = ranking_of(collection, asked)
+    selection = selection_in(request, evaluation, ranked)
+    if selection is None:
+        raise CannotAnswer(too_few(request) if len(ranked) > 1 else NOTHING)
+    result = compared(evaluation, asked.measure, selection)
+    return replace(result, evaluation=with_expected_in(request, collection, asked, evaluation))
+
+
+def ending_with(request: HttpRequest, **changes: str) -> str:
+    """The query string of this page with some parameters changed: for its files, and for all pairs."""
+    parts = [*kept_parameters(request, changes), *changes.items()]
+    return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
+
+
+def address_of_queries(request: HttpRequest, collection: Collection, row: dict) -> str:
+    """The address of the page of differences by query for the two systems of a row."""
+    parts = [*hidden(request), ("baseline", row["baseline"]), ("system", row["system"])]
+    return f"{reverse('differences', args=[collection.slug])}?{urlencode(parts, safe='@()=:,')}"
+
+
+def hidden(request: HttpRequest) -> list[tuple[str, str]]:
+    """Parameters of the address that the form of this page has no control for."""
+    return kept_parameters(request, ("baseline", "system", "pairs", "expected"))
+
+
+def kept_parameters(request: HttpRequest, without: Container[str]) -> list[tuple[str, str]]:
+    names = [name for name in request.GET if name not in without and name not in OF_PICTURES]
+    return [(name, value) for name in names for value in request.GET.getlist(name)]

@@ -1,0 +1,32 @@
+"""The orders by rounds: which documents to judge next, and the expected values meanwhile.
+
+`state` makes the arrays of `expected` from the record, `drawing` draws rounds in the worker, and `report` has the
+expected values of the systems.
+"""
+
+from .aims import Aim, systems_of
+from .drawing import ORDERS, draw_due, draw_next
+from .report import (
+    Difference,
+    Expected,
+    Mean,
+    expected_of,
+    not_expected,
+    with_expected,
+)
+from .state import State
+
+__all__ = [
+    "ORDERS",
+    "Aim",
+    "Difference",
+    "Expected",
+    "Mean",
+    "State",
+    "draw_due",
+    "draw_next",
+    "expected_of",
+    "not_expected",
+    "systems_of",
+    "with_expected",
+]

@@ -1,0 +1,203 @@
+"""Draw rounds of pairs, in the worker: no request of a rater waits for it."""
+
+import logging
+from dataclasses import replace
+from secrets import randbits
+from typing import Any
+
+import numpy as np
+
+from ratings import queue
+from ratings.models import Collection, Drawn, JudgeUse, Round
+
+from .. import record
+from ..expected import Round as DrawnRound
+from ..expected import (
+    at_random,
+    by_depth,
+    draw_batches,
+    expect,
+    fit,
+    mean_score,
+    rate_factors,
+    rates,
+    scores,
+)
+from ..record import Machine
+from .aims import Aim
+from .report import expected_of_state
+from .state import State
+
+log = logging.getLogger(__name__)
+
+METHOD, FROM_THE_TOP, EQUAL = "rounds-1", "depth-1", "random-1"
+ORDERS = (Collection.Order.DECISIVE, Collection.Order.RANDOM)  # the orders with rounds
+BATCH = 5  # documents of a query in one batch, for which a rater reads the query once
+LEAST, SHARE = 30, 0.05  # size of a round: least number of pairs, and share of the judged pairs
+A_RATER = 20  # drawn pairs for each rater at work: as many as one can hold
+
+_nothing_to_draw: dict[int, record.Version] = {}  # by pk of a collection, the version with nothing to draw
+
+
+def draw_due() -> int:
+    """Draws a round in each collection where too few ratings of drawn pairs are left. Returns how many it drew.
+
+    Too few are fewer than half of A_RATER for each rater at work, or fewer than LEAST.
+    """
+    due = Collection.objects.filter(order__in=ORDERS, put_away_at__isnull=True)
+    return sum(bool(_draw_if_due(collection)) for collection in due)
+
+
+def _draw_if_due(collection: Collection) -> Round | None:
+    now = record.version(collection)
+    if _nothing_to_draw.get(collection.pk) == now:
+        return None
+    at_work = queue.raters_at_work(collection)
+    reserve = max(A_RATER * at_work // 2, LEAST)
+    if queue.waiting_in_rounds(collection, reserve) >= reserve:
+        return None
+    try:
+        drawn = draw_next(collection, least=A_RATER * at_work, small=True)
+    except ValueError as error:
+        # The scale, the systems or the pool do not fit: raters get pairs outside rounds, and pages say why.
+        log.info("No round of %s: %s", collection.slug, error)
+        drawn = None
+    if drawn is None:
+        _nothing_to_draw[collection.pk] = now
+    return drawn
+
+
+def draw_next(
+    collection: Collection, *, least: int = LEAST, seed: int | None = None, small: bool = False
+) -> Round | None:
+    """Draws and stores a round of at least `least` pairs. Returns it; None if no pair is left or it was overtaken.
+
+    `queue.store_round` says when a round is overtaken. In the random order all pairs that can be
+    drawn have equal chances. In the decisive order with `small`, a small pool without random draws gets a round
+    from the top of the lists. ValueError where expected values are not defined, and for a seed that is no
+    number of 63 bits.
+    """
+    if seed is not None and not 0 <= seed < 2**63:
+        raise ValueError(f"The seed {seed} is not from 0 to {2**63 - 1:,}.")
+    aim, equal = Aim.of(collection), collection.order == Collection.Order.RANDOM
+    aim = replace(aim, systems=None) if equal else aim
+    version = record.version(collection)
+    state = State.of(collection, aim)
+    seed = randbits(53) if seed is None else seed
+    method = EQUAL if equal else FROM_THE_TOP if small and state.from_the_top else METHOD
+    sorting, factors = triage(collection, state) if method == METHOD else ((), None)
+    drawn, chances = draw_from(state, max(least, round_size(state)), seed, method, factors)
+    if not len(drawn.greedy) + len(drawn.drawn):
+        return None
+    return queue.store_round(
+        collection,
+        queue.NewRound(
+            number=len(state.rounds) + 1,
+            method=method,
+            seed=seed,
+            seen=standings(state, aim) | ({"triage": list(map(str, sorting))} if sorting else {}),
+            aim=aim.stored() | {"systems": list(state.systems), "gains": state.pool.gains.tolist()},
+            threshold=None if np.isinf(drawn.keys[-1]) else float(drawn.keys[-1]),
+            precision=drawn.precision,
+            frame=int(state.eligible.sum()),
+            judged=int(state.judged.sum()),
+            version=version.number,
+        ),
+        new_rows(state, drawn, chances),
+        known=state.newly_known.tolist(),
+        beside=sample_undrawable(state, drawn, seed) if equal else (),
+        version=version.whole,
+    )
+
+
+def standings(state: State, aim: Aim) -> dict[str, Any]:
+    """The expected values before the round, as JSON: a point of the chart over rounds."""
+    expected = expected_of_state(state, aim)
+    rows = [expected.of(name) for name in state.systems]
+    columns = {name: [getattr(row, name) for row in rows] for name in ("mean", "low", "high", "best")}
+    named = {"machines": [str(machine) for machine in expected.machines]} if expected.machines else {}
+    return columns | {"wrong": expected.wrong} | named
+
+
+def round_size(state: State) -> int:
+    """The number of pairs of the next round."""
+    return max(LEAST, round(SHARE * int(state.judged.sum())))
+
+
+def triage(collection: Collection, state: State) -> tuple[tuple[Machine, ...], np.ndarray | None]:
+    """The machines in use for triage, and the rate factors of all pairs, float64[pairs]; () and None without any.
+
+    See `expected.triage`.
+    """
+    used = record.machines(collection, JudgeUse.Use.TRIAGE)
+    if not used:
+        return (), None
+    pool = state.pool.with_machines(*(record.judgments_of(each, state.record.queries) for each in used))
+    graded = ~np.isnan(pool.machine).all(axis=0)
+    if not graded.any():
+        return (), None
+    named = tuple(each.machine for each, has_any in zip(used, graded, strict=True) if has_any)
+    return named, rate_factors(pool, state.level)
+
+
+def draw_from(
+    state: State, size: int, seed: int, method: str = METHOD, factors: np.ndarray | None = None
+) -> tuple[DrawnRound, np.ndarray]:
+    """A round of about `size` pairs, and the predicted chances of all pairs, float64[pairs, steps].
+
+    factors: float64[pairs], of the sampling rates; None: 1.
+    """
+    pool, level = state.pool, state.level
+    model = fit(pool, level)
+    chances = model.chances()
+    generator = np.random.default_rng(seed)
+    rows = np.flatnonzero(state.eligible)
+    if method == FROM_THE_TOP:
+        return by_depth(rows, pool.rank[rows], size, generator), chances
+    if method == EQUAL:
+        return at_random(rows, size, mean_score(pool), generator), chances
+    unjudged = np.flatnonzero(~state.judged)
+    score = scores(expect(pool, level, chances, model.effect_variance), chances, unjudged)
+    frame = state.eligible[unjudged]
+    rows, score = unjudged[frame], score[frame]
+    rate = rates(score, pool.top[rows]) * (1.0 if factors is None else factors[rows])
+    batches, batch = batches_of(size, len(np.unique(pool.query[rows])))
+    return draw_batches(pool.query[rows], rows, score, rate, batches, batch, generator), chances
+
+
+def sample_undrawable(state: State, drawn: DrawnRound, seed: int) -> list[int]:
+    """A random sample (pks) of the undrawable pairs, which raters get together with a round of equal chances.
+
+    It has the same share of them as the round has of the pairs that can be drawn. So gold, and pairs with a first
+    rating, are mixed with all others.
+    """
+    rows = np.flatnonzero(state.undrawable)
+    chance = len(drawn.drawn) / max(int(state.eligible.sum()), 1)
+    return state.pair[rows[np.random.default_rng([seed, 1]).random(len(rows)) < chance]].tolist()
+
+
+def batches_of(size: int, queries: int) -> tuple[int, int]:
+    """The number of queries in a round of about `size` pairs, and the number of pairs of each: BATCH or more."""
+    batches = max(1, min(round(size / BATCH), queries))
+    return batches, max(BATCH, -(-size // batches) if batches == queries else 0)
+
+
+def new_rows(state: State, drawn: DrawnRound, chances: np.ndarray) -> list[queue.NewDrawn]:
+    """The pairs of the round to be stored, in their order: greedy ones first, then by the keys of their units."""
+    kind = Drawn.Kind
+    greedy = [
+        queue.NewDrawn(int(state.pair[row]), kind.GREEDY, None, None, None, None, chances[row].tolist())
+        for row in drawn.greedy
+    ]
+    return greedy + [
+        queue.NewDrawn(
+            pair=int(state.pair[row]),
+            kind=kind.RANDOM,
+            unit=int(unit) + 1,
+            key=float(drawn.keys[unit]),
+            rate=float(drawn.rate[unit]),
+            within=float(within),
+            chances=chances[row].tolist(),
+        )
+        for row, unit, within in zip(drawn.drawn, drawn.unit, drawn.within, strict=True)
+    ]

@@ -1,0 +1,211 @@
+"""The state of a collection's pool: its pairs, their levels, and how each was chosen to be judged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ratings.models import Collection
+
+from .. import record, scores
+from ..expected import (
+    UNJUDGED,
+    Design,
+    Pool,
+    Round,
+    design,
+    pool_of,
+)
+from ..measures import Judgments
+from ..measures.arrays import pair_key
+from ..record import InUse, Machine, Record
+from ..record.drawn import (
+    NOT_KNOWN,
+    DrawnRows,
+    PoolRows,
+    RoundRows,
+    pool_rows,
+    round_rows,
+)
+from ..record.sql import index_of
+from .aims import Aim
+
+SMALL = 600  # pairs: in smaller pools rounds from the top of the lists do better; see bench/simulations/README.md
+NO_PAIR = 0  # in place of the pk of a pair, for a document that was judged outside the pool
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The pool in the form of `expected`, with the facts of the record on each pair."""
+
+    record: Record
+    judgments: Judgments
+    scale: np.ndarray  # float64[grades], ascending
+    systems: tuple[str, ...]
+    pool: Pool
+    level: np.ndarray  # int64[pairs], -1 = unjudged
+    pair: np.ndarray  # int64[pairs], pks
+    born: np.ndarray  # int64[pairs], number of rounds before the pair came to the pool
+    known: np.ndarray  # int64[pairs], number of rounds before a judgment in no round; 0 for all other pairs
+    askable: np.ndarray  # bool[pairs], unjudged, and raters will get it
+    eligible: np.ndarray  # bool[pairs], askable and in no round: can be drawn
+    undrawable: np.ndarray  # bool[pairs], in no round and not eligible, such as gold, but raters will get it
+    skipped: np.ndarray  # bool[pairs], drawn, and nobody will judge it
+    rounds: tuple[Round, ...]
+    numbers: tuple[int, ...]  # of the rounds
+    machines: tuple[Machine, ...] = ()  # the columns of pool.machine
+    triage: tuple[tuple[str, ...], ...] = ()  # by round, the machines whose grades changed sampling rates
+
+    @classmethod
+    def of(cls, collection: Collection, aim: Aim, used: Sequence[InUse] | None = None) -> "State":
+        """The present state of the collection. About nine database queries.
+
+        used: the machines whose grades are features of the model; None: those in use. ValueError where expected
+        values are not defined: see `expected.pool_of`.
+        """
+        used = record.machines(collection) if used is None else used
+        data, judgments = scores.read(collection, aim.options, aim.systems, aim.rule, aim.adjudications)
+        # Read after the judgments, so that the rows and rounds of all judged pairs are among them.
+        rows, rounds = pool_rows(collection), round_rows(collection)
+        place = index_of(rows.query, data.queries["pk"])
+        rows = PoolRows(*(column[place >= 0] for column in rows))
+        key = pair_key(place[place >= 0], rows.document)
+        scale = np.array(record.scale(collection))
+        pool, level = pool_of(judgments, [*data.rankings.values()], aim.measure, aim.options, scale, unjudged=key)
+        if used:
+            pool = pool.with_machines(*(record.judgments_of(each, data.queries) for each in used))
+        state = cls._joined(data, judgments, scale, pool, level, rows, key, rounds)
+        return replace(state, machines=tuple(each.machine for each in used))
+
+    @classmethod
+    def _joined(
+        cls,
+        data: Record,
+        judgments: Judgments,
+        scale: np.ndarray,
+        pool: Pool,
+        level: np.ndarray,
+        rows: PoolRows,
+        key: np.ndarray,
+        rounds: list[RoundRows],
+    ) -> "State":
+        """The state of these rows of the record. key: int64[rows], the pair_key of each row."""
+        order = np.argsort(key)
+        of_pool = pair_key(pool.number[pool.query], pool.document)
+        at = np.minimum(np.searchsorted(key[order], of_pool), max(len(key) - 1, 0))
+        there = key[order][at] == of_pool if len(key) else np.zeros(len(of_pool), bool)
+        row = order[at] if len(key) else at
+
+        def by_pool(column: np.ndarray, missing):
+            """The column of the record in the order of the pool, with `missing` for a pair without a row."""
+            return np.where(there, column[row], missing) if len(column) else np.full(len(of_pool), missing)
+
+        pair, judged = by_pool(rows.pair, NO_PAIR), level != UNJUDGED
+        by_pair = np.argsort(pair)
+        in_rows = tuple(_round(each, pair, by_pair) for each in rounds)
+        drawn, born = np.zeros(len(pair), bool), by_pool(rows.born, 0)
+        for each, stored in zip(in_rows, rounds, strict=True):
+            of_round = np.concatenate([each.greedy, each.drawn])
+            drawn[of_round] = True
+            born[_rows_of(stored.rows.pair, pair, by_pair)] = stored.rows.born
+        waiting, retired = by_pool(rows.waiting, False), by_pool(rows.retired, True)
+        known = by_pool(rows.known, 0)
+        left = waiting & ~retired & (by_pool(rows.wanted, 0) > 0)
+        askable = left & ~by_pool(rows.anchored, False) & ~judged
+        return cls(
+            record=data,
+            judgments=judgments,
+            scale=scale,
+            systems=tuple(data.rankings),
+            pool=pool,
+            level=level,
+            pair=pair,
+            born=born,
+            known=np.where(judged & ~drawn, np.where(known == NOT_KNOWN, len(rounds), known), 0),
+            askable=askable,
+            eligible=askable & ~drawn,
+            undrawable=left & ~drawn & ~askable,
+            skipped=drawn & ~judged & (retired | ~waiting),
+            rounds=in_rows,
+            numbers=tuple(each.number for each in rounds),
+            triage=tuple(each.triage for each in rounds),
+        )
+
+    @property
+    def judged(self) -> np.ndarray:
+        """Whether each pair is judged, bool[pairs]."""
+        return self.level != UNJUDGED
+
+    @cached_property
+    def newly_known(self) -> np.ndarray:
+        """Pairs (pks) that were judged in no round and are not yet stored as known."""
+        drawn = np.zeros(len(self.pair), bool)
+        for each in self.rounds:
+            drawn[np.concatenate([each.greedy, each.drawn])] = True
+        late = self.judged & ~drawn & (self.known == len(self.rounds))
+        return self.pair[late & (self.pair != NO_PAIR)]
+
+    @property
+    def predicted_with(self) -> tuple[Machine, ...]:
+        """The machines whose grades are features of the prediction; none where all pairs are judged."""
+        if not self.machines or self.judged.all():
+            return ()
+        graded = ~np.isnan(self.pool.machine).all(axis=0)
+        return tuple(machine for machine, has_any in zip(self.machines, graded, strict=True) if has_any)
+
+    @property
+    def triaged_by(self) -> tuple[str, ...]:
+        """The machines whose grades changed sampling rates of judged pairs; none where all pairs are judged."""
+        if self.judged.all():
+            return ()
+        both = zip(self.rounds, self.triage, strict=True)
+        begun = [named for each, named in both if self.judged[each.drawn].any()]
+        return tuple(dict.fromkeys(name for named in begun for name in named))
+
+    @property
+    def from_the_top(self) -> bool:
+        """Whether rounds come from the top of the lists: the pool is small, and no round drew at random."""
+        return self.pool.pairs < SMALL and not self.at_random
+
+    @property
+    def at_random(self) -> bool:
+        """Whether any round drew documents at random."""
+        return any(len(each.drawn) for each in self.rounds)
+
+    def design(self) -> Design:
+        return design(self.rounds, self.judged, self.skipped, self.born, self.known)
+
+    @cached_property
+    def outside(self) -> dict[str, int]:
+        """By system, the number of documents above the cutoff that are not in the pool, and so have gain 0."""
+        key = pair_key(self.pool.number[self.pool.query], self.pool.document)
+        counts = {}
+        for name, ranking in self.record.rankings.items():
+            top = ranking.top(self.pool.cutoff)
+            counted = np.isin(top.query, self.pool.number)
+            counts[name] = int((~np.isin(pair_key(top.query, top.documents)[counted], key)).sum())
+        return counts
+
+
+def _rows_of(pairs: np.ndarray, pair: np.ndarray, by_pair: np.ndarray) -> np.ndarray:
+    """The rows of the pool with these pks. pair: int64[pool], pks; by_pair: its argsort."""
+    return by_pair[np.searchsorted(pair[by_pair], pairs)]
+
+
+def _round(stored: RoundRows, pair: np.ndarray, by_pair: np.ndarray) -> Round:
+    """The stored round in the form of `expected`, with rows of the pool in place of pks."""
+    rows: DrawnRows = stored.rows
+    at = _rows_of(rows.pair, pair, by_pair)
+    drawn = rows.unit > 0
+    _, first, unit = np.unique(rows.unit[drawn], return_index=True, return_inverse=True)
+    threshold = np.inf if stored.threshold is None else stored.threshold
+    return Round(
+        greedy=at[~drawn],
+        drawn=at[drawn],
+        unit=unit,
+        within=rows.within[drawn],
+        rate=rows.rate[drawn][first],
+        keys=np.append(rows.key[drawn][first], threshold),
+        precision=stored.precision,
+    )

@@ -1,0 +1,140 @@
+"""The page of the decisive order: its measure and systems, a plan of judgments, and its rounds."""
+
+from collections.abc import Iterable
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from ratings.models import Collection
+from ratings.people.access import admin_page, record_act
+from ratings.pool import judging
+from ratings.progress.counts import pace
+
+from ...measures.refusal import refuse_unknown
+from ...page.asked import DEFAULTS, Asked, page, with_options
+from .. import Aim, State
+from .. import sentences as expectations
+from ..plan import plan_of
+
+APART = 0.02
+ROUNDS = 30  # listed on the page, the latest first
+
+
+class PlanForm(forms.Form):
+    apart = forms.FloatField(
+        label="Differences of",
+        initial=APART,
+        min_value=0.001,
+        max_value=0.5,
+        help_text="The plan says after how many judgments the 90 % interval of a difference reaches no further.",
+        widget=forms.NumberInput(attrs={"step": "any", "size": 6}),
+    )
+
+
+@admin_page
+@with_options("apart", many=["system"])
+def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """The page for the measure, options and systems of the address; with ?apart= also a plan."""
+    if collection.aim and not request.GET:
+        return redirect(request.path + stored_in(collection))
+    names, chosen = systems_in(request, collection)
+    form = PlanForm(request.GET) if "apart" in request.GET else PlanForm()
+    rounds = collection.rounds.annotate(pairs=Count("drawn")).order_by("-number")
+    context = page(request, collection, "pool", asked) | {
+        "names": names,
+        "chosen": chosen,
+        "plan_form": form,
+        "keep": address([*parts(asked), *(("system", name) for name in chosen if len(chosen) < len(names))]),
+        "hidden": parts(asked),
+        "in_use": collection.order == Collection.Order.DECISIVE,
+        "rounds": rounds[:ROUNDS],
+        "rounds_in_all": rounds.count(),
+    }
+    try:
+        aim = aim_of(collection, asked, chosen)
+        state = State.of(collection, aim)
+        context |= {
+            "pairs": state.pool.pairs,
+            "judged": int(state.judged.sum()),
+            "eligible": int(state.askable.sum()),
+            "outside": sum(state.outside.values()),
+            "from_the_top": state.from_the_top,
+            "levels": len(state.pool.gains),
+        }
+        if form.is_bound and form.is_valid() and not state.from_the_top:
+            context |= plan(collection, state, form.cleaned_data["apart"])
+    except ValueError as error:
+        context["refused"] = str(error)
+    status = 400 if form.is_bound and not form.is_valid() else 200
+    return render(request, "evaluation/decisive.html", context, status=status)
+
+
+@record_act
+@with_options(many=["system"])
+def choose_decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """Switches the collection to this order. The worker draws the first round."""
+    chosen = systems_in(request, collection)[1]
+    try:
+        aim = aim_of(collection, asked, chosen)
+    except ValueError as error:
+        messages.error(request, f"Nothing was changed: {error}")
+        return redirect("decisive", collection.slug)
+    judging.save_settings(collection, aim=aim.stored(), order=Collection.Order.DECISIVE)
+    messages.success(request, "Raters now get what tells these systems apart. The worker draws the first round.")
+    return redirect("decisive", collection.slug)
+
+
+def systems_in(request: HttpRequest, collection: Collection) -> tuple[list[str], list[str]]:
+    """The names of all systems, and of those in the address; all where it names none. Raises WrongOption."""
+    names = list(collection.systems.order_by("name").values_list("name", flat=True))
+    wanted = request.GET.getlist("system")
+    for name in filter(None, wanted):
+        refuse_unknown("system", name, names)
+    return names, [name for name in names if name in wanted] or names
+
+
+def aim_of(collection: Collection, asked: Asked, chosen: list[str]) -> Aim:
+    """The aim by the options of the address. Where all systems are chosen, later ones are included, too."""
+    return Aim.of(
+        collection,
+        measure=str(asked.measure),
+        profile=asked.profile,
+        options=dict(asked.changes),
+        rule=asked.rule,
+        adjudications=asked.adjudications,
+        systems=chosen if len(chosen) < collection.systems.count() else None,
+    )
+
+
+def parts(asked: Asked) -> list[tuple[str, str]]:
+    """The options of the address as parameters; the measure is always among them."""
+    return [("measure", str(asked.measure)), ("profile", asked.profile), *asked.of_judgments, *asked.changes]
+
+
+def stored_in(collection: Collection) -> str:
+    """The query string of this page for the stored aim, without systems that were deleted since."""
+    aim = collection.aim
+    options = [(name, text) for name, text in aim.items() if name in DEFAULTS]
+    stored = collection.systems.filter(name__in=aim.get("systems") or ()).order_by("name")
+    systems = [("system", name) for name in stored.values_list("name", flat=True)]
+    return address([*options, *aim.get("options", {}).items(), *systems])
+
+
+def address(parts: Iterable[tuple[str, str]]) -> str:
+    """The query string with all parameters, defaults too: without any, the page shows the stored aim."""
+    return f"?{urlencode(list(parts), safe='@()=:,')}"
+
+
+def plan(collection: Collection, state: State, apart: float) -> dict:
+    """The context of a plan, with its hours of rating at the present pace."""
+    made, speed = plan_of(state, apart), pace(collection)
+
+    def hours(judged: int | None) -> float | None:
+        return speed.hours(judged - made.judged) if speed and judged and judged > made.judged else None
+
+    named = expectations.predicting(machine.as_json() for machine in state.predicted_with)
+    return {"plan": made, "machines": named, "hours_middle": hours(made.middle), "hours_all": hours(made.all)}

@@ -1,0 +1,165 @@
+"""The page of expected values: expected means, their intervals, and how both developed over rounds."""
+
+from collections.abc import Sequence
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from ratings.models import Collection
+from ratings.people.access import readers_page
+
+from ... import charts
+from ...expected.order import APART
+from ...page.asked import Asked, ending, page, with_options
+from ...page.charts import Chart, charted
+from ...page.downloads import Files, files
+from ...page.numbers import decimals
+from ...record import cache, machines
+from ...record.drawn import rounds_so_far
+from ...results.answer import NextStep, holdings, next_step
+from .. import (
+    ORDERS,
+    Aim,
+    Difference,
+    Expected,
+    State,
+    systems_of,
+)
+from .. import expectations as analyses
+from .. import sentences as expectations
+from ..expectations import Stage
+from ..expecting import expecting
+from ..noise import noise_of
+from ..report import WRONG
+from ..stop import forecast
+
+MOST_IN_MATRIX = 20  # systems
+FEW, HIGHEST = 4, 2  # intervals are drawn over rounds for up to FEW systems, else for the HIGHEST
+
+
+@readers_page
+@with_options()
+def expected(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    context = page(request, collection, "compare", asked)
+    found = expecting(collection, asked, rounds_so_far(collection))
+    if not found.rounds:
+        context["next_step"] = next_step(collection, holdings(collection)) or no_rounds(collection)
+        return charted(request, "evaluation/expected.html", context)
+    context |= {"expecting": found, "told": found.expected, "apart": APART}
+    if found.expected:
+        every, others = developed(collection, asked, found.expected)
+        context |= {
+            "lead": expectations.standing(found.expected),
+            "order": expectations.order(found.expected),
+            "left_out": expectations.caveats(found.expected),
+            "matrix": matrix(found.expected),
+            "most_in_matrix": MOST_IN_MATRIX,
+            "stages": [(stage, in_order(stage, found.expected)) for stage in every] if len(every) > 1 else [],
+            "others": [(aim, address_for(collection, aim)) for aim in others],
+            "charts": drawn(every, found.expected, asked) if len(every) > 1 else {},
+            **beside(collection, asked, found.expected),
+        }
+    return charted(request, "evaluation/expected.html", context)
+
+
+def beside(collection: Collection, asked: Asked, told: Expected) -> dict:
+    """The forecast of when to stop, and rater noise. Cached, since each takes as long as the estimate."""
+    systems = systems_of(collection)
+    aim = Aim(asked.measure, asked.options, asked.profile, asked.changes, asked.rule, asked.adjudications, systems)
+
+    used = machines(collection)
+
+    def both() -> dict:
+        state = State.of(collection, aim, used)
+        return {"stop": forecast(collection, state, told), "noise": noise_of(collection, aim, state, told)}
+
+    return cache.whole(collection, ("beside", aim, told.rounds, used), both)
+
+
+def no_rounds(collection: Collection) -> NextStep:
+    """The next step where there are no rounds."""
+    lack = "There is no interval for unjudged documents, because no round was drawn yet."
+    if collection.order in ORDERS:
+        return NextStep(lack, "The worker draws the first one within minutes after raters can get pairs.")
+    decisive, random = Collection.Order.DECISIVE.label, Collection.Order.RANDOM.label
+    return NextStep(
+        lack,
+        f"Choose the order “{decisive}” or “{random}” on the page Pool. Idealist then draws the pairs to judge "
+        "with known chances, and the means have an interval long before all pairs are judged.",
+    )
+
+
+def developed(collection: Collection, asked: Asked, told: Expected) -> tuple[list[Stage], list[Aim]]:
+    """The context about stages: expected values before each round and now, and other aims of rounds."""
+    every, others = analyses.stages(collection, asked.measure, asked.fingerprint)
+    return [*every, analyses.now(told)], others
+
+
+def in_order(stage: Stage, told: Expected) -> list[float | None]:
+    """The expected means of a stage in the order of the table; None for a system that it lacks."""
+    return [stage.means[row.system][0] if row.system in stage.means else None for row in told.means]
+
+
+def address_for(collection: Collection, aim: Aim) -> str:
+    """The address of this page for the measure and options of an aim."""
+    asked = [("measure", str(aim.measure)), ("profile", aim.profile), ("rule", aim.rule)]
+    asked += [("adjudications", aim.adjudications), *aim.changes]
+    return f"{reverse('expected', args=[collection.slug])}{ending(asked)}"
+
+
+def matrix(told: Expected) -> list[tuple[str, list[Difference | None]]]:
+    """(system, its difference to each of the others), highest expected mean first; None on the diagonal."""
+    names = [row.system for row in told.means if row.mean is not None][:MOST_IN_MATRIX]
+    if told.without or len(names) < 2:
+        return []
+    return [(name, [None if name == other else told.difference(other, name) for other in names]) for name in names]
+
+
+def drawn(every: Sequence[Stage], told: Expected, asked: Asked) -> dict[str, Chart]:
+    """The charts of the means and, with two known values or more, of the chance of a wrong order."""
+    barred = [row.system for row in told.means][: FEW if len(told.means) <= FEW else HIGHEST]
+    rows = [
+        {"system": name, "when": stage.when, "judged": stage.judged, "expected": mean}
+        | {"low": low, "high": high, "leader": name == told.leader, "barred": name in barred}
+        for stage in every
+        for name, (mean, low, high) in stage.means.items()
+        if mean is not None
+    ]
+    ends = ", ".join(f"{row.system} {decimals(row.mean)}" for row in told.means if row.mean is not None)
+    alt_text = f"Expected mean {asked.measure} by system before each round and now. Now: {ends}."
+    spec = charts.over_rounds(rows, bounded=asked.bounded)
+    found = {"rounds": Chart("rounds", spec, alt_text)} if rows else {}
+    known = [stage for stage in every if stage.wrong is not None]
+    if len(known) > 1:
+        line = [{"judged": stage.judged, "wrong": stage.wrong, "when": stage.when} for stage in known]
+        steps = ", ".join(f"{stage.wrong:.0%} at {stage.judged:,}" for stage in (known[0], known[-1]))
+        alt_text = f"Chance of a wrong order by pairs judged, from {steps}."
+        found["wrong"] = Chart("wrong", charts.wrong_over_rounds(line, WRONG), alt_text)
+    return found
+
+
+# As files
+
+
+@files()
+def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """The CSV has a row for each pair of systems; the JSON document has everything."""
+    found = expecting(collection, asked, rounds_so_far(collection))
+    every = developed(collection, asked, found.expected)[0] if found.expected else []
+    why = found.why if found.rounds else "No round was drawn."
+    return Files(
+        f"{collection.slug}-expected-{asked.measure}",
+        table=lambda: analyses.table(found.expected),
+        json=lambda: analyses.document(collection.slug, asked.label, found.expected, why, every),
+    )
+
+
+@files()
+def expected_rounds_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """A row for each system and round: its expected values when the round was drawn."""
+    found = expecting(collection, asked, rounds_so_far(collection))
+    every = developed(collection, asked, found.expected)[0] if found.expected else []
+    label = found.expected.options if found.expected else asked.fingerprint
+    return Files(
+        f"{collection.slug}-expected-rounds-{asked.measure}", table=lambda: analyses.rounds_table(every, label)
+    )

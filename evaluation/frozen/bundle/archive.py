@@ -1,0 +1,98 @@
+"""The files of a bundle and their ZIP, which is streamed and has the same bytes every time."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from itertools import chain, islice
+
+from django.utils.text import slugify
+
+from ratings.formats import spreadsheet
+from ratings.formats.zipped import FixedZip, sums_as_text
+
+from ...charts import pictures
+from ...models import FrozenEvaluation
+from ...results import comparison, report
+from .. import about, evaluation_of, files_of, settings_of
+from ..content import Broken
+from ..stored import pieces
+from . import figures, latex, words
+from .comparisons import comparisons
+
+SUMS, ABOUT, NUMBERS, PAIRS = "SHA256SUMS", "about.json", "evaluation.json", "comparisons.json"
+LARGE = 1 << 31  # bytes: files of this size need a ZIP64 entry
+
+
+def file_name(frozen: FrozenEvaluation) -> str:
+    """The file name of the bundle: slug, name and beginning of the hash."""
+    name = slugify(frozen.name)[:60]
+    return "-".join(part for part in (about(frozen).collection, name, frozen.short) if part) + ".zip"
+
+
+def bundle(frozen: FrozenEvaluation) -> Iterator[bytes]:
+    """The ZIP, in chunks. Raises Broken where a stored file does not have its hash any more."""
+    archive = FixedZip()
+    for name, size, parts in _files(frozen):
+        yield from archive.add(name, parts, large=size >= LARGE)
+    _refuse_changed(frozen, archive.sums)
+    yield from archive.add(SUMS, [sums_as_text(archive.sums).encode()])
+    yield archive.end()
+
+
+def _refuse_changed(frozen: FrozenEvaluation, sums: dict[str, str]) -> None:
+    """Raises Broken for a file that was changed.
+
+    It is called before SHA256SUMS is written, since a bundle without that file is not taken for a whole one.
+    """
+    for file in files_of(frozen):
+        if sums[file.name] != file.sha256:
+            raise Broken(f"{file.name} is not what was frozen as {frozen}: the database was changed from outside.")
+
+
+def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]]]:
+    """(name, size, content) of each file, in their order. The size is 0 unless it can be large."""
+    evaluation, facts = evaluation_of(frozen), about(frozen)
+    charts, tests = figures.figures(evaluation), comparisons(evaluation)
+    document = report.document(evaluation, facts.profile, per_query=True)
+    yield "README.md", 0, [words.readme(frozen, charts, tests is not None).encode()]
+    for file in files_of(frozen):
+        yield file.name, file.bytes, pieces(frozen, file.name)
+    yield ABOUT, 0, [_json(about_document(frozen))]
+    yield NUMBERS, 0, [report.as_text(document).encode()]
+    yield "means.csv", 0, _csv(*report.means(evaluation, facts.profile))
+    yield "per_query.csv", 0, _csv(*report.every_query(evaluation, facts.profile))
+    if tests:
+        yield PAIRS, 0, [report.as_text(comparison.document([tests], facts.profile)).encode()]
+        yield "comparisons.csv", 0, _csv(*comparison.table([tests], facts.profile))
+    yield "methods.txt", 0, [words.methods(frozen, evaluation, tests).encode()]
+    yield "methods.md", 0, [words.methods(frozen, evaluation, tests, markdown=True).encode()]
+    yield "table.tex", 0, [latex.table(frozen, evaluation).encode()]
+    for figure in charts:
+        svg = pictures.svg(figure.spec, width=figure.width, title=figure.title, description=figure.alt, paper=True)
+        name = f"charts/{figure.name}"
+        yield f"{name}.svg", 0, [svg.encode()]
+        yield f"{name}.png", 0, [pictures.png(svg)]
+        yield f"{name}.pdf", 0, [pictures.pdf(svg)]
+        yield f"{name}.txt", 0, [figure.as_text().encode()]
+
+
+def about_document(frozen: FrozenEvaluation) -> dict:
+    """The document of about.json: name, note, hash, time, systems, and `About` without expected values."""
+    return {
+        "name": frozen.name,
+        "note": frozen.note,
+        "hash": frozen.hash,
+        "frozen_at": frozen.created_at.isoformat(timespec="seconds"),
+        "systems": [system.system for system in settings_of(frozen).systems],
+        **{name: fact for name, fact in asdict(about(frozen)).items() if name != "expected"},
+    }
+
+
+def _json(document: dict) -> bytes:
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _csv(header: list[str], rows: Iterable[list]) -> Iterator[bytes]:
+    lines = spreadsheet.written(chain([header], rows), end="\n")
+    while piece := "".join(islice(lines, 1_000)):
+        yield piece.encode()

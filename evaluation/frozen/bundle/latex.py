@@ -1,0 +1,101 @@
+"""The means as a LaTeX table that needs no package."""
+
+import re
+from unicodedata import normalize
+
+from ...models import FrozenEvaluation
+from ...results import report
+from ...scores import Evaluation
+from .. import about
+from .figures import best_first
+
+ESCAPED = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"{''}",  # LaTeX's default font has no straight quotation mark
+    "'": r"{'}",  # in braces, since two in a row become a quotation mark
+    "`": r"\textasciigrave{}",
+    "[": "{[}",  # at the beginning of a row, \\ of the row before would take it for its argument
+    "*": "{*}",
+    "−": r"$-$",
+    "–": r"\textendash{}",
+    "×": r"$\times$",
+    "…": r"\dots{}",
+}
+# Letters that every LaTeX since 2018 sets without a package.
+PLAIN = set("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿŒœŠšŽžŸ")
+
+
+def escaped(text: str) -> str:
+    """The text as LaTeX. A character that LaTeX without packages cannot set becomes its number, as U+4E2D."""
+    written = "".join(_character(character) for character in normalize("NFC", text))
+    return re.sub("-(?=-)", "-{}", written)  # two hyphens in a row become a dash
+
+
+def _character(character: str) -> str:
+    if character in ESCAPED:
+        return ESCAPED[character]
+    if character.isspace():
+        return " "
+    if (character.isascii() and character.isprintable()) or character in PLAIN:
+        return character
+    return f"{{\\ttfamily U+{ord(character):04X}}}"
+
+
+def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
+    """The LaTeX table: by system, best first, the mean of the first measure with interval, n and judged share."""
+    measure = evaluation.measures[0]
+    weighted = evaluation.is_weighted
+    columns = ["System", escaped(str(measure)), r"95\,\% interval", *(["by weight"] if weighted else []), "$n$"]
+    rows = [
+        _row(name, evaluation.summary.loc[(name, str(measure))], weighted)
+        for name in best_first(evaluation, measure)
+    ]
+    caption = (
+        f"Mean {measure} of {len(rows)} system{'' if len(rows) == 1 else 's'} on "
+        f"{about(frozen).collection_name}. Options: {evaluation.plain_fingerprint_of(measure)}. "
+        f"{about(frozen).software}, frozen evaluation {frozen.short}."
+    )
+    lines = [
+        f"% {' '.join(frozen.name.split())}, SHA-256 {frozen.hash}. Needs no package.",
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escaped(caption)}}}",
+        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        r"\hline",
+        " & ".join([*columns, "Judged"]) + r" \\",
+        r"\hline",
+        *rows,
+        r"\hline",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str, summary, weighted: bool) -> str:
+    values = {column: report.known(summary[column]) for column in ("mean", "low", "high", "weighted", "judged")}
+    interval = "--" if values["low"] is None else f"{_decimals(values['low'])} to {_decimals(values['high'])}"
+    share = "--" if values["judged"] is None else rf"{100 * values['judged']:.1f}\,\%"
+    cells = [escaped(name), _decimals(values["mean"]), interval]
+    cells += [_decimals(values["weighted"])] if weighted else []
+    return " & ".join([*cells, str(int(summary["queries"])), share]) + r" \\"
+
+
+def _decimals(value: float | None) -> str:
+    """The number with four decimals, and a minus sign from math mode."""
+    if value is None:
+        return "--"
+    text = f"{value:.4f}"
+    return f"$-{text[1:]}$" if text.startswith("-") and float(text) else text.lstrip("-")

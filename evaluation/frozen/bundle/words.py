@@ -1,0 +1,235 @@
+"""The texts of a bundle: a paragraph for a methods section, and the README."""
+
+import shlex
+from collections.abc import Iterable
+
+from django.utils.formats import date_format
+
+from ratings.words import counted as in_digits
+
+from ...deciding import sentences as expectations
+from ...judgments.rules import SMOOTHING_NOTE
+from ...models import FrozenEvaluation
+from ...page import options
+from ...page.numbers import decimals, percent
+from ...results import report
+from ...results.comparison import Compared
+from ...results.sentences import counted
+from ...scores import Evaluation, why
+from .. import about, files_of, settings_of
+from ..content import QRELS, Settings
+from ..freezing import About
+from . import comparisons
+from .figures import Figure, best_first
+
+SPECIAL = set("\\`*_[]<>#|")
+
+
+def methods(
+    frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | None, markdown: bool = False
+) -> str:
+    """The paragraph for a methods section: systems, collection, judgments, measure, options, means and tests."""
+    asked, facts, measure = settings_of(frozen), about(frozen), evaluation.measures[0]
+    text = _markdown if markdown else str
+    sentences = [
+        _what(facts, evaluation, text),
+        _judged(facts, asked, text),
+        _measured(asked, evaluation, text),
+        _judged_share(evaluation),
+        f"{_counted(evaluation)} with 95 % intervals by a percentile bootstrap over queries "
+        f"({asked.interval['draws']:,} resamples, seed {asked.interval['seed']}, distances from the mean "
+        "widened by sqrt(n / (n - 1))).",
+        f"Mean {text(str(measure))}: {_means(evaluation, text)}.",
+        *_expected(evaluation, text),
+        comparisons.in_words(tests, text),
+        f"Computed with {facts.software} and frozen on {date_format(frozen.created_at, 'j F Y')} as "
+        f"“{text(frozen.name)}”, SHA-256 {_code(frozen.hash, markdown)}.",
+    ]
+    return " ".join(sentences) + "\n"
+
+
+def _expected(evaluation: Evaluation, text) -> list[str]:
+    """The sentences about expected values of the first measure; [] where there are none."""
+    measure = evaluation.measures[0]
+    if measure not in evaluation.expected:
+        return []
+    expected, means = evaluation.expected[measure], []
+    for name in best_first(evaluation, measure):
+        row = expected.row(name)
+        if row["expected"] is not None:
+            ends = (decimals(row["expected_low"]), decimals(row["expected_high"]))
+            interval = "" if row["expected_low"] is None else f" ({ends[0]} to {ends[1]})"
+            means.append(f"{text(name)} {decimals(row['expected'])}{interval}")
+    facts = expected.facts()
+    without = f", without intervals: {facts['without']}" if facts["without"] else ""
+    intervals = "" if facts["without"] else " with 90 % intervals for missing judgments alone"
+    rounds = counted(facts["rounds"], "round", "rounds")
+    named = expectations.machines(facts)
+    return [
+        f"These means are plain. {facts['judged']:,} of {facts['pairs']:,} pairs were judged, and "
+        f"{facts['drawn']:,} pairs were drawn in {rounds}. Expected once all are judged{intervals} "
+        f"({expected.estimated}{without}): {', '.join(means)}.",
+        *([text(named)] if named else []),
+    ]
+
+
+def _markdown(text: str) -> str:
+    """The text with the special characters of Markdown escaped."""
+    return "".join(f"\\{character}" if character in SPECIAL else character for character in text)
+
+
+def _code(text: str, markdown: bool) -> str:
+    return f"`{text}`" if markdown else text
+
+
+def _what(facts: About, evaluation: Evaluation, text) -> str:
+    names = ", ".join(text(name) for name in evaluation.systems)
+    systems = counted(len(evaluation.systems), "system", "systems")
+    queries = counted(len(evaluation.table.record.queries), "query", "queries")
+    verb = "was" if len(evaluation.systems) == 1 else "were"
+    subject = f"{systems[0].upper()}{systems[1:]} ({names}) {verb} evaluated"
+    return f"{subject} on {queries} of the collection “{text(facts.collection_name)}”."
+
+
+def _judged(facts: About, asked: Settings, text) -> str:
+    grades = [f"{value} ({text(label)})" if label else value for value, label in facts.grades]
+    scale = f" on a scale of {', '.join(grades)}" if grades else ""
+    made = (
+        f"from {in_digits(facts.ratings, 'rating')} of {counted(facts.raters, 'rater', 'raters')}"
+        if facts.ratings
+        else ""
+    )
+    if facts.adjudicated and asked.adjudications == "use":
+        decided = f"{facts.adjudicated:,} decided by adjudication"
+        made = f"{made}, {decided}" if made else f"all {decided}"
+    rule = options.RULE_DESCRIPTIONS[asked.rule].rstrip(".")
+    how = f" {text(SMOOTHING_NOTE)}" if asked.rule == "dawid_skene" else ""
+    there = f"There {'was' if facts.judgments == 1 else 'were'} {in_digits(facts.judgments, 'judgment')}{scale}"
+    return f"{there}, made {made}; rule: {rule[0].lower()}{rule[1:]}.{how}"
+
+
+def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
+    measure = evaluation.measures[0]
+    in_force = options.in_force(measure, asked.options, asked.rule, asked.adjudications)
+    # Rule and adjudications are in the sentence of `_judged`.
+    listed = "; ".join(
+        f"{line['label'].lower()}: {text(line['words'])}"
+        for line in in_force
+        if line["used"] and line["label"] not in _OF_JUDGMENTS
+    )
+    return f"The measure is {text(str(measure))} ({text(evaluation.plain_fingerprint_of(measure))}) with {listed}."
+
+
+_OF_JUDGMENTS = {options.ABOUT[name][0] for name in options.OF_JUDGMENTS}
+
+
+def _judged_share(evaluation: Evaluation) -> str:
+    measure = evaluation.measures[0]
+    shares = [report.known(value) for value in evaluation.summary.xs(str(measure), level="measure")["judged"]]
+    known = [value for value in shares if value is not None]
+    if not known:
+        return "No query that counts has a document in a ranking, so there is no judged share."
+    depth = f"top {measure.cutoff}" if measure.cutoff else "rankings"
+    low, high = percent(min(known)), percent(max(known))
+    each = f"{low} for every system" if low == high else f"{low} to {high} by system"
+    return f"The judged share of the {depth} was {each}."
+
+
+def _counted(evaluation: Evaluation) -> str:
+    rows = evaluation.summary.xs(str(evaluation.measures[0]), level="measure").to_dict("records")
+    counts = {(int(row["queries"]), why(row["why"])) for row in rows}
+    if len(counts) > 1:
+        least, most = min(n for n, _ in counts), max(n for n, _ in counts)
+        span = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        return f"Means are over the queries with a value, {span} by system,"
+    ((queries, reasons),) = counts
+    without = f"; left out: {reasons}" if reasons else ""
+    return f"Means are over {counted(queries, 'query', 'queries')} with a value{without},"
+
+
+def _means(evaluation: Evaluation, text) -> str:
+    measure, parts = evaluation.measures[0], []
+    # `_counted` has said the number where it is the same for all.
+    differ = evaluation.summary.xs(str(measure), level="measure")["queries"].nunique() > 1
+    for name in best_first(evaluation, measure):
+        row = evaluation.summary.loc[(name, str(measure))]
+        low, high = report.known(row["low"]), report.known(row["high"])
+        beside = [] if low is None else [f"{decimals(low)} to {decimals(high)}"]
+        beside += [f"n = {int(row['queries']):,}"] if differ else []
+        parts.append(f"{text(name)} {decimals(row['mean'])}" + (f" ({', '.join(beside)})" if beside else ""))
+    return ", ".join(parts)
+
+
+def readme(frozen: FrozenEvaluation, figures: Iterable[Figure], has_tests: bool) -> str:
+    """The README of a bundle: its files, and how to check it."""
+    asked, facts = settings_of(frozen), about(frozen)
+    names = [file.name for file in files_of(frozen)]
+    command = " ".join(map(shlex.quote, names))
+    tagged = [system for system in asked.systems if system.tag != system.system]
+    lines = [
+        f"# {_markdown(frozen.name)}",
+        "",
+        *([_markdown(frozen.note), ""] if frozen.note else []),
+        f"A frozen evaluation of the collection “{_markdown(facts.collection_name)}”, made with "
+        f"{facts.software} on {date_format(frozen.created_at, 'j F Y')}.",
+        f"Its content has the SHA-256 `{frozen.hash}`.",
+        "",
+        "## What the numbers were computed from",
+        "",
+        "| file | holds |",
+        "|---|---|",
+        "| settings.json | measures, options and the bootstrap of the intervals |",
+        "| queries.jsonl | key, text and weight of each query |",
+        f"| {asked.judgments} | {_JUDGMENTS[asked.judgments == QRELS]} |",
+        *(
+            f"| {system.run} | what {_markdown(system.system)} returned, as a TREC run |"
+            for system in asked.systems
+        ),
+        *(_OF_EXPECTED if asked.expected else []),
+        *(_OF_MACHINES if asked.machines else []),
+        "",
+        "## What came out",
+        "",
+        "| file | holds |",
+        "|---|---|",
+        "| evaluation.json | means with intervals, and every query, with all digits |",
+        "| means.csv, per_query.csv | the same as tables |",
+        *(
+            ["| comparisons.json, comparisons.csv | pairs of systems by the first measure, tested |"]
+            if has_tests
+            else []
+        ),
+        "| methods.txt, methods.md | a paragraph for a methods section |",
+        "| table.tex | the means as a LaTeX table that needs no package |",
+        *(f"| charts/{figure.name}.svg, .png, .pdf, .txt | {_markdown(figure.title)} |" for figure in figures),
+        "| about.json | name, note and time; the versions of record, scale, guidelines and presentation |",
+        "| SHA256SUMS | the SHA-256 of every other file |",
+        "",
+        "## How to check it",
+        "",
+        "    sha256sum --check SHA256SUMS",
+        "    python3 run.py manage evaluate_bundle FILE.zip",
+        "",
+        "The first tells whether the files are whole. The second, in a copy of Idealist, computes every number",
+        "again from the files of the first table and says whether the digits are the same.",
+        "The SHA-256 of the content is that of the sums of these files:",
+        "",
+        f"    sha256sum {command} | sha256sum",
+        "",
+    ]
+    if tagged:
+        lines += ["A run keeps its system in one column, so that blanks in a name are underscores there:", ""]
+        lines += [f"- {_markdown(system.system)}: `{system.tag}`" for system in tagged]
+        lines.append("")
+    return "\n".join(lines)
+
+
+_OF_EXPECTED = (
+    "| pool.jsonl | the pairs that can be judged, and when each came and was judged |",
+    "| rounds.jsonl | which pairs were drawn to be judged, by which chances |",
+)
+_OF_MACHINES = ("| machines.jsonl | what machines graded, which helped to predict missing judgments |",)
+_JUDGMENTS = {
+    True: "the judgments as TREC qrels",
+    False: "the judgments, one JSON object a line: qrels cannot hold grades that are negative or decimal",
+}

@@ -1,0 +1,379 @@
+"""Pages of frozen evaluations: their list and the line over time, one of them, its files, a new one."""
+
+import re
+from collections.abc import Sequence
+from operator import itemgetter
+
+from django import forms
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods
+
+from ratings import audit, downloads
+from ratings.models import Collection, System
+from ratings.people.access import READERS, of_collection, readers_page
+from ratings.views.pages import frame
+
+from ... import frozen
+from ...charts.over_time import over_time as line_chart
+from ...comparing.views import compare
+from ...deciding import Mean
+from ...deciding import sentences as expectations
+from ...deciding.expecting import expecting, is_defined
+from ...models import FrozenEvaluation
+from ...page import options
+from ...page.asked import Asked, page, takes, with_options
+from ...page.charts import Chart, charted
+from ...page.downloads import json_response, table_response
+from ...page.numbers import counts, decimals
+from ...record.drawn import rounds_so_far
+from ...results import report, sentences
+from ...results.answer import Answer, standing_of
+from ...results.report import known
+from ...results.standings import Standing
+from ...results.views import overview
+from ...scores import SUMS, Evaluation
+from .. import bundle, over_time
+from ..bundle import figures, latex, words
+
+SHA = re.compile(r"[0-9a-f]{12,64}")  # the beginning of a hash, long enough to be unique
+
+
+def found_in(collection: Collection, sha: str) -> FrozenEvaluation:
+    """The frozen evaluation whose hash begins with `sha`. Raises Http404."""
+    found = all_of(collection).filter(hash__startswith=sha).first() if SHA.fullmatch(sha) else None
+    if found is None:
+        raise Http404("No such frozen evaluation.")
+    return found
+
+
+def all_of(collection: Collection) -> QuerySet[FrozenEvaluation]:
+    """All frozen evaluations of the collection, in their order."""
+    return collection.frozen_evaluations.select_related("created_by")
+
+
+# The list, and the line over time
+
+
+@readers_page
+@takes("line", "judgments")
+def frozen_list(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """The list. ?line= is the label of the measure drawn over time; ?judgments= recomputes all by those of one."""
+    every = list(all_of(collection))
+    some = sentences.counted(len(every), "frozen evaluation", "frozen evaluations")
+    heading = f"{some[0].upper()}{some[1:]}" if every else "Nothing is frozen yet"
+    context = frame(collection, "results") | {"frozen": every, "total": len(every), "heading": heading}
+    if every:
+        context |= line(request, every)
+    return charted(request, "evaluation/frozen.html", context)
+
+
+def line(request: HttpRequest, every: Sequence[FrozenEvaluation]) -> dict:
+    """The context of the line: the means over time, as chart, table and sentence."""
+    labels = list(dict.fromkeys(label for each in reversed(every) for label in over_time.labels(each)))
+    label = request.GET.get("line") or labels[0]
+    judged_by = next((each for each in every if each.short == request.GET.get("judgments")), None)
+    if label not in labels or (request.GET.get("judgments") and not judged_by):
+        raise Http404("No such line.")
+    context = {"labels": labels, "label": label, "judged_by": judged_by}
+    try:
+        measure = measure_of(every, label, judged_by)
+        points = over_time.rescored(every, judged_by, measure) if judged_by else over_time.points(every, label)
+    except ValueError as error:
+        return context | {"refused": str(error), "rows": table(every, [])}
+    systems = list(dict.fromkeys(mean["system"] for point in reversed(points) for mean in ordered(point.means)))
+    context |= {
+        "measure": str(measure),
+        "systems": systems,
+        "rows": table(every, points, systems),
+        "left_out": len(every) - len(points),
+        "lead": lead(points, str(measure)),
+    }
+    if len(points) > 1:
+        spec = drawn(points, systems[0], measure.name not in SUMS)
+        context["charts"] = {"over_time": Chart("over-time", spec, alt_text(points, str(measure)))}
+    return context
+
+
+def measure_of(every, label: str, judged_by: FrozenEvaluation | None):
+    """The measure that the label names; with the options of `judged_by`, or ValueError where it lacks them."""
+    sources = [judged_by] if judged_by else every
+    for each in reversed(sources):
+        measures = frozen.settings_of(each).measures
+        for measure, own in zip(measures, over_time.labels(each), strict=True):
+            if own == label:
+                return measure
+    raise ValueError(
+        "The chosen judgments were not frozen with this measure and these options. "
+        "Choose a measure and options that they were frozen with, or other judgments."
+    )
+
+
+def ordered(means: Sequence[dict]) -> list[dict]:
+    return sorted(means, key=lambda row: (row["mean"] is None, -(row["mean"] or 0), row["system"]))
+
+
+def table(every, points: Sequence[over_time.Point], systems: Sequence[str] = ()) -> list[dict]:
+    """A row for each frozen evaluation; without means where it is not on the line."""
+    on_line = {point.frozen.pk: (place, point) for place, point in enumerate(points, 1)}
+    rows = []
+    for each in every:
+        place, point = on_line.get(each.pk, (None, None))
+        means = {mean["system"]: mean for mean in point.means} if point else {}
+        rows.append(
+            {
+                "frozen": each,
+                "about": frozen.about(each),
+                "ran": len(frozen.settings_of(each).systems),
+                "place": place,
+                "changed": point.changed if point else [],
+                "means": [means.get(name) for name in systems],
+            }
+        )
+    return rows
+
+
+def lead(points: Sequence[over_time.Point], measure: str) -> str:
+    """A sentence: the highest mean of the latest frozen evaluation, and what its system had before."""
+    if not points:
+        return ""
+    means = {row["system"]: row["mean"] for row in ordered(points[-1].means) if row["mean"] is not None}
+    if not means:
+        return format_html("No system has a value of {} in the latest.", measure)
+    now, best = sentences.highest(means, measure, "in the latest"), sentences.at_top(means)
+    earlier = [
+        (point.frozen.name, row["mean"])
+        for point in points[:-1]
+        for row in point.means
+        if row["system"] == best[0] and row["mean"] is not None
+    ]
+    if not earlier or len(best) > 1:
+        return format_html("{}.", now)
+    name, before = earlier[-1]
+    apart = means[best[0]] - before
+    if apart == 0:
+        return format_html("{}, as in “{}” before it.", now, name)
+    return format_html(
+        "{}, {} {} than in “{}” before it.", now, decimals(abs(apart)), "more" if apart > 0 else "less", name
+    )
+
+
+def drawn(points: Sequence[over_time.Point], leader: str, bounded: bool) -> dict:
+    rows = [
+        {
+            "system": row["system"],
+            "place": place,
+            "name": point.frozen.name,
+            **row,
+            "leader": row["system"] == leader,
+        }
+        for place, point in enumerate(points, 1)
+        for row in point.means
+        if row["mean"] is not None
+    ]
+    marks = [
+        {"place": place - 0.5, "what": ", ".join(point.changed)}
+        for place, point in enumerate(points, 1)
+        if point.changed
+    ]
+    return line_chart(rows, marks, bounded=bounded)
+
+
+def alt_text(points: Sequence[over_time.Point], measure: str) -> str:
+    ends = [
+        f"{point.frozen.name}: "
+        + ", ".join(f"{row['system']} {decimals(row['mean'])}" for row in ordered(point.means))
+        for point in (points[0], points[-1])
+    ]
+    return f"Mean {measure} of each system over {len(points)} frozen evaluations. {'. '.join(ends)}."
+
+
+# One of them
+
+
+@readers_page
+@takes()
+def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) -> HttpResponse:
+    found = found_in(collection, sha)
+    evaluation, asked, told = frozen.evaluation_of(found), frozen.settings_of(found), frozen.about(found)
+    measure = evaluation.measures[0]
+    order = figures.best_first(evaluation, str(measure))
+    standings = [standing_of(evaluation, System(name=name), str(measure)) for name in order]
+    drawn = [
+        (figure, Chart(figure.name, figure.spec, figure.alt, figure.least))
+        for figure in figures.figures(evaluation)
+    ]
+    before = all_of(collection).filter(created_at__lt=found.created_at).order_by("-created_at", "-pk").first()
+    context = frame(collection, "results") | {
+        "frozen": found,
+        "about": told,
+        "before": before,
+        "measure": str(measure),
+        "degree": sentences.degree(measure),
+        "judged_label": f"Judged@{measure.cutoff}" if measure.cutoff else "Judged",
+        "standings": standings,
+        "lined": sum(standing.mean is not None for standing in standings) > 1,
+        "counted": counts(standing.queries for standing in standings),
+        # All systems are tested, as in the paragraph on methods: with fewer, a verdict could be another one.
+        "lead": sentences.leading(standings, measure, *compare.of_best(evaluation, measure, len(standings))),
+        "queries": len(evaluation.table.record.queries),
+        "label": f"{measure} {evaluation.plain_fingerprint_of(measure)}",
+        "expected": expected_of(evaluation, standings),
+        "expected_lead": expected_lead(evaluation),
+        "described": options.in_force(measure, asked.options, asked.rule, asked.adjudications),
+        "charts": {figure.name: chart for figure, chart in drawn},
+        "figures": [(figure, chart) for figure, chart in drawn if figure.name != "means"],
+        "others": others(evaluation),
+        "methods": words.methods(found, evaluation, bundle.comparisons(evaluation)),
+        "latex": latex.table(found, evaluation),
+        "files": frozen.files_of(found),
+        "bundle_name": bundle.file_name(found),
+    }
+    return charted(request, "evaluation/frozen_one.html", context)
+
+
+def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | None:
+    """The expected means of the first measure beside the plain ones; None where none were frozen."""
+    means = evaluation.expected.get(evaluation.measures[0])
+    if means is None:
+        return None
+    facts = means.facts()
+    rows = [(standing, means.row(standing.system.name)) for standing in standings]
+    label = f"{evaluation.measures[0]} {evaluation.fingerprint_of(evaluation.measures[0])}"
+    named = expectations.machines(facts)
+    return {"rows": rows, "facts": facts, "without": facts["without"], "label": label, "machines": named}
+
+
+def expected_lead(evaluation: Evaluation) -> SafeString | str:
+    """A sentence about the expected means; "" where none were frozen with intervals, or all are final."""
+    measure = evaluation.measures[0]
+    expected = evaluation.expected.get(measure)
+    facts = expected.facts() if expected else {}
+    if not facts or facts["without"] or facts["judged"] == facts["pairs"]:
+        return ""
+    numbers = itemgetter("expected", "expected_low", "expected_high", "best")
+    every = [Mean(name, *numbers(expected.row(name)), None, 0) for name in evaluation.systems]
+    means = [row for row in every if row.mean is not None]
+    means.sort(key=lambda row: (-row.mean, row.system))
+    return expectations.highest(str(measure), means, facts["leader"], False)
+
+
+def others(evaluation: Evaluation) -> dict:
+    """The means of the other measures, a row for each system."""
+    measures = [str(measure) for measure in evaluation.measures[1:]]
+    means, queries = evaluation.summary["mean"], evaluation.summary["queries"]
+    rows = [
+        (name, [(known(means[name, measure]), int(queries[name, measure])) for measure in measures])
+        for name in figures.best_first(evaluation, evaluation.measures[0])
+    ]
+    return {"measures": measures, "rows": rows}
+
+
+@readers_page
+@downloads.made_in_turn
+@takes("raw", is_page=False)
+def frozen_file(
+    request: HttpRequest, collection: Collection, sha: str, ending: str, what: str = ""
+) -> HttpResponse:
+    """The table `what`, "means" or "queries", as CSV or for Excel; or the JSON of `evaluate --per-query`."""
+    found = found_in(collection, sha)
+    evaluation, profile = frozen.evaluation_of(found), frozen.about(found).profile
+    name = bundle.file_name(found).removesuffix(".zip")
+    if ending == "json":
+        return json_response(f"{name}-evaluation", report.document(evaluation, profile, per_query=True))
+    table = {"means": report.means, "queries": report.every_query}[what]
+    return table_response(request, ending, f"{name}-{what}", *table(evaluation, profile))
+
+
+@readers_page
+@downloads.made_in_turn
+def frozen_bundle(request: HttpRequest, collection: Collection, sha: str) -> HttpResponse:
+    """The bundle as ZIP, or a page that says why there is none."""
+    found = found_in(collection, sha)
+    try:
+        file = downloads.whole(bundle.bundle(found))
+    except frozen.Broken as error:
+        context = frame(found.collection, "results") | {"frozen": found, "error": str(error)}
+        return render(request, "evaluation/frozen_broken.html", context, status=500)
+    audit.note(audit.Act.EXPORTED, collection, about=bundle.file_name(found))
+    return downloads.sent(file, bundle.file_name(found))
+
+
+# A new one
+
+
+class FreezeForm(forms.Form):
+    name = forms.CharField(max_length=frozen.NAME_LENGTH, help_text="People and commands find it by this name.")
+    note = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="Why it is frozen, or what is special about it. Its page and its bundle show this note.",
+    )
+    expected = forms.BooleanField(
+        required=False,
+        label="Expected values, too",
+        help_text="With the rounds that they rest on, so that the bundle can be computed again.",
+    )
+
+    def __init__(self, *args, rounds: int, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        if not rounds:
+            del self.fields["expected"]
+
+    def clean_name(self) -> str:
+        return " ".join(self.cleaned_data["name"].split())
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@of_collection(*READERS)
+@with_options()
+def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """Freezes the evaluation that the overview shows with the options of this address."""
+    answer = Answer.of(collection, asked, [*overview.gains(asked), *overview.steps(asked)])
+    if not answer.systems or not answer.judgments.count.any():
+        messages.warning(request, "There are no numbers yet that could be frozen.")
+        return redirect("overview", collection.slug)
+    cutoffs, _ = overview.curves(answer)
+    measures = dict.fromkeys([asked.measure, *overview.gains(asked), *map(asked.to, cutoffs)])
+    today = date_format(timezone.now(), "j F Y")
+    initial = {"name": f"{asked.measure}, {today}", "expected": is_defined(asked)}
+    found = expecting(collection, asked, rounds_so_far(collection))
+    form = FreezeForm(request.POST or None, initial=initial, rounds=found.rounds)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return frozen_now(request, collection, asked, list(measures), **form.cleaned_data)
+        except frozen.NameTaken:
+            form.add_error("name", "Another frozen evaluation of this collection has this name.")
+        except ValueError as error:
+            form.add_error(None, f"Nothing was frozen: {error}")
+    context = page(request, collection, "results", asked) | {
+        "freeze_form": form,
+        "lead": overview.lead(collection, asked, answer, found),
+        "heading": sentences.heading(collection.name, len(answer.systems), len(answer.record.queries)),
+        "described": asked.described,
+        "measures": list(map(str, measures)),
+        "systems": answer.names,
+        "judgments": len(answer.judgments.grade),
+    }
+    return render(request, "evaluation/freeze.html", context, status=400 if form.errors else 200)
+
+
+def frozen_now(
+    request: HttpRequest, collection: Collection, asked: Asked, measures: list, **fields
+) -> HttpResponse:
+    """Freezes, and leads to the page of what is frozen. fields: those of FreezeForm."""
+    found, new = frozen.freeze(collection, measures=measures, setup=asked.setup, by=request.user, **fields)
+    if new:
+        messages.success(request, f"Frozen as “{found.name}”. It never changes.")
+    else:
+        day = date_format(found.created_at, "j F Y")
+        messages.info(
+            request, f"The same content is already frozen as “{found.name}” since {day}. Nothing was made."
+        )
+    return redirect("frozen_evaluation", collection.slug, found.short)

@@ -1,0 +1,224 @@
+"""The page that compares two frozen evaluations: changes as text, then by mean, then by query."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from ratings.downloads import made_in_turn
+from ratings.models import Collection
+from ratings.people.access import readers_page
+from ratings.views.pages import frame, paged
+
+from ... import charts, frozen
+from ...measures import COUNTED, REASONS
+from ...models import FrozenEvaluation
+from ...page.asked import takes
+from ...page.charts import Chart, charted
+from ...page.downloads import table_response
+from ...page.tables import AT_ONCE
+from ...results.report import known
+from ...scores import Evaluation
+from ..changes import Changes, differences
+from .frozen import all_of, found_in
+
+# Bars that can be told apart, and pointed at.
+BARS = 400
+
+
+@readers_page
+@takes("first", "second", "measure", "system", "page")
+def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """The changes from ?first= to ?second=, by default the last two; by query for ?system= and ?measure=."""
+    every = list(all_of(collection))
+    if len(every) < 2:
+        return redirect("frozen", collection.slug)
+    changes = chosen(request, collection, every)
+    evaluations = [frozen.evaluation_of(each) for each in changes.both]
+    shared = changes.systems[2]
+    context = frame(collection, "results") | {
+        "every": every,
+        "changes": changes,
+        "first": changes.first,
+        "second": changes.second,
+        "rejudged": changes.judgments["first"] if changes.judgments else [],
+        **differing(changes),
+    }
+    if changes.measures:
+        measure = asked(request, "measure", changes.measures)
+        labels = [each.plain_fingerprint_of(measure) for each in evaluations]
+        context |= {
+            "measure": measure,
+            "means": means(changes, evaluations, measure),
+            "labels": list(dict.fromkeys(f"{measure} {label}" for label in labels)),
+        }
+        if shared:
+            order = sorted(shared, key=lambda name: -(known(evaluations[1].summary["mean"][name, measure]) or 0))
+            context |= by_query(request, collection, changes, evaluations, measure, order)
+    return charted(request, "evaluation/frozen_compare.html", context)
+
+
+def differing(changes: Changes) -> dict:
+    """The context of what differs: parts that do and that do not, and what came, went and stayed."""
+    came, went, shared = changes.systems
+    parts = {
+        "judgments": changes.rejudged_queries,
+        "queries": changes.added_queries or changes.removed_queries or changes.edited_queries,
+        "systems": came or went,
+        "rankings": changes.rankings,
+        "options": changes.options,
+        **{name: True for name, _, _ in changes.terms},
+    }
+    before, after = (set(map(str, frozen.settings_of(each).measures)) for each in changes.both)
+    differ = [name for name, differs in parts.items() if differs]
+    return {
+        "differ": [name if place else name.capitalize() for place, name in enumerate(differ)],
+        "differs_alone": differ in (["presentation"], ["scale"]),
+        "same": [name for name, differs in parts.items() if not differs],
+        "came": came,
+        "went": went,
+        "alike": [name for name in shared if name not in changes.rankings and name not in changes.scores],
+        "measures_removed": sorted(before - after),
+        "measures_added": sorted(after - before),
+    }
+
+
+def chosen(request: HttpRequest, collection: Collection, every: Sequence[FrozenEvaluation]) -> Changes:
+    pairs = zip((request.GET.get("first"), request.GET.get("second")), every[-2:], strict=True)
+    return Changes(*(found_in(collection, key) if key else last for key, last in pairs))
+
+
+def asked(request: HttpRequest, name: str, offered: Sequence[str]) -> str:
+    """The parameter `name` of the address, or the first that is offered. Http404 for one that is not offered."""
+    value = request.GET.get(name) or offered[0]
+    if value not in offered:
+        raise Http404(f"No such {name}.")
+    return value
+
+
+def means(changes: Changes, evaluations: Sequence[Evaluation], measure: str) -> list[dict]:
+    """A row for each system of either evaluation, in the order of the later means."""
+    came, went, shared = changes.systems
+    rows = []
+    for name in [*came, *shared, *went]:
+        before, after = (mean_in(each, name, measure) if name in each.systems else None for each in evaluations)
+        both = before and after and before["mean"] is not None and after["mean"] is not None
+        difference = after["mean"] - before["mean"] if both else None
+        rows.append({"system": name, "before": before, "after": after, "difference": difference})
+    return sorted(rows, key=lambda row: -((row["after"] or row["before"])["mean"] or 0))
+
+
+def mean_in(evaluation: Evaluation, name: str, measure: str) -> dict:
+    row = evaluation.summary.loc[(name, measure)]
+    return {column: known(row[column]) for column in ("mean", "low", "high")} | {"queries": int(row["queries"])}
+
+
+def by_query(
+    request: HttpRequest,
+    collection: Collection,
+    changes: Changes,
+    evaluations: Sequence[Evaluation],
+    measure: str,
+    offered: list[str],
+) -> dict:
+    """The context of the differences by query of one system, the largest first."""
+    system = asked(request, "system", offered)
+    apart, why = compared(evaluations, measure, system), reasons(evaluations, measure, system)
+    again = changes.judgments["queries"] if changes.judgments else {}
+    texts = dict(zip(changes.queries[1]["key"], changes.queries[1]["text"], strict=True))
+    rows = [
+        {
+            "key": key,
+            "text": texts[key],
+            "before": known(row.before),
+            "after": known(row.after),
+            "difference": known(row.difference),
+            "why_before": why[0][key],
+            "why_after": why[1][key],
+            "rejudged": again.get(key, 0),
+        }
+        for key, row in zip(apart.index, apart.itertuples(index=False), strict=True)
+    ]
+    moved = [row for row in rows if row["difference"]]
+    shown = paged(request, rows, AT_ONCE)
+    linked = [*rows[:BARS], *shown["page"].object_list]
+    # The query as it is now, where it still is.
+    now = dict(collection.queries.filter(key__in={row["key"] for row in linked}).values_list("key", "pk"))
+    for row in linked:
+        row["pk"] = now.get(row["key"])
+    alt_text = f"Change of {measure} of {system} by query, from the largest rise to the largest fall."
+    return {
+        "system": system,
+        "offered": offered,
+        "up": sum(row["difference"] > 0 for row in moved),
+        "down": sum(row["difference"] < 0 for row in moved),
+        "unmoved": len(rows) - len(moved),
+        "queries": len(rows),
+        "charts": {"bars": Chart("bars", bars(rows, collection.slug), alt_text)} if moved else {},
+        **shown,
+    }
+
+
+def compared(evaluations: Sequence[Evaluation], measure: str, system: str) -> pd.DataFrame:
+    """The values of the queries of both, and the difference where a query counts in both means."""
+    values = [each.per_query[measure, system] for each in evaluations]
+    counted = [each.reasons[measure, system] == REASONS[COUNTED] for each in evaluations]
+    apart = differences(*(each.where(those) for each, those in zip(values, counted, strict=True)))
+    apart["before"], apart["after"] = (each.reindex(apart.index) for each in values)
+    return apart
+
+
+def reasons(evaluations: Sequence[Evaluation], measure: str, system: str) -> list[dict[str, str]]:
+    """Why each query counts in no mean, by key, in each of the evaluations; "" where it counts."""
+    return [each.reasons[measure, system].replace(REASONS[COUNTED], "").to_dict() for each in evaluations]
+
+
+def bars(rows: list[dict], slug: str) -> dict:
+    """A bar for each query, from the largest gain to the largest loss; of too many, those that changed most."""
+    there = [row for row in rows[:BARS] if row["difference"] is not None]
+    bars = [
+        {
+            "query": row["key"],
+            "text": row["text"],
+            "first": row["before"],
+            "second": row["after"],
+            "value": row["difference"],
+            "start": place,
+            "end": place + 1,
+            "url": reverse("query", args=[slug, row["pk"]]) if row["pk"] else "",
+        }
+        for place, row in enumerate(sorted(there, key=lambda row: -row["difference"]))
+    ]
+    return charts.deltas(bars)
+
+
+@readers_page
+@made_in_turn
+@takes("first", "second", "measure", "judgments", "raw", is_page=False)
+def compare_frozen_files(request: HttpRequest, collection: Collection, ending: str) -> HttpResponse:
+    """The table: a row for each system and query of both; with ?judgments=, for each judgment that differs."""
+    every = list(all_of(collection))
+    if len(every) < 2:
+        raise Http404("There are no two frozen evaluations to compare.")
+    changes = chosen(request, collection, every)
+    name = f"{collection.slug}-{changes.first.short}-{changes.second.short}"
+    if "judgments" in request.GET:
+        header = ["query", "document", "change", "before", "after"]
+        rows = ([row.query, row.document, row.kind, row.before, row.after] for row in changes.each_judgment())
+        return table_response(request, ending, f"{name}-judgments", header, rows)
+    if not changes.measures:
+        raise Http404("They have no measure in common.")
+    measure = asked(request, "measure", changes.measures)
+    evaluations = [frozen.evaluation_of(each) for each in changes.both]
+    labels = [each.plain_fingerprint_of(measure) for each in evaluations]
+    header = ["system", "measure", "query", "before", "after", "difference"]
+    header += ["why before", "why after", "options before", "options after"]
+    rows = (
+        [system, measure, key, row.before, row.after, row.difference, *(each[key] for each in why), *labels]
+        for system in changes.systems[2]
+        for why in [reasons(evaluations, measure, system)]
+        for key, row in compared(evaluations, measure, system).iterrows()
+    )
+    return table_response(request, ending, f"{name}-{measure}", header, rows)

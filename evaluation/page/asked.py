@@ -1,0 +1,290 @@
+"""The measure, profile and options in the address of a page."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import redirect, render
+
+from ratings.models import Collection
+from ratings.people.access import View
+from ratings.views.pages import frame
+from ratings.words import nearest
+
+from ..measures import MEASURES, PROFILES, Measure, Options, effective
+from ..measures.options import TEXT_NAMES
+from ..measures.refusal import WrongOption, refuse_unknown
+from ..results.sentences import Degree, degree
+from ..scores import SUMS, Setup, fingerprint, measure_for, options_for
+from . import options as panel
+
+MEASURE, PROFILE, RULE, ADJUDICATIONS = "nDCG@10", "default", "mean", "use"
+DEFAULTS = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications": ADJUDICATIONS}
+OFFERED = (
+    "nDCG@5",
+    "nDCG@10",
+    "nDCG@20",
+    "nDCG",
+    "CG@10",
+    "DCG@10",
+    "IDCG@10",
+    "P@10",
+    "R@100",
+    "AP",
+    "RR",
+    "Success@10",
+    "Rprec",
+    "Bpref",
+    "ERR@10",
+    "RBP(p=0.8,rel=1)",
+    "NumRelRet@10",
+    "Judged@10",
+)
+# The parameters of every page with options, and those of how a page is drawn, not of what it shows.
+OF_OPTIONS = ("measure", "profile", *TEXT_NAMES, *panel.OF_JUDGMENTS, "gain_map", "unjudged_grade", "panel")
+OF_PICTURES = ("chart", "theme", "width", "step")
+OF_PLACE = ("page", "raw")  # like those, they do not stay when the options change
+OF_MAILS = ("utm_", "mtm_", "fbclid", "gclid", "msclkid")  # what other programs add to links begins with these
+
+
+class CannotAnswer(ValueError):
+    """The address has parameters without a meaning. The message is for the reader."""
+
+
+@contextmanager
+def told_to_reader() -> Iterator[None]:
+    """Around what the options in the address can make impossible: raises CannotAnswer in place of ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise CannotAnswer(str(error)) from error
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The measure, profile and options of a page."""
+
+    measure: Measure
+    profile: str
+    changes: tuple[tuple[str, str], ...]  # options that differ from the profile
+    options: Options
+    rule: str = RULE
+    adjudications: str = ADJUDICATIONS
+
+    @property
+    def of_judgments(self) -> list[tuple[str, str]]:
+        """(name, value) of rule and adjudications where they differ from the default."""
+        values = [(name, getattr(self, name)) for name in panel.OF_JUDGMENTS]
+        return [(name, value) for name, value in values if value != DEFAULTS[name]]
+
+    @property
+    def setup(self) -> Setup:
+        return Setup(self.options, self.profile, rule=self.rule, adjudications=self.adjudications)
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(effective(self.measure, self.options), self.rule, self.adjudications)
+
+    @property
+    def label(self) -> str:
+        """The measure and its fingerprint."""
+        return f"{self.measure} {self.fingerprint}"
+
+    def label_beside(self, measure: Measure) -> str:
+        """The label of another measure of the page; "" where its options are those of the asked one."""
+        own = fingerprint(effective(measure, self.options), self.rule, self.adjudications)
+        return "" if own == self.fingerprint else f"{measure} {own}"
+
+    @property
+    def described(self) -> list[dict]:
+        """Each option in force as a phrase."""
+        return panel.in_force(self.measure, self.options, self.rule, self.adjudications, self.departing)
+
+    @property
+    def reads_judgments(self) -> bool:
+        """Whether the measure reads the judgments of what a system returned, down to the cutoff."""
+        return MEASURES[self.measure.name].of_judgments
+
+    @property
+    def departing(self) -> list[str]:
+        """The names of the options that differ from the profile."""
+        return [name for name, _ in (*self.changes, *self.of_judgments)]
+
+    @property
+    def keep(self) -> str:
+        """The query string with this measure, profile and options; "" for the defaults."""
+        return ending(
+            [("measure", str(self.measure)), ("profile", self.profile), *self.of_judgments, *self.changes]
+        )
+
+    @property
+    def keep_expected(self) -> str:
+        """The query string of `keep` that also asks for expected values."""
+        return self.keep_with("expected=1")
+
+    def keep_with(self, parameter: str) -> str:
+        """The query string of `keep` with one parameter more."""
+        return f"{self.keep}{'&' if self.keep else '?'}{parameter}"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the maximum of the measure is 1."""
+        return self.measure.name not in SUMS
+
+    @property
+    def degree(self) -> Degree:
+        """The words for a higher value: better, or only higher."""
+        return degree(self.measure)
+
+    def at(self, name: str) -> Measure:
+        """The measure with this name at the same cutoff, and with the same form of DCG where it has one."""
+        form = [param for param in self.measure.params if param[0] == "dcg" and "dcg" in MEASURES[name].parameters]
+        return Measure(name, self.measure.cutoff, tuple(form))
+
+    def to(self, cutoff: int | None) -> Measure:
+        """The same measure at another cutoff."""
+        return Measure(self.measure.name, cutoff, self.measure.params)
+
+
+def ending(parts: Iterable[tuple[str, str]]) -> str:
+    """The query string of these parameters without defaults."""
+    parts = [(name, value) for name, value in parts if value and DEFAULTS.get(name) != value]
+    return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
+
+
+def asked_in(request: HttpRequest, collection: Collection) -> Asked:
+    """The measure, profile and options in the address of the request. Raises CannotAnswer."""
+    params = request.GET
+    profile, values = params.get("profile") or PROFILE, panel.values_in(params)
+    of_judgments = {name: values.pop(name, DEFAULTS[name]) for name in panel.OF_JUDGMENTS}
+    for name, known in panel.OF_JUDGMENTS.items():
+        refuse_unknown(name, of_judgments[name], known)
+    if values.get("unjudged") == "grade":
+        missing = "the grade that is assumed for them is missing; 0 or 1, for example."
+        raise CannotAnswer(f"unjudged documents: {missing}")
+    with told_to_reader():
+        measure = measure_for(collection, params.get("measure") or MEASURE)
+        options = options_for(collection, profile, **values)
+    defaults = defaults_of(collection, profile)
+    changes = tuple((name, text) for name, text in options.as_dict().items() if text != defaults[name])
+    return Asked(measure, profile, changes, options, **of_judgments)
+
+
+def defaults_of(collection: Collection, profile: str) -> dict[str, str]:
+    """The value of every option in the profile, by name. An unknown profile counts as the default one."""
+    known = profile if profile in PROFILES else PROFILE
+    return options_for(collection, known).as_dict() | {name: DEFAULTS[name] for name in panel.OF_JUDGMENTS}
+
+
+def takes(*names: str, many: Iterable[str] = (), is_page: bool = True) -> Callable[[View], View]:
+    """A decorator of view(request, collection, …): refuses other parameters. Those of `many` may repeat."""
+
+    def decorated(view: View) -> View:
+        @wraps(view)
+        def answered(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
+            problem = misread(request, (*names, *many), many)
+            if problem:
+                return refused(request, collection, problem, is_page=is_page)
+            return view(request, collection, **kwargs)
+
+        return answered
+
+    return decorated
+
+
+def with_options(*names: str, many: Iterable[str] = ()) -> Callable[[View], View]:
+    """A decorator of view(request, collection, asked, …): passes `asked` from the address, or shows the error.
+
+    `names` and `many`: the other parameters of the page, as for `takes`. They are kept when the options change.
+    """
+
+    def decorated(view: View) -> View:
+        @wraps(view)
+        def answered(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
+            request.kept = [name for name in (*names, *many) if name not in OF_PLACE]
+            try:
+                if problem := misread(request, (*OF_OPTIONS, *names, *many), many):
+                    raise CannotAnswer(problem)
+                if "panel" in request.GET:
+                    return redirect(request.path + departures(request, collection))
+                return view(request, collection, asked_in(request, collection), **kwargs)
+            except (CannotAnswer, WrongOption) as error:
+                context = None if "ending" in kwargs else page(request, collection, "results")
+                return refused(request, collection, str(error), is_page="ending" not in kwargs, context=context)
+
+        return answered
+
+    return decorated
+
+
+def misread(request: HttpRequest, known: Iterable[str], many: Iterable[str] = ()) -> str:
+    """A sentence that says which parameter in the address is wrong; "" where the page reads all of them."""
+    known = (*known, *OF_PICTURES)
+    for name, values in request.GET.lists():
+        if name not in known and not name.startswith(OF_MAILS):
+            instead = nearest(name, known) or f"it takes {', '.join(known)}."
+            return f"This page takes no parameter {name[:40]!r}; {instead}"
+        if name in known and len(values) > 1 and name not in many:
+            return f"The address has {name} {len(values)} times; give it once."
+    return ""
+
+
+def departures(request: HttpRequest, collection: Collection) -> str:
+    """The query string for a submitted panel: only the options that differ from the profile.
+
+    The parameter `panel` has the profile of the form as it was shown. A control with the value of that profile was
+    not changed by the reader, so that a change of the profile alone takes all options of the new one.
+    """
+    params = request.GET
+    profile = params.get("profile") or PROFILE
+    shown, wanted = defaults_of(collection, params["panel"]), defaults_of(collection, profile)
+    changed = [
+        (name, text) for name, text in panel.values_in(params).items() if text not in (shown[name], wanted[name])
+    ]
+    return ending([("measure", params.get("measure", "")), ("profile", profile), *changed, *kept_in(request)])
+
+
+def kept_in(request: HttpRequest) -> list[tuple[str, str]]:
+    """(name, value) of the parameters in the address that `with_options` keeps."""
+    return [(name, value) for name in request.kept for value in request.GET.getlist(name) if value]
+
+
+def refused(
+    request: HttpRequest, collection: Collection, error: str, *, is_page: bool, context: dict | None = None
+) -> HttpResponse:
+    """The response with the error, status 400. A page with options has their form, filled in as it was sent."""
+    if not is_page:
+        return HttpResponseBadRequest(f"{error}\n", content_type="text/plain; charset=utf-8")
+    context = context or frame(collection, "results")
+    return render(request, "evaluation/refused.html", context | {"error": error}, status=400)
+
+
+def page(request: HttpRequest, collection: Collection, section: str, asked: Asked | None = None) -> dict:
+    """The context that all pages of results share. Without `asked`, the form is shown as it was filled in."""
+    return frame(collection, section) | {"asked": asked, "form": form_for(request, collection, asked)}
+
+
+def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) -> dict:
+    """The context of the form with measure, profile and options. One database query, for the scale."""
+    params = request.GET
+    measure, profile = params.get("measure") or MEASURE, params.get("profile") or PROFILE
+    defaults = defaults_of(collection, profile)
+    values = defaults | panel.values_in(params)
+    if asked:
+        values |= asked.options.as_dict() | dict(asked.of_judgments)
+    grades = list(collection.grades.all())
+    controls = panel.controls(values, defaults, [grade.plain for grade in grades])
+    return {
+        "measure": measure,
+        "offered": OFFERED,
+        "profile": profile,
+        "profiles": PROFILES,
+        "controls": controls,
+        "lowest": min((float(grade.value) for grade in grades), default=0.0),
+        "departing": [control for control in controls if control["departs"]],
+        "kept": kept_in(request),
+        "back": request.path + ending([("measure", measure), ("profile", profile), *kept_in(request)]),
+    }

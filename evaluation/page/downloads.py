@@ -1,0 +1,102 @@
+"""Responses with tables, as CSV or as Excel workbooks, and with JSON documents."""
+
+import io
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import wraps
+from itertools import chain
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.http.response import HttpResponseBase
+from django.utils.http import content_disposition_header
+
+from ratings.downloads import made_in_turn, sent
+from ratings.formats import spreadsheet, workbooks
+from ratings.models import Collection
+from ratings.people.access import View, readers_page
+
+from ..results import report
+from ..results.answer import Answer
+from .asked import Asked, with_options
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a page, which are made on request."""
+
+    name: str  # without its ending
+    table: Callable[[], report.Table]  # for CSV and Excel
+    json: Callable[[], dict] | None = None
+
+
+def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., Files]], View]:
+    """A decorator of a view that returns `Files`: responds with the file that has the `ending` of the address.
+
+    `names` and `many`: the parameters of the file besides options, as for `with_options`.
+    """
+
+    def decorated(view: Callable[..., Files]) -> View:
+        @readers_page
+        @made_in_turn
+        @with_options(*names, "raw", many=many)
+        @wraps(view)
+        def answered(
+            request: HttpRequest, collection: Collection, asked: Asked, ending: str, **kwargs
+        ) -> HttpResponse:
+            files = view(request, collection, asked, **kwargs)
+            if ending == "json":
+                return json_response(files.name, files.json())
+            return table_response(request, ending, files.name, *files.table())
+
+        return answered
+
+    return decorated
+
+
+def table_response(
+    request: HttpRequest, ending: str, name: str, header: Iterable[str], rows: Iterable[Iterable]
+) -> HttpResponseBase:
+    """The response with the rows as the file of this ending, "csv" or "xlsx". nan and None are empty cells.
+
+    CSV is for spreadsheets, or as it is if ?raw=1. Too many rows for a workbook are refused.
+    """
+    if ending == "csv":
+        lines = spreadsheet.download(chain([header], rows), raw=request.GET.get("raw") == "1")
+        response = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = content_disposition_header(True, f"{name}.csv")
+        return response
+    try:
+        book = workbooks.written(header, rows)
+    except workbooks.TooManyRows as problem:
+        return HttpResponseBadRequest(f"{problem} Save it as CSV.\n", content_type="text/plain; charset=utf-8")
+    response = sent(io.BytesIO(book), f"{name}.xlsx")
+    response["Content-Type"] = workbooks.TYPE  # the system may not know it
+    return response
+
+
+def json_response(name: str, document: dict) -> HttpResponse:
+    """The response with the document as JSON, to read in the browser or to save under its name."""
+    response = HttpResponse(report.as_text(document), content_type="application/json")
+    response["Content-Disposition"] = content_disposition_header(False, f"{name}.json")
+    return response
+
+
+def every_query(answer: Answer) -> report.Table:
+    """The table with a row for each query and system, in the order of the record."""
+    asked, record = answer.asked, answer.record
+    header = ["query", "text", "system", "measure", "value", "why", str(asked.at("Judged"))]
+    header += ["documents", "judgments", "profile", "options"]
+    names, made_by = list(answer.systems), [asked.profile, asked.fingerprint]
+    values = answer.array(names)
+    reasons = {name: answer.evaluation.reasons[str(asked.measure), name].tolist() for name in names}
+    judged = {name: answer.judged(name) for name in names}
+    rows = []
+    for place, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
+        for column, name in enumerate(names):
+            rankings = record.rankings[name]
+            length = rankings.length[place] if rankings.present[place] else None
+            rows.append(
+                [key, text, name, str(asked.measure), values[place, column], reasons[name][place]]
+                + [judged[name][place], length, answer.judgments.count[place], *made_by]
+            )
+    return header, rows

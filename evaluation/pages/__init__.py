@@ -1,1 +1,0 @@
-"""What several pages of evaluations share. No views and no addresses."""

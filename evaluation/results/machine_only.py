@@ -1,0 +1,93 @@
+"""Scores of systems by the grades of one machine alone. People's ratings have no part in them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ratings.models import Collection, JudgeUse
+
+from .. import record, scores
+from ..measures import Measure, Options
+from ..record import Machine, cache
+from ..scores import Evaluation
+from . import report
+
+EST = "est=machine"  # in the fingerprint of these scores
+HEADER = ["judge", "version", "model", "sha256", "system", "measure"]
+HEADER += ["mean", "low", "high", "queries", "undefined", "judged", "options"]
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """The scores of systems by the grades of one machine."""
+
+    machine: Machine
+    pairs: int  # with a grade of the machine
+    evaluation: Evaluation
+
+    def mean(self, system: str, measure: Measure) -> float | None:
+        return report.known(self.evaluation.summary["mean"][system, str(measure)])
+
+    def queries(self, system: str, measure: Measure) -> int:
+        """How many queries count in the mean."""
+        return int(self.evaluation.summary["queries"][system, str(measure)])
+
+    def difference(self, first: str, second: str, measure: Measure) -> tuple[float | None, int]:
+        """The mean of `second` minus `first` over the queries that count for both, and their number."""
+        before, after = self.evaluation.counting(measure, [first, second]).T
+        apart = (after - before)[~np.isnan(after - before)]
+        return (float(apart.mean()) if apart.size else None), apart.size
+
+
+def alone_of(collection: Collection, measures: tuple[Measure, ...], options: Options) -> list[Alone]:
+    """The scores by each machine that an admin gave a column of its own, from the cache as far as possible.
+
+    One database query where there is no such machine. ValueError as from `scores.evaluate`.
+    """
+    used = record.machines(collection, JudgeUse.Use.ALONE)
+    if not used:
+        return []
+
+    def every() -> list[Alone]:
+        data, _ = scores.read(collection, options)
+        keys, alone = data.queries["key"].tolist(), []
+        for each in used:
+            judgments = record.judgments_of(each, data.queries)
+            scored = scores.of_arrays(collection.slug, keys, judgments, data.rankings, measures, options)
+            alone.append(Alone(each.machine, len(judgments.grade), scored))
+        return alone
+
+    return cache.without_ratings(collection, ("alone", used, measures, options), every)
+
+
+# As files
+
+
+def document(collection: Collection, profile: str, every: list[Alone]) -> dict:
+    """The JSON document: an entry for each machine, with a row for each system and measure."""
+    return {
+        "collection": collection.slug,
+        "profile": profile,
+        "machines": [
+            each.machine.as_json() | {"pairs": each.pairs, "results": list(_rows(each))} for each in every
+        ],
+    }
+
+
+def _rows(each: Alone):
+    for system, measure, row in report.rows(each.evaluation):
+        fingerprint = f"{each.evaluation.fingerprint_of(measure)} {EST}"
+        numbers = {name: row[name] for name in HEADER[6:-1]}
+        yield {"system": system, "measure": measure, "fingerprint": fingerprint} | numbers
+
+
+def table(whole: dict) -> report.Table:
+    """The CSV table: a row for each machine, system and measure of `document`."""
+    return report.table_of(
+        HEADER,
+        (
+            machine | row | {"options": row["fingerprint"]}
+            for machine in whole["machines"]
+            for row in machine["results"]
+        ),
+    )

@@ -1,0 +1,250 @@
+"""Evaluations as JSON documents and CSV tables. Commands, pages and the API write the same digits.
+
+Numbers are plain Python numbers at full precision; a missing value is None.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from math import isnan
+
+from pandas import DataFrame
+
+from .. import scores
+from ..measures import (
+    COUNTED,
+    MEASURES,
+    REASONS,
+    Difference,
+    Explanation,
+    Measure,
+    Row,
+)
+from ..scores import Evaluation
+
+Table = tuple[list[str], list[list]]  # a CSV table: the names of the columns, and the rows
+
+
+def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> dict:
+    """The JSON document: the options, and an entry for each system and measure, with `per_query` also by query.
+
+    By query, `per_query` has the value, and `why_per_query` the reason where the query counts in no mean.
+    """
+    results = [
+        {"system": system, "measure": measure, "fingerprint": evaluation.fingerprint_of(measure)}
+        | row
+        | (_by_query(evaluation, measure, system) if per_query else {})
+        for system, measure, row in rows(evaluation)
+    ]
+    return made_by(evaluation, profile) | expectations(evaluation) | {"results": results}
+
+
+def made_by(evaluation: Evaluation, profile: str) -> dict:
+    """The settings that made the numbers, for JSON."""
+    return {
+        "collection": evaluation.collection,
+        "profile": profile,
+        "rule": evaluation.rule,
+        "adjudications": evaluation.adjudications,
+        "fingerprint": evaluation.fingerprint,
+        "options": evaluation.options.as_dict() | ({"est": evaluation.est} if evaluation.expected else {}),
+    }
+
+
+def expectations(evaluation: Evaluation) -> dict[str, dict]:
+    """{"expected": facts about expected values by measure}; empty where there are none."""
+    facts = {str(measure): outlook.facts() for measure, outlook in evaluation.expected.items()}
+    return {"expected": facts} if any(facts.values()) else {}
+
+
+def _by_query(evaluation: Evaluation, measure: str, system: str) -> dict[str, dict]:
+    """The values of one measure and system, their bounds, and why queries count in no mean, each by query."""
+    column, reasons = (measure, system), evaluation.reasons[measure, system]
+    frames = {"per_query": evaluation.per_query} | _bounds(evaluation)
+    values = {
+        name: {query: known(value) for query, value in frame[column].items()}
+        for name, frame in frames.items()
+        if column in frame
+    }
+    return values | {"why_per_query": reasons[reasons != REASONS[COUNTED]].to_dict()}
+
+
+def _bounds(evaluation: Evaluation) -> dict[str, DataFrame]:
+    """The bounds of each value by name of the end; empty where they were not asked for."""
+    if not evaluation.bounds:
+        return {}
+    return {"lowest_per_query": evaluation.lowest, "highest_per_query": evaluation.highest}
+
+
+def means(evaluation: Evaluation, profile: str) -> Table:
+    """The CSV table of means: a row for each system and measure."""
+    made_by = {str(each): [profile, evaluation.fingerprint_of(each)] for each in evaluation.measures}
+    table = [
+        [system, measure, *(row | {"why": scores.why(row["why"])}).values(), *made_by[measure]]
+        for system, measure, row in rows(evaluation)
+    ]
+    return ["system", "measure", *columns(evaluation), "profile", "options"], table
+
+
+def every_query(evaluation: Evaluation, profile: str) -> Table:
+    """The CSV table by query: a row for each system, measure and query."""
+    ends = _bounds(evaluation)
+    header = ["system", "measure", "query", "value", "reason", *(["lowest", "highest"] if ends else [])]
+    table = []
+    for system, measure, _ in rows(evaluation):
+        column, reasons = (measure, system), evaluation.reasons[measure, system]
+        both = [frame.get(column) for frame in ends.values()]
+        for query, value in evaluation.per_query[column].items():
+            bounds = [None if end is None else known(end[query]) for end in both]
+            made_by = [profile, evaluation.plain_fingerprint_of(measure)]
+            table.append([system, measure, query, known(value), reasons[query], *bounds, *made_by])
+    return [*header, "profile", "options"], table
+
+
+def rows(evaluation: Evaluation) -> Iterator[tuple[str, str, dict]]:
+    """(system, measure, their row of the summary)."""
+    summary, names = evaluation.summary, columns(evaluation)
+    for (system, measure), row in zip(summary.index, summary.to_dict("records"), strict=True):
+        yield system, measure, {name: known(row[name]) for name in names}
+
+
+def columns(evaluation: Evaluation) -> list[str]:
+    """The columns of the summary that apply: bounds if asked for, weighted if weights differ, total for counts."""
+    left_out = set() if evaluation.bounds else {"lowest", "highest"}
+    if not evaluation.is_weighted:
+        left_out.add("weighted")
+    if not any(MEASURES[measure.name].counts for measure in evaluation.measures):
+        left_out.add("total")
+    return [name for name in evaluation.summary.columns if name not in left_out]
+
+
+def known(value):
+    """The value as a Python number, None for nan, so that every writer writes the same digits."""
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+def numbers(each) -> dict:
+    """The fields of a dataclass as JSON has them."""
+    return {name: known(value) for name, value in vars(each).items()}
+
+
+def table_of(header: list[str], rows: Iterable[Mapping]) -> Table:
+    """The CSV table of rows by the names of columns. A cell is empty where its row has no such member."""
+    return header, [[row.get(name) for name in header] for row in rows]
+
+
+def in_words(why: Mapping[str, str]) -> str:
+    """The reasons of a row as one cell."""
+    return ", ".join(f"{name}: {reason}" for name, reason in why.items())
+
+
+def as_text(document: dict) -> str:
+    """The document as JSON text. ValueError for nan, which JSON does not have."""
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+# One query, rank by rank
+
+
+def explained(
+    evaluation: Evaluation,
+    profile: str,
+    query: str,
+    explanations: Mapping[str, Explanation],
+    documents: Mapping[int, str],
+    differences: Mapping[tuple[str, str], Difference],
+    split: Measure,
+) -> dict:
+    """The JSON document of one query: the values of each system, and the lists that they were computed from.
+
+    `documents` has keys by pk. `differences` has, by (first, second) system, the difference of the measure `split`
+    by rank. Each system has an ideal list, since under ideal=retrieved they differ. In the document, `lowest` and
+    `highest` are the bounds of the first measure, where they were asked for. `reason` is that of the first
+    measure, and `why` has that of each measure in which the query counts in no mean.
+    """
+    first, measures = str(evaluation.measures[0]), list(map(str, evaluation.measures))
+    ends = {name.removesuffix("_per_query"): frame for name, frame in _bounds(evaluation).items()}
+    results = []
+    for system, explanation in explanations.items():
+        reasons = {measure: evaluation.reasons[measure, system][query] for measure in measures}
+        why = {measure: reason for measure, reason in reasons.items() if reason != REASONS[COUNTED]}
+        results.append(
+            {"system": system, "reason": reasons[first], "why": why}
+            | {measure: known(evaluation.per_query[measure, system][query]) for measure in measures}
+            | {name: known(frame[first, system][query]) for name, frame in ends.items()}
+            | {
+                "ranking": [_rank(row, documents) for row in explanation.ranking],
+                "ideal": [_rank(row, documents) for row in explanation.ideal],
+            }
+        )
+    return made_by(evaluation, profile) | {
+        "fingerprint": evaluation.fingerprint_of(first),
+        "query": query,
+        "results": results,
+        "differences": [
+            {"measure": str(split), "first": first, "second": second} | _split(explanation)
+            for (first, second), explanation in differences.items()
+        ],
+    }
+
+
+def _split(split: Difference) -> dict:
+    """Two values, their difference, and its parts by rank; rank 0 is the part of the empty list."""
+    return {
+        "first_value": split.first,
+        "second_value": split.second,
+        "difference": split.difference,
+        "one_ideal": split.one_ideal,
+        "parts": [
+            {"rank": part.rank, "first": part.first, "second": part.second, "difference": part.difference}
+            for part in (split.empty, *split.parts)
+        ],
+    }
+
+
+def _rank(row: Row, documents: Mapping[int, str]) -> dict:
+    """One rank. `judgment`: None = unjudged; `dcg`: the DCG down to this rank."""
+    return {
+        "rank": row.rank,
+        "document": documents[row.document],
+        "judgment": known(row.grade),
+        "gain": row.gain,
+        "discount": row.discount,
+        "adds": row.contribution,
+        "dcg": row.running,
+    }
+
+
+def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]) -> Table:
+    """The CSV table of `explained`: a row for each rank; a system with an empty ranking has one row.
+
+    `numbers` names the measures whose values stand in the rows of a system. Rows of the ideal list name a system
+    only under ideal=retrieved. Last come the differences, a row for each part: the share of a rank in the
+    `difference` of the measure `of` between the system and the one in `against`.
+    """
+    numbers = list(numbers)
+    columns = ["rank", "document", "title", "judgment", "gain", "discount", "adds", "dcg"]
+    columns += ["of", "against", "difference"]
+    header = ["query", "list", "system", *columns, *numbers, "reason", "profile", "options"]
+    own = document["options"]["ideal"] == "retrieved"
+    table = []
+
+    def add(kind: str, system: str | None, ranks: list[dict], values: list) -> None:
+        for rank in ranks:
+            cells = rank | {"title": titles[rank["document"]]} if "document" in rank else rank
+            made_by = [document["profile"], document["fingerprint"]]
+            table.append(
+                [document["query"], kind, system, *(cells.get(name) for name in columns), *values, *made_by]
+            )
+
+    for entry in document["results"]:
+        values = [entry[name] for name in numbers] + [entry["reason"]]
+        add("ranking", entry["system"], entry["ranking"] or [{}], values)
+    none = [None] * (len(numbers) + 1)
+    for entry in document["results"] if own else document["results"][:1]:
+        add("ideal", entry["system"] if own else None, entry["ideal"], none)
+    for entry in document["differences"]:
+        about = {"of": entry["measure"], "against": entry["first"]}
+        parts = [{"rank": part["rank"], "difference": part["difference"]} | about for part in entry["parts"]]
+        add("difference", entry["second"], parts, none)
+    return header, table

@@ -1,0 +1,112 @@
+"""The first page: an introduction for visitors, and the collections of a person who is signed in."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_safe
+
+from ratings import queue
+from ratings.models import Collection, Deletion, Rater, Rating, Role
+from ratings.people import visits
+from ratings.people.access import may_make
+from ratings.progress.counts import pace_of
+
+from ... import record
+from ...measures import parse_measure
+from ...page.asked import MEASURE, PROFILE, Asked, CannotAnswer
+from ...record import Version, cache
+from ...scores import options_for
+from .. import sentences
+from ..answer import Answer, brought
+from ..standings import Standing
+from ..step_by_step import rankings_of
+
+AT_ONCE = 50_000  # rankings that a request reads for best systems: about a second. Others have a link meanwhile
+
+
+@require_safe
+@login_not_required
+def home(request: HttpRequest) -> HttpResponse:
+    if not request.user.is_authenticated:
+        return welcome(request)
+    stored = dict(request.user.memberships.values_list("collection", "role"))
+    seen = Collection.objects.visible_to(request.user)
+    roles = [(each, Role.ADMIN if request.user.is_superuser else stored[each.pk]) for each in seen]
+    in_use = [(collection, role) for collection, role in roles if not collection.put_away_at]
+    context = {
+        "section": "home",
+        "mine": mine(request.user, in_use),
+        "away": [{"collection": collection, "role": role} for collection, role in roles if collection.put_away_at],
+        "deleted": Deletion.objects.of_admin(request.user),
+        "rates": any(role == Role.RATER for _, role in roles),
+        "makes": may_make(request.user),
+    }
+    return render(request, "evaluation/home.html", context)
+
+
+def welcome(request: HttpRequest) -> HttpResponse:
+    """The introduction, with the ways into the sample on the machine that has it."""
+    return render(request, "evaluation/welcome.html", {"sample": settings.DEMO and visits.is_local(request)})
+
+
+def mine(user: AbstractBaseUser, roles: Sequence[tuple[Collection, str]]) -> list[dict]:
+    """An entry for each of these collections: what the person does or reads in it. Raters see no systems."""
+    rows, left = [], AT_ONCE
+    for collection, role in roles:
+        row = {"collection": collection, "role": role}
+        rows.append(row)
+        if role == Role.RATER:
+            if rater := Rater.objects.filter(collection=collection, user=user).first():
+                row |= {"outlook": queue.outlook(rater), "pace": pace_of(rater)}
+            continue
+        version = record.version(collection)
+        (row["leader"], row["lead"]), read = leader_of(collection, version, left)
+        left -= read
+        raters = list(collection.raters.order_by().values_list("pk", flat=True))
+        graded = Rating.objects.filter(rater__in=raters, grade__isnull=False)
+        row |= {
+            "label": usual(collection).label if row["leader"] else "",
+            "brought": brought(collection, version),
+            "ratings": cache.count(collection, version, "ratings", graded.count),
+        }
+    return rows
+
+
+def leader_of(
+    collection: Collection, version: Version, most: int
+) -> tuple[tuple[Standing | None, SafeString | str], int]:
+    """The system with the highest mean, the sentence on it, and how many rankings were read for it.
+
+    None where it has more than `most` rankings to read, unless this request has read none so far. Otherwise a
+    large collection would never have a best system.
+    """
+    read = 0
+    if not cache.is_counted(collection, version, "leader"):
+        read = rankings_of(collection)
+    if most < AT_ONCE and read > max(most, 0):
+        return (None, ""), 0
+
+    def best() -> tuple[Standing | None, SafeString | str]:
+        try:
+            standings = Answer.of(collection, usual(collection)).standings
+        except CannotAnswer:
+            return None, ""
+        means = {row.system.name: row.mean for row in standings if row.mean is not None}
+        if not means:
+            return None, ""
+        first, shared = standings[0], len(sentences.at_top(means)) > 1
+        # Systems that share the mean have intervals of their own.
+        return replace(first, low=None, high=None) if shared else first, sentences.highest(means, MEASURE)
+
+    return cache.count(collection, version, "leader", best), read
+
+
+def usual(collection: Collection) -> Asked:
+    """The default measure and options."""
+    return Asked(parse_measure(MEASURE), PROFILE, (), options_for(collection, PROFILE))

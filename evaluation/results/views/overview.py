@@ -1,0 +1,269 @@
+"""The overview of results: which system is best, how reliable that is, and where systems differ."""
+
+from dataclasses import replace
+
+import numpy as np
+from django.http import HttpRequest, HttpResponse
+from django.utils.safestring import SafeString
+
+from ratings.models import Collection
+from ratings.people.access import readers_page
+from ratings.progress.counts import gold_hits
+
+from ... import charts, record, scores
+from ...agreeing import consistency
+from ...comparing.views import compare
+from ...deciding import Expected, not_expected, systems_of
+from ...deciding import sentences as expectations
+from ...deciding.expecting import Expecting, expecting, is_defined, wanted_in, with_expected_in
+from ...measures import MEASURES, Measure, cautions, effective
+from ...page import options
+from ...page.asked import Asked, page, with_options
+from ...page.charts import Chart, charted
+from ...page.downloads import Files, files
+from ...page.numbers import counts, decimals
+from ...record import InUse, cache
+from ...record.drawn import rounds_so_far
+from .. import heat, report, sentences
+from ..answer import (
+    Answer,
+    as_row,
+    bounded_in,
+    evaluated,
+    holdings,
+    next_step,
+)
+from ..standings import Standing
+from ..step_by_step import step_by_step
+from .alone import alone_in, table_of
+
+CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
+
+SHORT = 60  # rows of a table; a longer one has a page of its own
+WORTH_A_LOOK = 0.9  # judged share below which a warning is shown
+
+
+@readers_page
+@with_options("expected")
+@step_by_step("results")
+def overview(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    held = holdings(collection)
+    context = page(request, collection, "results", asked) | {
+        "n": held,
+        "heading": sentences.heading(collection.name, held["systems"], held["queries"]),
+        "next_step": next_step(collection, held),
+    }
+    if held["systems"] and held["queries"] and held["judged"]:
+        # Not cached with the results: a pair that becomes gold changes no score.
+        context["gold"] = gold_hits(collection)
+        rounds, wanted = rounds_so_far(collection), wanted_in(request)
+        used = record.machines(collection) if rounds or wanted else ()
+        key = ("overview", asked, rounds, used, wanted, collection.order, systems_of(collection))
+        context |= cache.whole(collection, key, lambda: results(collection, asked, rounds, used, wanted))
+        if every := alone_in(collection, asked):
+            systems = [standing.system.name for standing, _ in context["standings"]]
+            context |= table_of(every, systems, asked)
+    return charted(request, "evaluation/overview.html", context)
+
+
+def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse, ...], wanted: bool) -> dict:
+    """The context about scores, the same for all readers of this version."""
+    expected = expecting(collection, asked, rounds, wanted, used)
+    answer = Answer.of(collection, asked, [*gains(asked), *steps(asked)], bounds=True)
+    if expected.headline:
+        answer = replace(answer, first=tuple(row.system for row in expected.headline.means))
+    shaded = heat.shaded(answer)
+    shades = heat.picture(answer, shaded)
+    below = int(shaded.below.sum())
+    neutral = neutral_mean(answer)
+    rows = [
+        (standing, [answer.standing(standing.system.name, measure) for measure in gains(asked)])
+        for standing in answer.standings
+    ]
+    told = expected.expected
+    means = {row.system: row for row in told.means} if told else {}
+    cutoffs, curve = curves(answer)
+    judged = {standing.system.name: standing.judged for standing in answer.standings}
+    uneven, least = sentences.uneven(
+        judged, str(asked.at("Judged")), asked.measure, asked.options, (record.scale(collection) or [0.0])[0]
+    )
+    return {
+        "lead": lead(collection, asked, answer, expected),
+        "expecting": expected,
+        "could_expect": not expected.rounds and is_defined(asked),
+        "expected_rows": [
+            (standing, means.get(standing.system.name) or not_expected(standing.system.name))
+            for standing in answer.standings
+        ],
+        "expected_order": expectations.order(told) if expected.interval else "",
+        "left_out": expectations.caveats(told) if told else [],
+        "misleads": expectations.MISLEADS if expected.misleads(asked, judged.values()) else "",
+        "uneven": uneven,
+        "least_judged": answer.systems.get(least),
+        "alpha": consistency.ordinal_alpha(answer.record),
+        "standings": rows,
+        "bounded": any(standing.lowest is not None for standing in answer.standings),
+        "too_large": scores.has_bounds(asked.measure) and not answer.evaluation.bounds,
+        "weighted": answer.evaluation.is_weighted,
+        "counts": any(standing.total is not None for standing in answer.standings),
+        "gains": [str(measure) for measure in gains(asked)],
+        "gain_labels": [label for measure in gains(asked) if (label := asked.label_beside(measure))],
+        "judged_label": str(asked.at("Judged")),
+        "top_label": f"in the top {asked.measure.cutoff}" if asked.measure.cutoff else "in the rankings",
+        "unjudged_words": options.unjudged(asked.measure, asked.options) if asked.reads_judgments else "",
+        "trust": trust(answer),
+        "lined": sum(standing.mean is not None for standing in answer.standings) > 1,
+        "counted": counts(standing.queries for standing in answer.standings),
+        "neutral": neutral,
+        "described": asked.described,
+        "cautions": cautions(effective(asked.measure, asked.options), answer.judgments.grade),
+        "differing": sentences.differing(answer.standings, asked.degree, *heat.wins(answer), below),
+        "heat": shades,
+        "heads": heat.heads(answer),
+        "matrix": matrix(answer, shaded),
+        "cutoffs": cutoffs,
+        "curve": curve,
+        "curve_measure": str(asked.to(None)),
+        "curve_label": f"{asked.to(None)}@k {asked.fingerprint}",
+        "charts": {
+            "means": expected_chart(answer, expected.interval, neutral)
+            if expected.interval
+            else means_chart(answer, neutral),
+            **({"heat": shades["chart"]} if "chart" in shades else {}),
+            **drawn_curves(answer, cutoffs, curve),
+        },
+    }
+
+
+def matrix(answer: Answer, shaded: heat.Shaded) -> list[dict] | None:
+    """The rows of the table of queries, easiest first; None where they are too many for this page."""
+    if len(shaded.value) > SHORT:
+        return None
+    shown = heat.rows(answer, shaded)
+    return [shown[row] for row in answer.by_ease()]
+
+
+def lead(collection: Collection, asked: Asked, answer: Answer, expected: Expecting) -> SafeString:
+    if expected.headline:
+        return expectations.standing(expected.headline)
+    return sentences.leading(
+        answer.standings,
+        asked.measure,
+        *compare.of_best(evaluated(collection, asked, [asked.measure]), asked.measure),
+    )
+
+
+def gains(asked: Asked) -> list[Measure]:
+    return [asked.at(name) for name in ("CG", "DCG", "IDCG") if name != asked.measure.name]
+
+
+def steps(asked: Asked) -> list[Measure]:
+    """The measure at the cutoffs of the curve; none where it takes no cutoff."""
+    if not MEASURES[asked.measure.name].takes_cutoff:
+        return []
+    cutoffs = {*CUTOFFS, asked.measure.cutoff} - {None}
+    return [asked.to(cutoff) for cutoff in sorted(cutoffs)]
+
+
+def trust(answer: Answer) -> dict:
+    """The context about reliability: judged share, holes, undefined queries."""
+    holes, places = answer.holes()
+    judged = [standing for standing in answer.standings if standing.judged is not None]
+    worst = min(judged, key=lambda standing: standing.judged, default=None)
+    same = worst is not None and all(standing.judged == worst.judged for standing in judged)
+    most = max(answer.standings, key=lambda standing: standing.undefined)
+    counts_any = any(standing.queries for standing in answer.standings)
+    return {
+        "judged": float(np.mean([standing.judged for standing in judged])) if judged else None,
+        "worst": None if same else worst,
+        "look": worst is not None and worst.judged < WORTH_A_LOOK,
+        "holes": holes,
+        "places": places,
+        # Why no place can be judged or a hole.
+        "nothing": "" if places else "no system returns a document" if counts_any else "no query counts",
+        "undefined": most.undefined,
+        "why": most.why,
+        "negative": answer.negative,
+    }
+
+
+def neutral_mean(answer: Answer) -> float | None:
+    """The mean score of an empty list, where negative judgments lift it above 0."""
+    if answer.asked.measure.name != "nDCG" or not answer.negative:
+        return None
+    defined = answer.neutral[~np.isnan(answer.neutral)]
+    mean = float(defined.mean()) if defined.size else 0.0
+    return mean if mean > 0 else None
+
+
+def means_chart(answer: Answer, neutral: float | None) -> Chart:
+    parts = [f"{standing.system.name} {decimals(standing.mean)}" for standing in answer.standings]
+    alt_text = f"Mean {answer.asked.measure} by system, highest first: {', '.join(parts)}."
+    rows = [
+        as_row(each, "mean", "low", "high", "lowest", "highest", "queries", leader=each is answer.standings[0])
+        for each in answer.standings
+        if each.mean is not None
+    ]
+    return Chart("means", charts.means(rows, bounded=answer.asked.bounded, neutral=neutral), alt_text)
+
+
+def expected_chart(answer: Answer, told: Expected, neutral: float | None) -> Chart:
+    """The expected means with their intervals, and the plain ones beside them."""
+    means = {row.system: row for row in told.means}
+    rows = [
+        as_row(
+            standing,
+            *("mean", "low", "high", "lowest", "highest"),
+            expected=mean.mean,
+            expected_low=mean.low,
+            expected_high=mean.high,
+            final=told.final,
+            leader=told.leader == mean.system,
+        )
+        for standing in answer.standings
+        if (mean := means.get(standing.system.name)) and mean.mean is not None
+    ]
+    parts = [
+        f"{row['system']} {decimals(row['expected'])} ({decimals(row['expected_low'])} to "
+        f"{decimals(row['expected_high'])}), plain {decimals(row['mean'])}"
+        for row in rows
+    ]
+    alt_text = f"Expected mean {told.measure} by system, with its 90 % interval for missing judgments: "
+    spec = charts.expected_means(rows, bounded=answer.asked.bounded, neutral=neutral)
+    return Chart("means", spec, f"{alt_text}{'; '.join(parts)}.")
+
+
+def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[Standing]]]]:
+    """The context of the curves: the cutoffs down to the deepest ranking, and each system's mean at them."""
+    deepest = max((int(answer.record.rankings[name].length.max(initial=0)) for name in answer.systems), default=0)
+    within = [measure for measure in steps(answer.asked) if measure.cutoff <= max(deepest, 2)]
+    table = [(name, [answer.standing(name, measure) for measure in within]) for name in answer.names]
+    return [measure.cutoff for measure in within], table
+
+
+def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list[Standing]]]) -> dict[str, Chart]:
+    leader = answer.standings[0].system.name
+    rows = [
+        as_row(standing, "low", "high", cutoff=cutoff, value=standing.mean, leader=name == leader)
+        for name, standings in curve
+        for cutoff, standing in zip(cutoffs, standings, strict=True)
+        if standing.mean is not None
+    ]
+    if not rows:
+        return {}
+    last = ", ".join(f"{name} {decimals(standings[-1].mean)}" for name, standings in curve)
+    alt_text = f"Mean {answer.asked.to(None)}@k by system for k from {cutoffs[0]} to {cutoffs[-1]}. "
+    alt_text += f"At {cutoffs[-1]}: {last}."
+    return {"curves": Chart("curves", charts.curves(rows, bounded=answer.asked.bounded), alt_text)}
+
+
+@files("expected")
+def overview_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """The CSV and JSON of `evaluate`: a row for each system and measure of the page's first tables."""
+    evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=bounded_in(collection, asked))
+    evaluation = with_expected_in(request, collection, asked, evaluation)
+    return Files(
+        f"{collection.slug}-systems-{asked.measure}",
+        table=lambda: report.means(evaluation, asked.profile),
+        json=lambda: report.document(evaluation, asked.profile),
+    )

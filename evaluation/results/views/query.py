@@ -1,0 +1,261 @@
+"""The page of one query: rankings beside the ideal list, their differences, and the computation of nDCG."""
+
+from math import isnan
+from urllib.parse import urlencode
+
+import numpy as np
+import pandas as pd
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils.text import slugify
+
+from ratings.models import Assignment, Collection, Query
+from ratings.people.access import readers_page
+
+from ... import scores
+from ...measures import NOT_JUDGED, REASONS, Explanation, Measure
+from ...measures.refusal import refuse_unknown
+from ...page import options as panel
+from ...page.asked import Asked, CannotAnswer, page, told_to_reader, with_options
+from ...page.charts import charted
+from ...page.downloads import Files, files
+from .. import arithmetic, lists, parts, report, running
+from ..answer import (
+    Answer,
+    NextStep,
+    bounded_in,
+    evaluated,
+    holdings,
+    next_step,
+)
+from ..report import known
+from . import opinions
+
+MOST = 8  # lists side by side, and lines of the chart
+
+
+@readers_page
+@with_options(many=["system"])
+def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
+    found = get_object_or_404(Query, collection=collection, pk=pk)
+    answer = Answer.of(collection, asked, summed(asked), bounds=True)
+    place = int(np.flatnonzero(answer.record.queries["pk"] == found.pk)[0])
+    every = standings(answer, place)
+    pks = answer.record.queries["pk"].tolist()
+    context = page(request, collection, "queries", asked) | {
+        "query": found,
+        "bounded": any(each["lowest"] is not None for each in every),
+        "previous": pks[place - 1] if place else None,
+        "next": pks[place + 1] if place + 1 < len(pks) else None,
+        "keep": asked.keep,
+        "hidden": [(name, value) for name, values in request.GET.lists() if name != "system" for value in values],
+    }
+    if not every:
+        context["next_step"] = next_step(collection, holdings(collection))
+        return charted(request, "evaluation/query.html", context)
+    context["judged"] = bool(answer.judgments.count[place])
+    if not context["judged"]:
+        context["next_step"] = not_judged(found)
+    names = [each["system"].name for each in every]
+    chosen = chosen_in(request, names)
+    # A control for each list, one for another list, and addresses that keep the lists.
+    context |= {
+        "choices": [*chosen, ""] if 1 < len(chosen) < min(MOST, len(names)) else chosen,
+        "names": sorted(names),
+        "files": kept(asked, chosen),
+        "all": [each | {"beside": kept(asked, beside(chosen, each["system"].name))} for each in every],
+    }
+    if "system" in request.GET:
+        context["keep"] = context["files"]
+    return charted(request, "evaluation/query.html", context | compared(found, answer, place, every, chosen))
+
+
+@told_to_reader()
+def explanations_of(
+    collection: Collection, asked: Asked, found: Query, names: list[str] | None = None, whole: bool = False
+) -> dict[str, Explanation]:
+    """Explanations of these systems (None: all), down to the cutoff or `whole`. Raises CannotAnswer."""
+    measure = asked.to(None) if whole else asked.measure
+    how = (asked.options, asked.rule, asked.adjudications)
+    return scores.explain(collection, names, found.key, measure, *how)
+
+
+def standings(answer: Answer, place: int) -> list[dict]:
+    """A row for each system on query number `place`, highest value first."""
+    key = answer.record.queries["key"].iloc[place]
+    names = list(answer.systems)
+    values, why, counting = (
+        pd.Series(of(names)[place], names) for of in (answer.array, answer.why, answer.counting)
+    )
+    ndcg = pd.Series(answer.array(names, answer.asked.at("nDCG"))[place], names)
+    lowest, highest = answer.bounds(key)
+    return [
+        {
+            "system": answer.systems[name],
+            "value": known(values[name]),
+            "why": why[name],
+            "ndcg": known(ndcg[name]),
+            # The values in other measures, and why they count in no mean; "" where they count.
+            "others": [
+                (known(answer.array([name], each)[place, 0]), answer.evaluation.why(each, [name])[place, 0])
+                for each in others(answer.asked)
+            ],
+            "judged": float(answer.judged(name)[place]),
+            "lowest": known(lowest[name]),
+            "highest": known(highest[name]),
+        }
+        for name in best_first(counting)
+    ]
+
+
+def best_first(values: pd.Series) -> list[str]:
+    """Names of systems by their values on a query that count, those without one last."""
+    return sorted(values.index, key=lambda name: (isnan(values[name]), -values[name], name))
+
+
+def others(asked: Asked) -> list[Measure]:
+    return [asked.at(name) for name in ("nDCG", "DCG", "CG") if name != asked.measure.name]
+
+
+# The systems shown side by side
+
+
+def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
+    """The systems that the address names, in its order; if none, the worst and the best; if one, also the best.
+
+    `names`: all systems, best first. Raises CannotAnswer for an unknown system, and for more than MOST.
+    """
+    wanted = list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
+    for name in wanted:
+        refuse_unknown("system", name, sorted(names))
+    if len(wanted) > MOST:
+        raise CannotAnswer(f"at most {MOST} systems stand side by side, not {len(wanted)}.")
+    wanted = wanted or names[-1:]
+    if len(wanted) == 1:
+        wanted += [name for name in names if name not in wanted][:1]
+    return wanted
+
+
+def beside(chosen: list[str], name: str) -> list[str]:
+    """The chosen systems and `name`; where there are MOST already, the first and `name`."""
+    if name in chosen:
+        return chosen
+    return [*chosen, name] if len(chosen) < MOST else [chosen[0], name]
+
+
+def kept(asked: Asked, chosen: list[str]) -> str:
+    """The query string of the same options with these systems."""
+    return asked.keep_with(urlencode([("system", name) for name in chosen]))
+
+
+def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen: list[str]) -> dict:
+    """The context of the lists: links, parts, arithmetic, missing documents, running sums."""
+    asked, options, cutoff = answer.asked, answer.asked.options, answer.asked.measure.cutoff
+    judgments = answer.judgments.only(place)
+    grades = dict(zip(judgments.document.tolist(), judgments.grade.tolist(), strict=True))
+    by_name = {each["system"].name: each for each in every}
+    shown = [by_name[name] for name in chosen]
+    explained = explanations_of(answer.collection, asked, found, chosen if len(every) > MOST else list(by_name))
+    whole = explanations_of(answer.collection, asked, found, chosen, whole=True) if cutoff else explained
+    explanations = [explained[name] for name in chosen]
+    places = [{row.document: row.rank for row in whole[name].ranking} for name in chosen]
+    # A system without a ranking can have no sums. All have the same ideal list, except with ideal=retrieved.
+    ideal = next((each for each in explanations if not isnan(each.idcg)), explanations[0])
+    ideal, judged = explanations[0] if options.ideal == "retrieved" else ideal, bool(grades)
+    listed = [explanation.ranking for explanation in explanations] + [ideal.ideal]
+    documents = lists.titles({row.document for rows in listed for row in rows[: lists.SHOWN]})
+    sides = [
+        {
+            "system": each["system"],
+            "ndcg": each["ndcg"],
+            "why": explanation.reason,
+            "dcg": explanation.dcg,
+            "rows": [lists.judged_line(row, documents, grades) for row in explanation.ranking[: lists.SHOWN]],
+            "more": max(0, len(explanation.ranking) - lists.SHOWN),
+            "present": bool(answer.record.rankings[each["system"].name].present[place]),
+        }
+        for each, explanation in zip(shown, explanations, strict=True)
+    ]
+    split = parts.differences(explained, chosen, parts.measure_of(asked)) if judged else {}
+    parted = parts.as_table(split, explanations, asked)
+    summed_up = running.as_chart_and_table(explained, chosen[min(1, len(chosen) - 1)], asked) if judged else None
+    return {
+        "sides": lists.linked(sides, places),
+        "longest": max(sides, key=lambda side: len(side["rows"]))["system"].name,
+        "scale": list(answer.collection.grades.all()),
+        "lead": arithmetic.scores_sentence(shown, parted["sentences"] if parted else [], asked),
+        "ideal": lists.ideal_list(ideal, documents, cutoff if judged else None),
+        # With ideal=retrieved each system has its own ideal list.
+        "ideal_of": chosen[0] if options.ideal == "retrieved" else "",
+        "negative": any(row["adds"] < 0 for side in sides for row in side["rows"]),
+        "opinions": opinions.opinions(found, documents, grades, asked),
+        "label": f"{asked.at('nDCG')} {asked.fingerprint}",
+        "sum_label": f"{asked.at('DCG')} {asked.fingerprint}",
+        "ndcg_label": str(asked.at("nDCG")),
+        "judged_label": str(asked.at("Judged")),
+        "shown_label": f"in the top {cutoff}" if cutoff else "in the list",
+        "unjudged_words": panel.unjudged(asked.at("nDCG"), options),
+        "missing_words": panel.WORDS["missing"][options.missing],
+        "others": [str(measure) for measure in others(asked)],
+        "other_labels": [label for measure in others(asked) if (label := asked.label_beside(measure))],
+        "parts": parted,
+        "worst": any(explanation.min_dcg for explanation in explanations),
+        "harm": arithmetic.harm_sentence(explanations) if parted and len(shown) == 2 else "",
+        "formula": arithmetic.formula(explanations),
+        "sums": arithmetic.sums(sides, explanations) if judged else [],
+        "missed": lists.missed(places, ideal, documents, cutoff),
+        "running": summed_up,
+        "charts": {"running": summed_up["chart"]} if summed_up else {},
+    }
+
+
+def not_judged(found: Query) -> NextStep:
+    lack = "Nobody has judged a document of this query yet."
+    shown = "So it counts in no mean: the rankings below are shown as they are."
+    waiting = Assignment.objects.filter(pair__query=found).exclude(state=Assignment.State.DONE).count()
+    if waiting:
+        wait = "rating is" if waiting == 1 else "ratings are"
+        return NextStep(lack, f"{shown} {waiting:,} {wait} waiting for raters.")
+    pool = f"python3 run.py manage pool {found.collection.slug}"
+    return NextStep(lack, f"{shown} Pool the query for raters:", (pool,))
+
+
+@files(many=["system"])
+def query_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
+    """The files of the query: sums and ranks of each system, and the differences of those side by side.
+
+    The CSV has a row for each rank of each system down to the cutoff, of the ideal list, and of each difference.
+    """
+    found = get_object_or_404(Query, collection=collection, pk=pk)
+    document, titles = opened(request, collection, asked, found)
+
+    def table() -> report.Table:
+        ends = ["lowest", "highest"] if bounded_in(collection, asked) else []
+        return report.every_rank(document, [*map(str, summed(asked)), *ends], titles)
+
+    name = slugify(found.key, allow_unicode=True) or found.pk
+    return Files(f"{collection.slug}-query-{name}-{asked.measure}", table=table, json=lambda: document)
+
+
+def opened(
+    request: HttpRequest, collection: Collection, asked: Asked, found: Query
+) -> tuple[dict, dict[str, str]]:
+    """The document of this query, and the titles of its documents by key."""
+    explanations = explanations_of(collection, asked, found)
+    pks = {row.document for each in explanations.values() for row in (*each.ranking, *each.ideal)}
+    documents = lists.titles(pks)
+    keys = {pk: document.key for pk, document in documents.items()}
+    evaluation = evaluated(collection, asked, summed(asked), bounds=bounded_in(collection, asked))
+    measure, systems = parts.measure_of(asked), list(evaluation.systems)
+    place = evaluation.per_query.index.get_loc(found.key)
+    values = pd.Series(evaluation.counting(asked.measure, systems)[place], systems)
+    chosen = chosen_in(request, best_first(values))
+    judged = any(each.reason != REASONS[NOT_JUDGED] for each in explanations.values())
+    differences = parts.differences(explanations, chosen, measure) if chosen and judged else {}
+    document = report.explained(evaluation, asked.profile, found.key, explanations, keys, differences, measure)
+    return document, {document.key: document.title for document in documents.values()}
+
+
+def summed(asked: Asked) -> list[Measure]:
+    """The measure of the address and the measures of its arithmetic."""
+    return list(dict.fromkeys([asked.measure, *(asked.at(name) for name in ("nDCG", "DCG", "CG", "IDCG"))]))

@@ -1,1 +1,0 @@
-"""Numbers, options and results as text."""
