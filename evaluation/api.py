@@ -19,6 +19,7 @@ from .deciding import with_expected
 from .deciding.report import MOST_PAIRS
 from .judgments.rules import ADJUDICATIONS, RULES, combine
 from .measures import PROFILES, Measure, Options
+from .page import documents
 from .results import comparison, report
 from .results import machine_only as alone
 from .significance.draws import MOST_TESTS_OVER_API, TESTS_ON_PAGES
@@ -249,4 +250,4 @@ def refuse(error: object, parameter: str = "") -> None:
 
 def as_json(document: dict) -> HttpResponse:
     """The response with the document as JSON, with the same bytes as the command prints."""
-    return HttpResponse(report.as_text(document), content_type="application/json; charset=utf-8")
+    return HttpResponse(documents.as_text(document), content_type="application/json; charset=utf-8")

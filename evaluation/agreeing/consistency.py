@@ -12,25 +12,19 @@ from ratings.models import Collection
 
 from .. import agreement, record, scores
 from .. import measures as kernel
-from ..agreement import KINDS, Disputed, Disputes, Stability, Table
+from ..agreement import Disputed, Disputes, Stability, Table
+from ..agreement.coefficients import ALL_THE_SAME, FEWEST, NO_PAIR_TWICE, coefficients, lacking
 from ..judgments.rules import RULES_OF_ALL, Ratings, combine, stacked
 from ..measures import Judgments, Measure, Options, Rankings
-from ..measures.arrays import groups, pair_key
+from ..measures.arrays import groups
+from ..page import documents
 from ..record import Opinions, Record, cache
 from ..record.sql import index_of
-from ..results import report
-from ..significance.draws import ALPHA, RATERS, SEED
+from ..significance.draws import RATERS, SEED
 
-FEWEST = 20  # pairs with two grades: with fewer, coefficients are marked as of few pairs
 AT_ONCE = 4_000  # queries that are scored together
 
 # Why there is no number.
-NOBODY = "nobody gave a grade"
-ONE_RATER = "only one rater gave grades"
-NO_PAIR_TWICE = "no pair has two grades"
-ONE_PAIR = "only one pair has two grades"
-ALL_THE_SAME = "all grades are the same"
-RESAMPLES = "too many resamples in which all grades are the same"
 GAVE_NONE = "gave no grade"
 SHARES_NONE = "nobody else graded the same pairs"
 SHARES_ONE = "shares one pair with others"
@@ -61,7 +55,7 @@ class Agreement:
     @property
     def lacking(self) -> str:
         """Why agreement cannot be computed; "" where it can."""
-        return _lacking(self.table)
+        return lacking(self.table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +83,11 @@ def agreement_of(opinions: Opinions) -> Agreement:
     first = order[starts]
     pairs = np.column_stack([opinions.query[first], opinions.document[first]])
     return Agreement(opinions.collection, opinions, pairs, table)
+
+
+def agreement_in(collection: Collection) -> Agreement:
+    """The agreement of the raters of the present version, from the cache."""
+    return cache.whole(collection, "raters", lambda: agreement_of(cache.opinions(collection)))
 
 
 def order_of(
@@ -205,7 +204,7 @@ def document(agreed: Agreement, order: Order | None = None) -> dict:
 
 def summary(agreed: Agreement) -> dict:
     """The document without disputed pairs, which can be many, and without the order."""
-    whole = {"collection": agreed.collection, "counts": counts(agreed), "coefficients": coefficients(agreed)}
+    whole = {"collection": agreed.collection, "counts": counts(agreed), "coefficients": coefficients(agreed.table)}
     pairs = agreement.confusion(agreed.table).tolist()
     whole["confusion"] = {"grades": agreed.table.grades.tolist(), "pairs": pairs}
     return whole | {"pairs_of_raters": pairs_of_raters(agreed), "raters": raters(agreed)}
@@ -224,61 +223,11 @@ def counts(agreed: Agreement) -> dict:
     }
 
 
-def coefficients(agreed: Agreement) -> list[dict]:
-    """A row for each coefficient: percentages, alpha of each kind with its interval, Fleiss' kappa."""
-    table, lacking, shared = agreed.table, agreed.lacking, int((agreed.table.ratings > 1).sum())
-    percent, fleiss = agreement.percent(table), agreement.fleiss(table)
-    return [
-        _coefficient("agree", percent.agree, lacking, pairs=shared, couples=percent.pairs),
-        _coefficient("within_one", percent.within_one, lacking, pairs=shared, couples=percent.pairs),
-        *(_alpha(table, kind, lacking) for kind in KINDS),
-        _coefficient("fleiss_kappa", fleiss.kappa, lacking, pairs=fleiss.pairs, ratings=fleiss.ratings),
-    ]
-
-
-def ordinal_alpha(data: Record) -> dict:
-    """The row of ordinal alpha in `coefficients`, from ratings that were read already."""
-    ratings = data.ratings
-    _, pair = np.unique(pair_key(ratings.query, ratings.document), return_inverse=True)
-    raters, rater = np.unique(ratings.rater, return_inverse=True)
-    table = agreement.table(pair, rater, ratings.grade, len(raters), sorted(data.values.grades.values()))
-    return _alpha(table, "ordinal", _lacking(table))
-
-
-def _alpha(table: Table, kind: str, lacking: str) -> dict:
-    low, high = agreement.alpha_interval(table, kind)
-    facts = {"pairs": int((table.ratings > 1).sum()), "low": low, "high": high, "draws": ALPHA, "seed": SEED}
-    return _coefficient(f"alpha_{kind}", agreement.alpha(table, kind), lacking, **facts)
-
-
-def _lacking(table: Table) -> str:
-    if not table.pair.size:
-        return NOBODY
-    if np.unique(table.rater).size == 1:
-        return ONE_RATER
-    return "" if table.shared.pair.size else NO_PAIR_TWICE
-
-
-def _coefficient(name: str, value: float, lacking: str, **facts) -> dict:
-    """The row of one coefficient. Facts that do not apply are None; `couples` are every two grades of a pair.
-
-    lacking: why agreement cannot be computed in this collection, or "".
-    """
-    row = {"name": name, "value": value, **dict.fromkeys(FACTS), **facts}
-    why = {}
-    if isnan(value):
-        why["value"] = lacking or ALL_THE_SAME
-    if row["low"] is not None and isnan(row["low"]):
-        why["low"] = why["high"] = why.get("value") or (ONE_PAIR if row["pairs"] == 1 else RESAMPLES)
-    members = {name: report.known(member) for name, member in row.items()}
-    return members | {"few": row["pairs"] < FEWEST, "why": why}
-
-
 def pairs_of_raters(agreed: Agreement) -> list[dict]:
     """A row for every two raters with a pair in common."""
     names, rows = agreed.raters, []
     for each in agreement.cohen(agreed.table):
-        row = report.numbers(each)
+        row = documents.numbers(each)
         lacking = [name for name, value in row.items() if value is None]
         both = {"first": names[each.first], "second": names[each.second]}
         rows.append(row | both | {"few": each.pairs < FEWEST, "why": dict.fromkeys(lacking, ALL_THE_SAME)})
@@ -291,7 +240,7 @@ def raters(agreed: Agreement) -> list[dict]:
     for each in agreement.each_rater(agreed.table):
         if not each.ratings + each.cannot:
             continue
-        row = report.numbers(each)
+        row = documents.numbers(each)
         reason = GAVE_NONE if not each.ratings else SHARES_ONE if each.shared else SHARES_NONE
         why = {name: reason for name, value in row.items() if value is None}
         rows.append(row | {"rater": agreed.raters[each.rater], "few": each.shared < FEWEST, "why": why})
@@ -319,26 +268,30 @@ def standing(order: Order) -> dict:
         return made_by | {"systems": [], "why": {"systems": NO_PAIR_TWICE if order.systems else NO_SYSTEM}}
     names = order.systems
     best_first = np.argsort(-stability.means, kind="stable").tolist()  # nan comes last
-    tau = report.known(stability.tau)
+    tau = documents.known(stability.tau)
     return made_by | {
         "draws": stability.draws,
         "seed": stability.seed,
         "pairs": stability.pairs,
-        "holds": report.known(stability.holds),
-        "leader_holds": report.known(stability.leader_holds),
+        "holds": documents.known(stability.holds),
+        "leader_holds": documents.known(stability.leader_holds),
         "tau": tau,
         "systems": [
             {
                 "system": names[place],
-                "mean": report.known(stability.means[place]),
-                "low": report.known(stability.low[place]),
-                "high": report.known(stability.high[place]),
+                "mean": documents.known(stability.means[place]),
+                "low": documents.known(stability.low[place]),
+                "high": documents.known(stability.high[place]),
                 "queries": order.queries[place],
             }
             for place in best_first
         ],
         "kept": [
-            {"first": names[first], "second": names[second], "kept": report.known(stability.kept[first, second])}
+            {
+                "first": names[first],
+                "second": names[second],
+                "kept": documents.known(stability.kept[first, second]),
+            }
             for at, first in enumerate(best_first)
             for second in best_first[at + 1 :]
         ],
@@ -347,9 +300,9 @@ def standing(order: Order) -> dict:
                 "rater": order.raters.get(each.rater, f"rater {each.rater}"),  # deleted between two reads
                 "ratings": each.ratings,
                 "unjudged": each.unjudged,
-                "tau": report.known(each.tau),
+                "tau": documents.known(each.tau),
                 "reversed": [[names[first], names[second]] for first, second in each.reversed],
-                "means": dict(zip(names, map(report.known, each.means), strict=True)),
+                "means": dict(zip(names, map(documents.known, each.means), strict=True)),
             }
             for each in stability.left_out
         ],
@@ -358,7 +311,7 @@ def standing(order: Order) -> dict:
     }
 
 
-def table(agreed: Agreement, order: Order | None = None) -> report.Table:
+def table(agreed: Agreement, order: Order | None = None) -> documents.Table:
     """The CSV table: a row for each number of the document, named by part, subjects and name."""
     whole = document(agreed, order)
     rows = [["counts", None, None, name, n, None, None, None, ""] for name, n in whole["counts"].items()]
@@ -397,7 +350,6 @@ def table(agreed: Agreement, order: Order | None = None) -> report.Table:
     return header, [row + (made_by if row[0] in of_order else [None, None]) for row in rows]
 
 
-FACTS = ("low", "high", "pairs", "couples", "ratings", "draws", "seed")  # of a coefficient
 # The columns of numbers of two raters, of one rater, and of a disputed pair.
 BOTH = ("agree", "within_one", "kappa", "linear", "quadratic")
 EACH = ("ratings", "cannot", "mean", "bias", "spread", "agree")

@@ -14,7 +14,7 @@ from ratings.progress.counts import LOOKED_THROUGH, hits, latest_grades
 from ratings.progress.figures import ENOUGH, Pace, Share
 
 from ..agreement import FEWEST, Course
-from ..results import report
+from ..page import documents
 from .consistency import SHARES_NONE, SHARES_ONE, Agreement
 
 RUSHED = 1 / 3  # of the others' median time for the same grade: below, a rater rushes
@@ -65,12 +65,12 @@ def document(
 def one(pk: int, course: Course, agreed: Agreement, checked: Checked) -> tuple[int, dict]:
     """The rater's pk and row of the document, without name and hints."""
     names = ("ratings", "shared_early", "early", "shared_late", "late", "moved", "low", "high")
-    row = {name: report.known(getattr(course, name)) for name in names}
+    row = {name: documents.known(getattr(course, name)) for name in names}
     row |= {"told": course.significant, "why": why(course)}
     for name in ("gold", "repeats"):
         row[name] = share(getattr(checked, name).get(pk, Share()))
     row["seconds"] = [seconds_of(pk, grade, checked) for grade in agreed.table.grades.tolist()]
-    row["periods"] = [report.numbers(each) for each in course.periods]
+    row["periods"] = [documents.numbers(each) for each in course.periods]
     return pk, row
 
 
@@ -128,9 +128,9 @@ def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) 
 COLUMNS = ["rater", "part", "first", "last", "grade", "name", "value", "low", "high", "n", "why"]
 
 
-def table(whole: Mapping) -> report.Table:
+def table(whole: Mapping) -> documents.Table:
     """The document as a CSV table."""
-    return report.table_of(COLUMNS, (line for row in whole["raters"] for line in lines(row, whole["grades"])))
+    return documents.table_of(COLUMNS, (line for row in whole["raters"] for line in lines(row, whole["grades"])))
 
 
 def lines(row: Mapping, grades: Sequence[float]) -> Iterator[dict]:

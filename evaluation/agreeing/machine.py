@@ -14,8 +14,8 @@ from ratings.models import JudgeSample, JudgeVersion, MachineGrade
 from .. import record
 from ..agreement.machine import Figure, Paired, bias_differences, confusion, figures
 from ..measures.arrays import pair_key
+from ..page import documents
 from ..record import Opinions, Record, cache
-from ..results import report
 from ..significance.draws import ALPHA, SEED
 from . import worth
 
@@ -167,15 +167,15 @@ def document(against: Against) -> dict:
         "queries": len(np.unique(against.paired.query)),
         "draws": ALPHA,
         "seed": SEED,
-        "figures": {name: report.numbers(each) for name, each in figures(against.paired).items()},
+        "figures": {name: documents.numbers(each) for name, each in figures(against.paired).items()},
         "confusion": {
             "grades": against.paired.grades.tolist(),
-            "shares": [list(map(report.known, row)) for row in shares.tolist()],
+            "shares": [list(map(documents.known, row)) for row in shares.tolist()],
             "counts": counts.tolist(),
         },
         "systems": [{"system": name} | row for name, _, row in _by_group(against, against.systems)],
         "tags": [
-            {"tag": name} | row | {"quadratic": report.numbers(each["quadratic"])}
+            {"tag": name} | row | {"quadratic": documents.numbers(each["quadratic"])}
             for name, each, row in _by_group(against, against.tags)
         ],
         "repeats": _repeats(against),
@@ -195,8 +195,8 @@ def _repeats(against: Against) -> dict:
         "answers": len(again.query),
         "same": int((again.person == again.machine).sum()),
         "unsure": against.unsure,
-        "share": report.numbers(each["same"]),
-        "quadratic": report.numbers(each["quadratic"]),
+        "share": documents.numbers(each["same"]),
+        "quadratic": documents.numbers(each["quadratic"]),
     }
 
 
@@ -208,14 +208,14 @@ def _by_group(against: Against, groups: dict[str, np.ndarray]) -> Iterator[tuple
         differs = pairs >= FEWEST and (other.low > 0 or other.high < 0)
         facts = {
             "pairs": pairs,
-            **report.numbers(each["bias"]),
-            "apart": report.numbers(other),
+            **documents.numbers(each["bias"]),
+            "apart": documents.numbers(other),
             "differs": bool(differs),
         }
         yield name, each, facts
 
 
-def table(whole: dict) -> report.Table:
+def table(whole: dict) -> documents.Table:
     """The CSV table: a row for each figure of `document`."""
     end = [whole["drawn"], whole["judge"], whole["version"], whole["model"]]
 

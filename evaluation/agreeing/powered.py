@@ -16,9 +16,9 @@ from ..measures import Judgments, Measure, Options, Rankings, effective
 from ..measures.arrays import DOCUMENT_BITS, pair_key
 from ..measures.discounts import discount
 from ..measures.gains import gain
+from ..page import documents
 from ..record import cache
 from ..record.sql import index_of
-from ..results import report
 from ..scores import fingerprint
 
 HEADER = ["measure", "options", "system", "less_system", "sampled", "pairs", "people", "people_low", "people_high",
@@ -155,7 +155,7 @@ def document(estimates: Estimates) -> dict:
         "systems": systems,
         "differences": list(differences(estimates, [row["system"] for row in known])),
         "tau": {
-            name: report.known(tau(order, alone))
+            name: documents.known(tau(order, alone))
             for name, order in zip(("people", "with_machine"), orders, strict=True)
         },
     }
@@ -194,16 +194,16 @@ def _both(estimates: Estimates, weight: np.ndarray, shared: np.ndarray) -> dict:
     return {
         "people": _facts(alone),
         "with_machine": _facts(helped),
-        "factor": report.known(helped.factor),
-        "saved": report.known(saved),
+        "factor": documents.known(helped.factor),
+        "saved": documents.known(saved),
     }
 
 
 def _facts(each: Powered) -> dict[str, float | None]:
-    return {name: report.known(getattr(each, name)) for name in ("value", "low", "high")}
+    return {name: documents.known(getattr(each, name)) for name in ("value", "low", "high")}
 
 
-def table(whole: dict) -> report.Table:
+def table(whole: dict) -> documents.Table:
     """The CSV table: a row for each mean and difference of `document`."""
 
     def row(system: str, less: str, each: dict) -> list:

@@ -6,7 +6,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from ..page.numbers import decimals, share
-from ..results.sentences import counted, named
+from ..page.words import counted, named
 from .worth import (
     AGAIN,
     ALPHA,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from ..results import report
+from ..page import documents
 from ..results.comparison import Compared
 from ..significance import (
     ALPHA,
@@ -184,7 +184,7 @@ def rows(result: Compared, every: Sequence[OnSegment]) -> list[dict]:
     ]
 
 
-def table(result: Compared, every: Sequence[OnSegment], profile: str) -> report.Table:
+def table(result: Compared, every: Sequence[OnSegment], profile: str) -> documents.Table:
     """The CSV table: a row for each segment."""
     made_by = {
         "alpha": ALPHA,
@@ -193,6 +193,6 @@ def table(result: Compared, every: Sequence[OnSegment], profile: str) -> report.
         "options": result.evaluation.fingerprint_of(result.measure),
     }
     header = ["measure", "baseline", "system", "kind", "segment", "queries", "undefined", *NAMES, "why", *made_by]
-    return report.table_of(
-        header, (row | made_by | {"why": report.in_words(row["why"])} for row in rows(result, every))
+    return documents.table_of(
+        header, (row | made_by | {"why": documents.in_words(row["why"])} for row in rows(result, every))
     )

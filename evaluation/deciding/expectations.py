@@ -8,7 +8,7 @@ from itertools import combinations
 from ratings.models import Collection
 
 from ..measures import Measure
-from ..results.report import Table, table_of
+from ..page.documents import Table, table_of
 from . import Aim, Difference, Expected
 
 

@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 
 from ..expected.order import APART
 from ..page.numbers import exact, likely
-from ..results.sentences import counted
+from ..page.words import counted
 from . import Expected, Mean
 
 MISLEADS = (

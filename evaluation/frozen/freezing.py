@@ -22,9 +22,9 @@ from .. import record, scores
 from ..deciding import Aim, State, systems_of
 from ..measures import Judgments, Measure, Options, Rankings, parse_measure
 from ..models import FrozenEvaluation, FrozenPart
+from ..page import documents
 from ..record import InUse, Record
 from ..record.cache import Columns
-from ..results import report
 from ..scores import Evaluation, Setup
 from ..significance import bootstrap_interval
 from . import content
@@ -235,7 +235,7 @@ def summary_rows(evaluation: Evaluation) -> Iterator[dict]:
     for (system, measure), row in zip(
         evaluation.summary.index, evaluation.summary.to_dict("records"), strict=True
     ):
-        yield {"system": system, "measure": measure} | {name: report.known(row[name]) for name in row}
+        yield {"system": system, "measure": measure} | {name: documents.known(row[name]) for name in row}
 
 
 def _with_empty(data: Record) -> Iterator[content.System]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ..measures import Measure, effective
 from ..models import FrozenEvaluation
-from ..results import report
+from ..page import documents
 from ..scores import Evaluation, fingerprint
 from . import content
 from .freezing import evaluate_arrays
@@ -92,7 +92,7 @@ def _means(summary, measure: str, name: str | None = None) -> list[dict]:
     rows = summary.xs(measure, level="measure")
     return [
         {"system": name or system}
-        | {column: report.known(row[column]) for column in ("mean", "low", "high")}
+        | {column: documents.known(row[column]) for column in ("mean", "low", "high")}
         | {"queries": int(row["queries"])}
         for system, row in zip(rows.index, rows.to_dict("records"), strict=True)
     ]

@@ -17,9 +17,9 @@ from ratings.words import nearest
 from ..measures import MEASURES, PROFILES, Measure, Options, effective
 from ..measures.options import TEXT_NAMES
 from ..measures.refusal import WrongOption, refuse_unknown
-from ..results.sentences import Degree, degree
 from ..scores import SUMS, Setup, fingerprint, measure_for, options_for
 from . import options as panel
+from .words import Degree, degree
 
 MEASURE, PROFILE, RULE, ADJUDICATIONS = "nDCG@10", "default", "mean", "use"
 DEFAULTS = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications": ADJUDICATIONS}
@@ -43,6 +43,7 @@ OFFERED = (
     "NumRelRet@10",
     "Judged@10",
 )
+CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 # The parameters of every page with options, and those of how a page is drawn, not of what it shows.
 OF_OPTIONS = ("measure", "profile", *TEXT_NAMES, *panel.OF_JUDGMENTS, "gain_map", "unjudged_grade", "panel")
 OF_PICTURES = ("chart", "theme", "width", "step")
@@ -143,6 +144,18 @@ class Asked:
         """The measure with this name at the same cutoff, and with the same form of DCG where it has one."""
         form = [param for param in self.measure.params if param[0] == "dcg" and "dcg" in MEASURES[name].parameters]
         return Measure(name, self.measure.cutoff, tuple(form))
+
+    @property
+    def cumulative(self) -> list[Measure]:
+        """CG, DCG and IDCG at the same cutoff, without the asked measure."""
+        return [self.at(name) for name in ("CG", "DCG", "IDCG") if name != self.measure.name]
+
+    @property
+    def at_cutoffs(self) -> list[Measure]:
+        """The measure at the cutoffs of the curve; none where it takes no cutoff."""
+        if not MEASURES[self.measure.name].takes_cutoff:
+            return []
+        return [self.to(cutoff) for cutoff in sorted({*CUTOFFS, self.measure.cutoff} - {None})]
 
     def to(self, cutoff: int | None) -> Measure:
         """The same measure at another cutoff."""

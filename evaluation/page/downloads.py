@@ -15,8 +15,7 @@ from ratings.formats import spreadsheet, workbooks
 from ratings.models import Collection
 from ratings.people.access import View, readers_page
 
-from ..results import report
-from ..results.answer import Answer
+from . import documents
 from .asked import Asked, with_options
 
 
@@ -25,7 +24,7 @@ class Files:
     """The files of a page, which are made on request."""
 
     name: str  # without its ending
-    table: Callable[[], report.Table]  # for CSV and Excel
+    table: Callable[[], documents.Table]  # for CSV and Excel
     json: Callable[[], dict] | None = None
 
 
@@ -76,27 +75,6 @@ def table_response(
 
 def json_response(name: str, document: dict) -> HttpResponse:
     """The response with the document as JSON, to read in the browser or to save under its name."""
-    response = HttpResponse(report.as_text(document), content_type="application/json")
+    response = HttpResponse(documents.as_text(document), content_type="application/json")
     response["Content-Disposition"] = content_disposition_header(False, f"{name}.json")
     return response
-
-
-def every_query(answer: Answer) -> report.Table:
-    """The table with a row for each query and system, in the order of the record."""
-    asked, record = answer.asked, answer.record
-    header = ["query", "text", "system", "measure", "value", "why", str(asked.at("Judged"))]
-    header += ["documents", "judgments", "profile", "options"]
-    names, made_by = list(answer.systems), [asked.profile, asked.fingerprint]
-    values = answer.array(names)
-    reasons = {name: answer.evaluation.reasons[str(asked.measure), name].tolist() for name in names}
-    judged = {name: answer.judged(name) for name in names}
-    rows = []
-    for place, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
-        for column, name in enumerate(names):
-            rankings = record.rankings[name]
-            length = rankings.length[place] if rankings.present[place] else None
-            rows.append(
-                [key, text, name, str(asked.measure), values[place, column], reasons[name][place]]
-                + [judged[name][place], length, answer.judgments.count[place], *made_by]
-            )
-    return header, rows

@@ -18,6 +18,12 @@ def decimals(value: float | None, places: int = 4) -> str:
     return text.lstrip("-") if float(text) == 0 else text.replace("-", MINUS)
 
 
+def number(value: float, places: int = 4) -> str:
+    """The number without trailing zeros, as 3, 0.5, 2.6667 or −1."""
+    text = decimals(value, places)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def exact(value: float | None, text: str = "") -> str:
     """The number with four decimals, or as `text`, in a <data> element with all digits in its tooltip."""
     if value is None or isnan(value):

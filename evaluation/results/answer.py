@@ -5,22 +5,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from django.db.models import Count, Exists, OuterRef, Q, Value
 
-from ratings.models import Assignment, Collection, Pair, Rating, System
+from ratings.models import Collection, System
 
 from .. import measures as kernel
-from .. import record, scores
+from .. import scores
 from ..measures import Judgments, Measure, Rankings
 from ..measures.arrays import distinct
 from ..page.asked import Asked, told_to_reader
-from ..record import Record, Version, cache
-from ..record.sql import columns_of
-from .report import known
+from ..page.documents import Table, known
+from ..record import Record
 from .standings import NUMBERS, Standing
 
 MOST_BOUNDED = 1_000_000  # queries x systems x cutoff: the bounds of more take too long for a page
-_NONE = Value(0)
 ROUNDING = 1e-9  # smaller differences are rounding errors
 
 
@@ -188,89 +185,22 @@ def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:
     return [asked.measure] if size <= MOST_BOUNDED else []
 
 
-def holdings(collection: Collection) -> dict[str, int]:
-    """The counts of the collection. At most fourteen database queries; only changed queries are counted again."""
-    version = record.version(collection)
-    # Each count uses an index. The one of done assignments is by rater, and PostgreSQL uses it only with a list.
-    raters = list(collection.raters.order_by().values_list("pk", flat=True))
-    done = Assignment.objects.filter(rater__in=raters, state=Assignment.State.DONE).count()
-    waiting = Assignment.objects.filter(collection=collection).waiting().count()
-    judged = cache.by_query(collection, version, "judged", lambda queries: _judged(collection, queries))
-    _, ratings, cannot, pairs = judged.sum(axis=1).tolist()
-    graded = collection.raters.filter(Exists(Rating.objects.filter(rater=OuterRef("pk"), grade__isnull=False)))
-    textless = collection.documents.filter(body="")
-    return brought(collection, version) | {
-        "textless": cache.count(collection, version.unrated, "textless", textless.count),
-        "judged": pairs,  # with a grade or an adjudication
-        "ratings": ratings,  # grades
-        "cannot": cannot,  # "cannot judge" answers
-        "raters": cache.count(collection, version, "raters", graded.count),
-        "pairs": Pair.objects.filter(query__collection=collection).count(),
-        "wanted": waiting + done,  # assignments
-        "done": done,
-    }
-
-
-def brought(collection: Collection, version: Version) -> dict[str, int]:
-    """What was imported until this version. Three database queries, or none."""
-
-    def counted() -> dict[str, int]:
-        return {name: getattr(collection, name).count() for name in ("queries", "documents", "systems")}
-
-    return cache.count(collection, version.unrated, "brought", counted)
-
-
-def _judged(collection: Collection, queries: list[int] | None) -> np.ndarray:
-    """Counts by query, int64[4, n]: pk, grades, "cannot judge" answers, judged pairs. A query has two columns.
-
-    queries: pks; None: all of the collection.
-    """
-    ratings, pairs = Rating.objects.order_by(), Pair.objects.order_by()
-    # A rating's own query is a copy without an index.
-    if queries is None:
-        ratings, pairs = ratings.filter(rater__collection=collection), pairs.filter(query__collection=collection)
-    else:
-        ratings, pairs = ratings.filter(pair__query__in=queries), pairs.filter(query__in=queries)
-    graded = Rating.objects.filter(pair=OuterRef("pk"), grade__isnull=False)
-    counted = (
-        ratings.values_list("query").annotate(
-            grades=Count("grade"), cannot=Count("pk") - Count("grade"), pairs=_NONE
-        ),
-        pairs.filter(Exists(graded) | Q(adjudication__isnull=False))
-        .values_list("query")
-        .annotate(grades=_NONE, cannot=_NONE, pairs=Count("pk")),
-    )
-    return np.hstack([columns_of(*rows.query.sql_with_params(), 4) for rows in counted])
-
-
-@dataclass(frozen=True)
-class NextStep:
-    """What is missing before there are scores, and what to do."""
-
-    lack: str
-    cure: str
-    commands: Sequence[str] = ()
-
-
-def next_step(collection: Collection, held: dict[str, int]) -> NextStep | None:
-    """The first step that is missing before there are scores; None where there are."""
-    commands, nothing = [], "Nothing has been judged yet, so there is no score."
-    if not held["queries"]:
-        lack = "This collection has no queries yet."
-        cure = "Import a file with one query a line: its id, its text, and what the person wanted."
-        commands = ["import_queries SLUG queries.tsv"]
-    elif not held["systems"]:
-        lack, cure = "No system has rankings yet.", "Import what your systems returned, one file a system."
-        commands = ["import_run SLUG system.run"]
-    elif held["judged"]:
-        return None
-    elif held["wanted"]:
-        lack = nothing
-        cure = f"{held['wanted']:,} ratings wait for raters. Tell them. Numbers appear here with the first rating."
-        commands = ["add_member SLUG NAME rater"]
-    else:
-        lack = nothing
-        cure = "Ask raters for the documents at the top of the rankings, or import judgments that you have."
-        commands = ["pool SLUG", "add_member SLUG NAME rater", "import_qrels SLUG judgments.qrels"]
-    commands = [f"python3 run.py manage {each.replace('SLUG', collection.slug)}" for each in commands]
-    return NextStep(lack, cure, commands)
+def every_query(answer: Answer) -> Table:
+    """The table with a row for each query and system, in the order of the record."""
+    asked, record = answer.asked, answer.record
+    header = ["query", "text", "system", "measure", "value", "why", str(asked.at("Judged"))]
+    header += ["documents", "judgments", "profile", "options"]
+    names, made_by = list(answer.systems), [asked.profile, asked.fingerprint]
+    values = answer.array(names)
+    reasons = {name: answer.evaluation.reasons[str(asked.measure), name].tolist() for name in names}
+    judged = {name: answer.judged(name) for name in names}
+    rows = []
+    for place, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
+        for column, name in enumerate(names):
+            rankings = record.rankings[name]
+            length = rankings.length[place] if rankings.present[place] else None
+            rows.append(
+                [key, text, name, str(asked.measure), values[place, column], reasons[name][place]]
+                + [judged[name][place], length, answer.judgments.count[place], *made_by]
+            )
+    return header, rows

@@ -7,8 +7,7 @@ from django.utils.safestring import SafeString
 
 from ..measures import SPLIT, Explanation
 from ..page.asked import Asked
-from ..page.numbers import decimals
-from ..templatetags.numbers import number
+from ..page.numbers import decimals, number
 
 
 def scores_sentence(shown: list[dict], splits: Sequence[SafeString], asked: Asked) -> SafeString:

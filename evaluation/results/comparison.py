@@ -10,6 +10,7 @@ import numpy as np
 
 from ..measures import COUNTED, REASONS, Measure, bounds_of_mean
 from ..measures.refusal import refuse_unknown
+from ..page import documents
 from ..scores import Evaluation
 from ..significance import (
     ALPHA,
@@ -202,23 +203,23 @@ def differences(result: Compared, baseline: str, system: str) -> dict[str, float
     differences = np.full(len(result.common), np.nan)
     both = np.column_stack([result.values(baseline), result.values(system)])
     differences[result.common] = paired.differences(both, 0, 1)
-    return dict(zip(result.evaluation.per_query.index, map(report.known, differences.tolist()), strict=True))
+    return dict(zip(result.evaluation.per_query.index, map(documents.known, differences.tolist()), strict=True))
 
 
-def table(every: Sequence[Compared], profile: str) -> report.Table:
+def table(every: Sequence[Compared], profile: str) -> documents.Table:
     """The CSV table of Compare: a row for each measure and pair.
 
     Its columns: those of `Compared.rows`, which end with the fields of `significance.Comparison`, then `_made_by`.
     """
     rows = [
-        row | _made_by(each, profile) | {"why": report.in_words(row["why"])}
+        row | _made_by(each, profile) | {"why": documents.in_words(row["why"])}
         for each in every
         for row in each.rows()
     ]
-    return report.table_of(list(rows[0]), rows)
+    return documents.table_of(list(rows[0]), rows)
 
 
-def every_query(every: Sequence[Compared], profile: str) -> report.Table:
+def every_query(every: Sequence[Compared], profile: str) -> documents.Table:
     """The CSV table by query: a row for each measure, pair and query, with a reason where it is left out."""
     header = ["measure", "baseline", "system", "query", "baseline_value", "system_value", "difference", "reason"]
     rows = []
@@ -229,7 +230,7 @@ def every_query(every: Sequence[Compared], profile: str) -> report.Table:
             first, second = (values[:, each.systems.index(name)].tolist() for name in pair)
             for place, (query, difference) in enumerate(differences(each, *pair).items()):
                 reason = each.why_left_out.get(query, REASONS[COUNTED])
-                both = [report.known(first[place]), report.known(second[place])]
+                both = [documents.known(first[place]), documents.known(second[place])]
                 rows.append([str(each.measure), *pair, query, *both, difference, reason, *made_by])
     return [*header, "profile", "options"], rows
 

@@ -10,10 +10,10 @@ from django.urls import reverse
 
 from .. import charts
 from ..page.charts import Chart
+from ..page.documents import known
 from ..page.numbers import decimals
 from ..page.tables import heads as sortable
 from .answer import Answer
-from .report import known
 
 SHADES = ("h1", "h2", "h3", "h4", "h5")
 BELOW, UNDEFINED = "h0", "hu"

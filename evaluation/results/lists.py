@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from ratings.models import Document
 
 from ..measures import Explanation, Row
-from ..templatetags.numbers import number
+from ..page.numbers import number
 
 Places = Mapping[int, int]  # the rank of each document in a whole list, by pk
 

@@ -8,6 +8,8 @@ from ratings.models import Collection, JudgeUse
 
 from .. import record, scores
 from ..measures import Measure, Options
+from ..page import documents
+from ..page.asked import Asked, CannotAnswer
 from ..record import Machine, cache
 from ..scores import Evaluation
 from . import report
@@ -26,7 +28,7 @@ class Alone:
     evaluation: Evaluation
 
     def mean(self, system: str, measure: Measure) -> float | None:
-        return report.known(self.evaluation.summary["mean"][system, str(measure)])
+        return documents.known(self.evaluation.summary["mean"][system, str(measure)])
 
     def queries(self, system: str, measure: Measure) -> int:
         """How many queries count in the mean."""
@@ -60,6 +62,35 @@ def alone_of(collection: Collection, measures: tuple[Measure, ...], options: Opt
     return cache.without_ratings(collection, ("alone", used, measures, options), every)
 
 
+# On pages
+
+
+def alone_in(collection: Collection, asked: Asked) -> list[Alone]:
+    """The scores by each machine, in the measure and options of the address. Raises CannotAnswer."""
+    try:
+        return alone_of(collection, (asked.measure,), asked.options)
+    except ValueError as error:
+        raise CannotAnswer(f"By the grades of a machine alone: {error}") from error
+
+
+def table_of(every: list[Alone], systems: list[str], asked: Asked) -> dict:
+    """The context of a table: a column for each machine, a row for each system."""
+    rows = [
+        (name, [(each.mean(name, asked.measure), each.queries(name, asked.measure)) for each in every])
+        for name in systems
+    ]
+    return {"alone": every, "alone_rows": rows}
+
+
+def differences_of(every: list[Alone], pairs: list[tuple[str, str]], asked: Asked) -> dict:
+    """The context of a table: a column for each machine, a row for each pair of systems."""
+    rows = [
+        (f"{second} less {first}", [each.difference(first, second, asked.measure) for each in every])
+        for first, second in pairs
+    ]
+    return {"alone": every, "alone_rows": rows}
+
+
 # As files
 
 
@@ -81,9 +112,9 @@ def _rows(each: Alone):
         yield {"system": system, "measure": measure, "fingerprint": fingerprint} | numbers
 
 
-def table(whole: dict) -> report.Table:
+def table(whole: dict) -> documents.Table:
     """The CSV table: a row for each machine, system and measure of `document`."""
-    return report.table_of(
+    return documents.table_of(
         HEADER,
         (
             machine | row | {"options": row["fingerprint"]}

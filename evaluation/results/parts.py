@@ -16,8 +16,8 @@ from ..measures import (
 )
 from ..page.asked import Asked
 from ..page.numbers import decimals
+from ..page.words import counted
 from .lists import SHOWN
-from .sentences import counted
 
 NAMED = 3  # ranks named in a sentence; the table has all
 

@@ -3,9 +3,7 @@
 Numbers are plain Python numbers at full precision; a missing value is None.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from math import isnan
 
 from pandas import DataFrame
 
@@ -19,9 +17,8 @@ from ..measures import (
     Measure,
     Row,
 )
+from ..page.documents import Table, known
 from ..scores import Evaluation
-
-Table = tuple[list[str], list[list]]  # a CSV table: the names of the columns, and the rows
 
 
 def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> dict:
@@ -115,32 +112,6 @@ def columns(evaluation: Evaluation) -> list[str]:
     if not any(MEASURES[measure.name].counts for measure in evaluation.measures):
         left_out.add("total")
     return [name for name in evaluation.summary.columns if name not in left_out]
-
-
-def known(value):
-    """The value as a Python number, None for nan, so that every writer writes the same digits."""
-    value = value.item() if hasattr(value, "item") else value
-    return None if isinstance(value, float) and isnan(value) else value
-
-
-def numbers(each) -> dict:
-    """The fields of a dataclass as JSON has them."""
-    return {name: known(value) for name, value in vars(each).items()}
-
-
-def table_of(header: list[str], rows: Iterable[Mapping]) -> Table:
-    """The CSV table of rows by the names of columns. A cell is empty where its row has no such member."""
-    return header, [[row.get(name) for name in header] for row in rows]
-
-
-def in_words(why: Mapping[str, str]) -> str:
-    """The reasons of a row as one cell."""
-    return ", ".join(f"{name}: {reason}" for name, reason in why.items())
-
-
-def as_text(document: dict) -> str:
-    """The document as JSON text. ValueError for nan, which JSON does not have."""
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
 # One query, rank by rank

@@ -1,27 +1,20 @@
 """Sentences about results. They claim no more than the numbers show: a mean with an interval is no test."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from math import isclose
 
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from ..measures import MEASURES, Measure, Options
 from ..page.numbers import decimals, share
+from ..page.words import BETTER, Degree, counted, degree, joined, named
 from ..significance import CANNOT_TELL, FEWEST, HIGHER
 from .standings import Standing
 
 WINNERS = 4  # systems named in a sentence; the table has all
 ROUNDING = 1e-12  # means with smaller differences are equal
 UNEVEN = 0.1  # least difference of judged shares with a warning
-
-WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """The number with its noun, as "three systems" or "16 queries": up to twelve it is a word."""
-    return f"{WORDS[number] if number < len(WORDS) else f'{number:,}'} {one if number == 1 else many}"
 
 
 def heading(name: str, systems: int, queries: int) -> str:
@@ -30,40 +23,6 @@ def heading(name: str, systems: int, queries: int) -> str:
         return name
     text = f"{counted(systems, 'system', 'systems')} on {counted(queries, 'query', 'queries')}"
     return text[0].upper() + text[1:]
-
-
-def named(names: Sequence[str], most: int = 3) -> SafeString:
-    """The names in bold, as "b, c and d"; above `most` + 1 of them, as "b, c, d and 4 more"."""
-    shown, rest = list(names[:most]), len(names) - most
-    if len(names) == most + 1:
-        shown, rest = list(names), 0
-    parts = [format_html("<b>{}</b>", name) for name in shown] + ([f"{rest} more"] if rest > 0 else [])
-    if len(parts) < 2:
-        return joined("", parts)
-    return format_html("{} and {}", joined(", ", parts[:-1]), parts[-1])
-
-
-def joined(between: str, parts: Iterable[str]) -> SafeString:
-    return format_html_join(between, "{}", ((part,) for part in parts))
-
-
-@dataclass(frozen=True)
-class Degree:
-    """What a system with a higher value is called, and one with a lower value."""
-
-    more: str
-    most: str
-    less: str
-    least: str
-
-
-BETTER = Degree("better", "best", "worse", "worst")
-HIGH = Degree("higher", "highest", "lower", "lowest")
-
-
-def degree(measure: Measure) -> Degree:
-    """The words for the measure: a higher value is better only in some."""
-    return BETTER if measure.more_is_better else HIGH
 
 
 def leading(

@@ -8,25 +8,17 @@ from collections.abc import Iterable
 from django import template
 from django.utils.safestring import SafeString
 
-from ..page import numbers
+from ..page import numbers, words
 from ..page.numbers import LOW, decimals, scored
-from ..results import sentences
 
 register = template.Library()
 
-for name in ("decimals", "exact", "signed", "chance", "likely", "share", "count"):
+for name in ("decimals", "number", "exact", "signed", "chance", "likely", "share", "count"):
     register.filter(name, getattr(numbers, name))
 for name in ("span", "bounds", "resampled", "score", "scored"):
     register.simple_tag(getattr(numbers, name))
-register.filter("named", sentences.named)
-register.simple_tag(sentences.counted)
-
-
-@register.filter
-def number(value: float, places: int = 4) -> str:
-    """The number without trailing zeros, as 3, 0.5, 2.6667 or −1."""
-    text = decimals(value, places)
-    return text.rstrip("0").rstrip(".") if "." in text else text
+register.filter("named", words.named)
+register.simple_tag(words.counted)
 
 
 @register.simple_tag

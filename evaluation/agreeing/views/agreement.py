@@ -3,7 +3,7 @@
 Admins see names. Analysts see pseudonyms, in an order that reveals nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -20,14 +20,15 @@ from ...judgments.rules import RULES_OF_ALL
 from ...page.asked import Asked, page, told_to_reader, with_options
 from ...page.charts import Chart, charted, dot
 from ...page.downloads import Files, files
-from ...page.numbers import decimals
+from ...page.numbers import decimals, number
 from ...record import cache
 from ...results.lists import titles
 from ...results.step_by_step import step_by_step
 from ...significance.draws import FEWEST_RATERS, RATERS
-from ...templatetags.numbers import number
 from .. import consistency
-from ..consistency import FEWEST, Agreement, Order
+from ..confusion import confused, confusion, labels_of
+from ..consistency import FEWEST, Agreement, Order, agreement_in
+from ..names import names_in
 
 # How much a page scores for the order of systems, in systems x queries x times: about a second. It scores at least
 # FEWEST_RATERS draws, and once without each rater. Where these take over three times as long, use the command.
@@ -110,10 +111,6 @@ def found_in(collection: Collection, asked: Asked) -> Results:
     return Results(agreed, order, document, {name: pk for pk, name in agreed.opinions.raters.items()})
 
 
-def agreement_in(collection: Collection) -> Agreement:
-    return cache.whole(collection, "raters", lambda: consistency.agreement_of(cache.opinions(collection)))
-
-
 def order_in(collection: Collection, asked: Asked) -> Order | None:
     """The order; None where it takes too long for a page. CannotAnswer where the options do not fit."""
     draws = draws_for(collection, asked)
@@ -137,14 +134,6 @@ def draws_for(collection: Collection, asked: Asked) -> int:
     if (FEWEST_RATERS + raters) * once > 3 * WORK:
         return 0
     return min(RATERS, max(FEWEST_RATERS, WORK // once - raters))
-
-
-def names_in(collection: Collection) -> dict[int, str]:
-    """The name of each rater for this reader, by pk. One query."""
-    rows = collection.raters.values_list("pk", "name")
-    if collection.role == Role.ADMIN:
-        return dict(rows)
-    return {pk: pseudonym(pk) for pk, _ in rows}
 
 
 def renamed(agreed: Agreement, order: Order | None, names: Mapping[int, str]) -> tuple[Agreement, Order | None]:
@@ -180,37 +169,6 @@ def neighbours(order: Mapping) -> list[dict]:
 
 
 # As pictures and tables
-
-
-def labels_of(collection: Collection) -> dict[float, str]:
-    """The label of each grade with its value, by value."""
-    return {float(each.value): f"{number(float(each.value))} {each.label}" for each in collection.grades.all()}
-
-
-def confusion(found: Mapping, grades: Mapping[float, str]) -> list[dict]:
-    """A cell for each two grades: of the grades that were paired with `one`, the share that is `other`."""
-    counts = np.array(found["pairs"], np.float64).reshape(len(found["grades"]), -1)
-    # A pair of grades counts once for each of them, so a pair of equal grades counts twice in its cell.
-    ordered = counts + np.diag(np.diag(counts))
-    of_row = ordered.sum(axis=1)
-    labels = [grades.get(grade, number(grade)) for grade in found["grades"]]
-    return [
-        {
-            "one": one,
-            "other": other,
-            "share": float(ordered[row, column] / of_row[row]) if of_row[row] else None,
-            "couples": int(counts[row, column]),
-        }
-        for row, one in enumerate(labels)
-        for column, other in enumerate(labels)
-    ]
-
-
-def confused(cells: Sequence[dict], grades: Sequence[str], said: str) -> dict:
-    """The context of a confusion matrix, as chart and table."""
-    chart = Chart("confusion-spec", charts.confusion(cells, grades=grades), f"{said} The table has the numbers.")
-    rows = [(one, [cell for cell in cells if cell["one"] == one]) for one in reversed(grades)]
-    return {"charts": {"confusion": chart}, "grades": grades, "confusion_rows": rows}
 
 
 def dot_of(row: Mapping) -> dict:

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from ratings.models import Collection, Role
 from ratings.people.access import readers_page
+from ratings.people.privacy import pseudonym
 from ratings.progress.counts import LOOKED_THROUGH
 from ratings.progress.figures import ENOUGH
 from ratings.templatetags.grades import tone
@@ -19,10 +20,11 @@ from ...agreement import FEWEST, courses
 from ...page.asked import Asked, page, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
+from ...page.numbers import number
 from ...record import cache
-from ...templatetags.numbers import number
+from ..consistency import agreement_in
 from ..drift import checked_in, document, table
-from .agreement import agreement_in, names_in, pseudonym
+from ..names import names_in
 
 AT_ONCE = 12  # raters on a page
 

@@ -12,8 +12,8 @@ from ...page.downloads import Files, files
 from .. import machine as analysis
 from .. import powered
 from .. import verdicts as worth
+from ..confusion import confused, labels_of
 from ..machine import TOP, Against
-from .agreement import confused, labels_of
 
 LABELS = {
     "same": "Same grade",

@@ -3,9 +3,8 @@
 The columns of its CSV are in `analyses.comparison.table`.
 """
 
-from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
-from urllib.parse import urlencode
+from collections.abc import Sequence
+from dataclasses import replace
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -16,61 +15,43 @@ from ratings.people.access import readers_page
 from ... import charts, scores
 from ...deciding import sentences as expectations
 from ...deciding.expecting import expecting, with_expected_in
-from ...measures import Measure
 from ...measures.refusal import refuse_unknown
-from ...page.asked import OF_PICTURES, Asked, CannotAnswer, page, with_options
+from ...page.asked import Asked, CannotAnswer, page, with_options
 from ...page.charts import Chart, charted, dot
+from ...page.documents import known
 from ...page.downloads import Files, files
 from ...page.numbers import decimals
+from ...page.words import counted
 from ...record.drawn import rounds_so_far
 from ...results import comparison
-from ...results.answer import NextStep, evaluated, holdings, next_step
 from ...results.comparison import Compared
-from ...results.report import known
-from ...results.sentences import counted, uneven
+from ...results.leader import MOST, Selection, best_first, rows_against, scores_and_ranking, tested
+from ...results.machine_only import alone_in, differences_of
+from ...results.sentences import uneven
 from ...results.step_by_step import step_by_step
-from ...results.views.alone import alone_in, differences_of
 from ...significance import (
-    ALL_THE_SAME,
     ALPHA,
     CANNOT_TELL,
     FEWEST,
     HIGHER,
     LOWER,
-    NONE_DIFFERS,
     POWER,
     TWO_SYSTEMS,
 )
+from ..lacking import NOTHING, nothing_to_compare
+from ..parameters import kept_parameters, query_string
 
-MOST = 12  # systems that are compared at once
 MATRIX_FROM = 4  # systems from which all pairs are more than the pairs with one
-MANY = 100_000  # queries: a larger number needed is shown as "over 100,000"
 ALL = "all"
 # The tests of a verdict, by the field with their p: where all differences are equal, there is no t.
 TESTS = {"p": "the paired t test", "p_randomised": "the randomisation test"}
-NOTHING = "there is nothing to compare: fewer than two systems have a mean."
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The systems to compare."""
-
-    baseline: str
-    others: tuple[str, ...]  # highest mean first
-    named: bool  # whether the address names the baseline; False: it is the best system
-    all_pairs: bool
-    left_out: int = 0  # systems with a mean that are not compared
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        return (self.baseline, *self.others)
 
 
 @readers_page
 @with_options("baseline", "pairs", "expected", many=["system"])
 @step_by_step("compare")
 def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    evaluation, ranked = ranking_of(collection, asked)
+    evaluation, ranked = scores_and_ranking(collection, asked)
     selection = selection_in(request, evaluation, ranked)
     # Ticked are the systems that are compared, or else were chosen.
     context = page(request, collection, "compare", asked) | {
@@ -87,8 +68,8 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         else:
             context["next_step"] = nothing_to_compare(collection, asked)
         return charted(request, "evaluation/compare.html", context)
-    result = compared(evaluation, asked.measure, selection)
-    rows = shown(result, selection)
+    result = tested(evaluation, asked.measure, selection)
+    rows = rows_against(selection.baseline, result)
     for row in rows:
         row["url"] = address_of_queries(request, collection, row)
     found = expecting(collection, asked, rounds_so_far(collection))
@@ -135,44 +116,12 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         context["charts"] = {"forest": Chart("forest", spec, alt_text(drawn, selection.baseline))}
     if len(selection.systems) >= MATRIX_FROM:
         every_pair = replace(selection, all_pairs=True)
-        every = result if selection.all_pairs else compared(evaluation, asked.measure, every_pair)
+        every = result if selection.all_pairs else tested(evaluation, asked.measure, every_pair)
         context |= {"matrix": matrix(every, ranked), "critical": every.tests.critical, "every": every}
     return charted(request, "evaluation/compare.html", context)
 
 
-def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
-    return next_step(collection, holdings(collection)) or NextStep(
-        f"{NOTHING[0].upper()}{NOTHING[1:]}",
-        f"Bring another system, or choose another measure than {asked.measure}.",
-    )
-
-
 # Who with whom
-
-
-def ranking_of(collection: Collection, asked: Asked) -> tuple[scores.Evaluation, list[tuple[str, float]]]:
-    """The scores, and the ranking by them as `ranking_in` has it."""
-    evaluation = evaluated(collection, asked, [asked.measure])
-    return evaluation, ranking_in(evaluation, asked.measure)
-
-
-def ranking_in(evaluation: scores.Evaluation, measure: Measure) -> list[tuple[str, float]]:
-    """(system, mean) of the systems that have a mean, the highest first."""
-    if not evaluation.systems:
-        return []
-    means = [(name, known(evaluation.summary["mean"][name, str(measure)])) for name in evaluation.systems]
-    return sorted([each for each in means if each[1] is not None], key=lambda each: (-each[1], each[0]))
-
-
-def best_first(ranked: Sequence[tuple[str, float]], most: int | None = None) -> Selection | None:
-    """The best system against up to `most` - 1 others (None: MOST - 1); None for fewer than two systems.
-
-    The best system was not chosen before the numbers were seen, so the correction is for all pairs.
-    """
-    if len(ranked) < 2:
-        return None
-    names = [name for name, _ in ranked[: most or MOST]]
-    return Selection(names[0], tuple(names[1:]), False, len(names) > 2, len(ranked) - len(names))
 
 
 def selection_in(
@@ -217,36 +166,6 @@ def too_few(request: HttpRequest) -> str:
     if len(chosen) == 1:
         return f"Only {chosen[0]} is chosen, so there is nothing to compare. Tick another system."
     return "Fewer than two of the chosen systems have a mean in this measure. Tick another system."
-
-
-def compared(evaluation: scores.Evaluation, measure: Measure, selection: Selection) -> Compared:
-    return comparison.of_page(evaluation, measure, selection.baseline, selection.others, selection.all_pairs)
-
-
-def of_best(evaluation: scores.Evaluation, measure: Measure, most: int | None = None) -> tuple[list[dict], int]:
-    """The rows of `comparison` for the best system and up to `most` - 1 others, and how many are left out.
-
-    Every page that says which system is best says it by these rows. most: None for MOST.
-    """
-    selection = best_first(ranking_in(evaluation, measure), most)
-    if selection is None:
-        return [], 0
-    return shown(compared(evaluation, measure, selection), selection), selection.left_out
-
-
-def shown(result: Compared, selection: Selection) -> list[dict]:
-    """The rows of pairs with the baseline, the highest difference first."""
-    rows = [row for row in result.rows() if row["baseline"] == selection.baseline]
-    adjusted = "p_hsd" if result.tests.correction == "hsd" else "p_holm"
-    for row in rows:
-        row["adjusted"] = row[adjusted]
-        row["significant"] = row["verdict"] != CANNOT_TELL
-        # About how many more queries would decide; "" where there is a verdict or no estimate.
-        row["lacking"] = ""
-        if row["more"]:
-            row["lacking"] = f"over {MANY:,}" if row["more"] > MANY else f"about {row['more']:,}"
-        row["same"] = ALL_THE_SAME if row["wins"] or row["losses"] else NONE_DIFFERS
-    return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
 
 
 # In words
@@ -326,31 +245,25 @@ def compare_files(request: HttpRequest, collection: Collection, asked: Asked) ->
 
 
 def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Compared:
-    evaluation, ranked = ranking_of(collection, asked)
+    evaluation, ranked = scores_and_ranking(collection, asked)
     selection = selection_in(request, evaluation, ranked)
     if selection is None:
         raise CannotAnswer(too_few(request) if len(ranked) > 1 else NOTHING)
-    result = compared(evaluation, asked.measure, selection)
+    result = tested(evaluation, asked.measure, selection)
     return replace(result, evaluation=with_expected_in(request, collection, asked, evaluation))
 
 
 def ending_with(request: HttpRequest, **changes: str) -> str:
     """The query string of this page with some parameters changed: for its files, and for all pairs."""
-    parts = [*kept_parameters(request, changes), *changes.items()]
-    return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
+    return query_string([*kept_parameters(request, changes), *changes.items()])
 
 
 def address_of_queries(request: HttpRequest, collection: Collection, row: dict) -> str:
     """The address of the page of differences by query for the two systems of a row."""
     parts = [*hidden(request), ("baseline", row["baseline"]), ("system", row["system"])]
-    return f"{reverse('differences', args=[collection.slug])}?{urlencode(parts, safe='@()=:,')}"
+    return reverse("differences", args=[collection.slug]) + query_string(parts)
 
 
 def hidden(request: HttpRequest) -> list[tuple[str, str]]:
     """Parameters of the address that the form of this page has no control for."""
     return kept_parameters(request, ("baseline", "system", "pairs", "expected"))
-
-
-def kept_parameters(request: HttpRequest, without: Container[str]) -> list[tuple[str, str]]:
-    names = [name for name in request.GET if name not in without and name not in OF_PICTURES]
-    return [(name, value) for name in names for value in request.GET.getlist(name)]

@@ -21,10 +21,12 @@ from ...page.downloads import Files, files
 from ...page.numbers import decimals
 from ...results import comparison
 from ...results.comparison import Compared
+from ...results.leader import Selection, scores_and_ranking, tested
 from ...significance import ALPHA, FEWEST
 from .. import segments
+from ..lacking import NOTHING, nothing_to_compare
+from ..parameters import kept_parameters, query_string
 from ..segments import OnSegment
-from . import compare
 
 MOST_BARS = 1_000  # about the width in pixels: with more queries, every n-th is drawn
 TITLES = {segments.TAG: "By tag", segments.LENGTH: "By length", segments.WEIGHT: "By weight"}
@@ -43,11 +45,11 @@ OF_PAGE = ("baseline", "system", "segment", "sort", "q", "page")
 @readers_page
 @with_options(*OF_PAGE)
 def differences(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    evaluation, ranked = compare.ranking_of(collection, asked)
+    evaluation, ranked = scores_and_ranking(collection, asked)
     context = page(request, collection, "compare", asked) | {"ranked": ranked}
     pair = pair_in(request, evaluation, ranked)
     if pair is None:
-        context["next_step"] = compare.nothing_to_compare(collection, asked)
+        context["next_step"] = nothing_to_compare(collection, asked)
         return charted(request, "evaluation/differences.html", context)
     result, every = compared(evaluation, asked, pair)
     (whole,), rows = result.rows(), every_row(result, asked)
@@ -56,7 +58,7 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
         "why_dropped": scores.why(result.why_dropped),
         "files": ending_with(request, *pair),
         "swapped": ending_with(request, *reversed(pair)),
-        "hidden": compare.kept_parameters(request, OF_PAGE),
+        "hidden": kept_parameters(request, OF_PAGE),
         "label": asked.label,
         **pictured(collection, asked, rows, pair),
         **by_segment(every, result, whole),
@@ -92,16 +94,16 @@ def compared(
 ) -> tuple[Compared, list[OnSegment]]:
     """The pair compared on all queries and on each segment, cached with the scores."""
     baseline, system = pair
-    result = compare.compared(evaluation, asked.measure, compare.Selection(baseline, (system,), True, False))
+    result = tested(evaluation, asked.measure, Selection(baseline, (system,), True, False))
 
     table = evaluation.table
 
-    def tested() -> list[OnSegment]:
+    def of_segments() -> list[OnSegment]:
         # Segments are the same for every pair, and cached once.
         every = table.remember("segments", lambda: segments.segments(table.record.queries))
         return segments.compared(result, every)
 
-    return result, table.remember(("segments", baseline, system), tested)
+    return result, table.remember(("segments", baseline, system), of_segments)
 
 
 def every_row(result: Compared, asked: Asked) -> list[dict]:
@@ -156,8 +158,8 @@ def pictured(collection: Collection, asked: Asked, rows: Sequence[dict], pair: t
 
 def ending_with(request: HttpRequest, baseline: str, system: str) -> str:
     """The query string of another page about this pair, without the parameters of this page alone."""
-    parts = [*compare.kept_parameters(request, OF_PAGE), ("baseline", baseline), ("system", system)]
-    return f"?{urlencode(parts, safe='@()=:,')}"
+    parts = [*kept_parameters(request, OF_PAGE), ("baseline", baseline), ("system", system)]
+    return query_string(parts)
 
 
 # Segments
@@ -230,7 +232,7 @@ def table(request: HttpRequest, rows: Sequence[dict], result: Compared, every: S
         "shown": len(shown),
         "heads": tables.heads(columns, sort),
         "weighted": result.evaluation.is_weighted,
-        "searched": compare.kept_parameters(request, ("q", "page")),
+        "searched": kept_parameters(request, ("q", "page")),
         **paged(request, in_order, tables.AT_ONCE),
     }
 
@@ -264,8 +266,8 @@ def segments_files(request: HttpRequest, collection: Collection, asked: Asked) -
 
 
 def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> tuple[Compared, list[OnSegment]]:
-    evaluation, ranked = compare.ranking_of(collection, asked)
+    evaluation, ranked = scores_and_ranking(collection, asked)
     pair = pair_in(request, evaluation, ranked)
     if pair is None:
-        raise CannotAnswer(compare.NOTHING)
+        raise CannotAnswer(NOTHING)
     return compared(evaluation, asked, pair)

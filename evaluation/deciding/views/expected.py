@@ -13,10 +13,10 @@ from ...expected.order import APART
 from ...page.asked import Asked, ending, page, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
+from ...page.holdings import NextStep, holdings, next_step
 from ...page.numbers import decimals
 from ...record import cache, machines
 from ...record.drawn import rounds_so_far
-from ...results.answer import NextStep, holdings, next_step
 from .. import (
     ORDERS,
     Aim,

@@ -12,11 +12,12 @@ from ratings.formats.zipped import FixedZip, sums_as_text
 
 from ...charts import pictures
 from ...models import FrozenEvaluation
+from ...page import documents
 from ...results import comparison, report
 from .. import about, evaluation_of, files_of, settings_of
 from ..content import Broken
 from ..stored import pieces
-from . import figures, latex, words
+from . import figures, latex, texts
 from .comparisons import comparisons
 
 SUMS, ABOUT, NUMBERS, PAIRS = "SHA256SUMS", "about.json", "evaluation.json", "comparisons.json"
@@ -54,18 +55,18 @@ def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]
     evaluation, facts = evaluation_of(frozen), about(frozen)
     charts, tests = figures.figures(evaluation), comparisons(evaluation)
     document = report.document(evaluation, facts.profile, per_query=True)
-    yield "README.md", 0, [words.readme(frozen, charts, tests is not None).encode()]
+    yield "README.md", 0, [texts.readme(frozen, charts, tests is not None).encode()]
     for file in files_of(frozen):
         yield file.name, file.bytes, pieces(frozen, file.name)
     yield ABOUT, 0, [_json(about_document(frozen))]
-    yield NUMBERS, 0, [report.as_text(document).encode()]
+    yield NUMBERS, 0, [documents.as_text(document).encode()]
     yield "means.csv", 0, _csv(*report.means(evaluation, facts.profile))
     yield "per_query.csv", 0, _csv(*report.every_query(evaluation, facts.profile))
     if tests:
-        yield PAIRS, 0, [report.as_text(comparison.document([tests], facts.profile)).encode()]
+        yield PAIRS, 0, [documents.as_text(comparison.document([tests], facts.profile)).encode()]
         yield "comparisons.csv", 0, _csv(*comparison.table([tests], facts.profile))
-    yield "methods.txt", 0, [words.methods(frozen, evaluation, tests).encode()]
-    yield "methods.md", 0, [words.methods(frozen, evaluation, tests, markdown=True).encode()]
+    yield "methods.txt", 0, [texts.methods(frozen, evaluation, tests).encode()]
+    yield "methods.md", 0, [texts.methods(frozen, evaluation, tests, markdown=True).encode()]
     yield "table.tex", 0, [latex.table(frozen, evaluation).encode()]
     for figure in charts:
         svg = pictures.svg(figure.spec, width=figure.width, title=figure.title, description=figure.alt, paper=True)

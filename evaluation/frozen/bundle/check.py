@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...page import documents
 from ...results import comparison, report
 from ...scores import Evaluation
 from ..content import (
@@ -110,7 +111,7 @@ def _leaves_of_tests(
         return
     old = json.loads(archive.read(PAIRS))
     tests = comparisons(evaluation, old["draws"], old["seed"])
-    new = json.loads(report.as_text(comparison.document([tests], profile))) if tests else None
+    new = json.loads(documents.as_text(comparison.document([tests], profile))) if tests else None
     yield from _leaves(old, new, PAIRS)
 
 

@@ -1,8 +1,8 @@
 """Tests of all pairs of systems of a frozen evaluation, by its first measure."""
 
 from ...page.numbers import decimals
+from ...page.words import counted
 from ...results.comparison import Compared, compared, of_page
-from ...results.sentences import counted
 from ...scores import Evaluation
 from ...significance import ALPHA, CANNOT_TELL, FEWEST, Comparison
 from ...significance.draws import SEED, TESTS_ON_PAGES

@@ -8,9 +8,9 @@ import pandas as pd
 from ... import charts
 from ...charts import pictures
 from ...measures import Measure
+from ...page import documents
 from ...page.numbers import counts, decimals
-from ...results import report
-from ...results.sentences import degree
+from ...page.words import degree
 from ...scores import SUMS, Evaluation
 
 CELLS = 20_000  # queries x systems of a heat map, at most
@@ -43,7 +43,7 @@ def figures(evaluation: Evaluation) -> list[Figure]:
 def best_first(evaluation: Evaluation, measure: Measure) -> list[str]:
     """The systems by mean, highest first; those without a mean last."""
     means = {
-        name: report.known(evaluation.summary.loc[(name, str(measure)), "mean"]) for name in evaluation.systems
+        name: documents.known(evaluation.summary.loc[(name, str(measure)), "mean"]) for name in evaluation.systems
     }
     return sorted(means, key=lambda name: (means[name] is None, -(means[name] or 0), name))
 
@@ -58,7 +58,7 @@ def at_cutoffs(evaluation: Evaluation) -> list[Measure]:
 def _means(evaluation: Evaluation) -> Figure | None:
     measure, rows = evaluation.measures[0], []
     for name in best_first(evaluation, measure):
-        row = {key: report.known(value) for key, value in evaluation.summary.loc[(name, str(measure))].items()}
+        row = {key: documents.known(value) for key, value in evaluation.summary.loc[(name, str(measure))].items()}
         if row["mean"] is not None:
             numbers = {key: row[key] for key in ("mean", "low", "high", "queries")}
             rows.append({"system": name, **numbers, "leader": not rows})
@@ -112,7 +112,7 @@ def _curves(evaluation: Evaluation) -> Figure | None:
 def _numbers(evaluation: Evaluation, system: str, measure: Measure) -> dict[str, float | None]:
     row = evaluation.summary.loc[(system, str(measure))]
     numbers = {"value": row["mean"], "low": row["low"], "high": row["high"], "queries": row["queries"]}
-    return {name: report.known(value) for name, value in numbers.items()}
+    return {name: documents.known(value) for name, value in numbers.items()}
 
 
 def _heat(evaluation: Evaluation) -> Figure | None:
@@ -150,5 +150,5 @@ def _heat(evaluation: Evaluation) -> Figure | None:
 def _cell(value: float, why: str) -> dict:
     """The value of a cell of the heat map. why: why it counts in no mean; "" where it counts."""
     if why:
-        return charts.uncounted(report.known(value), why)
+        return charts.uncounted(documents.known(value), why)
     return {"value": round(value, 4)} | ({"below": True} if value < 0 else {})

@@ -4,7 +4,7 @@ import re
 from unicodedata import normalize
 
 from ...models import FrozenEvaluation
-from ...results import report
+from ...page import documents
 from ...scores import Evaluation
 from .. import about
 from .figures import best_first
@@ -85,7 +85,7 @@ def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
 
 
 def _row(name: str, summary, weighted: bool) -> str:
-    values = {column: report.known(summary[column]) for column in ("mean", "low", "high", "weighted", "judged")}
+    values = {column: documents.known(summary[column]) for column in ("mean", "low", "high", "weighted", "judged")}
     interval = "--" if values["low"] is None else f"{_decimals(values['low'])} to {_decimals(values['high'])}"
     share = "--" if values["judged"] is None else rf"{100 * values['judged']:.1f}\,\%"
     cells = [escaped(name), _decimals(values["mean"]), interval]

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.db.models import QuerySet
-from evaluation.tests.test_frozen import CASES, HILLS, MEASURES, freeze, make_tied
 
 from evaluation import frozen
 from evaluation.frozen import bundle
 from evaluation.frozen.bundle import latex
+from evaluation.frozen.tests.test_frozen import CASES, HILLS, MEASURES, freeze, make_tied
 from evaluation.models import FrozenPart
 from evaluation.page.numbers import decimals
 from evaluation.tests.hills import make_hills, rate

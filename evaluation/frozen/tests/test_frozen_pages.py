@@ -8,13 +8,13 @@ import zipfile
 import pytest
 from django.db.models import QuerySet
 from django.test import Client
-from evaluation.tests.test_frozen import MEASURES, freeze
 from pandas import Series
 
 from evaluation import frozen
 from evaluation.comparing.views import compare
 from evaluation.frozen import over_time
 from evaluation.frozen.changes import Changes, differences
+from evaluation.frozen.tests.test_frozen import MEASURES, freeze
 from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import (
     analyst,

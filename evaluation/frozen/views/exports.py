@@ -25,7 +25,7 @@ from ratings.people.access import of_collection, readers_page
 from ratings.views.pages import frame
 
 from ... import record
-from ...agreeing.views.agreement import names_in
+from ...agreeing.names import names_in
 from ...judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS
 from ...page.asked import misread, takes
 from ...record import judgment_rows

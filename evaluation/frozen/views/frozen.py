@@ -1,12 +1,10 @@
 """Pages of frozen evaluations: their list and the line over time, one of them, its files, a new one."""
 
-import re
 from collections.abc import Sequence
 from operator import itemgetter
 
 from django import forms
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -22,41 +20,26 @@ from ratings.views.pages import frame
 
 from ... import frozen
 from ...charts.over_time import over_time as line_chart
-from ...comparing.views import compare
 from ...deciding import Mean
 from ...deciding import sentences as expectations
 from ...deciding.expecting import expecting, is_defined
 from ...models import FrozenEvaluation
-from ...page import options
+from ...page import options, words
 from ...page.asked import Asked, page, takes, with_options
 from ...page.charts import Chart, charted
+from ...page.documents import known
 from ...page.downloads import json_response, table_response
 from ...page.numbers import counts, decimals
 from ...record.drawn import rounds_so_far
 from ...results import report, sentences
 from ...results.answer import Answer, standing_of
-from ...results.report import known
+from ...results.curves import curves_of
+from ...results.leader import lead_of, tests_of_best
 from ...results.standings import Standing
-from ...results.views import overview
 from ...scores import SUMS, Evaluation
 from .. import bundle, over_time
-from ..bundle import figures, latex, words
-
-SHA = re.compile(r"[0-9a-f]{12,64}")  # the beginning of a hash, long enough to be unique
-
-
-def found_in(collection: Collection, sha: str) -> FrozenEvaluation:
-    """The frozen evaluation whose hash begins with `sha`. Raises Http404."""
-    found = all_of(collection).filter(hash__startswith=sha).first() if SHA.fullmatch(sha) else None
-    if found is None:
-        raise Http404("No such frozen evaluation.")
-    return found
-
-
-def all_of(collection: Collection) -> QuerySet[FrozenEvaluation]:
-    """All frozen evaluations of the collection, in their order."""
-    return collection.frozen_evaluations.select_related("created_by")
-
+from ..bundle import figures, latex, texts
+from ..lookup import all_of, found_in
 
 # The list, and the line over time
 
@@ -66,7 +49,7 @@ def all_of(collection: Collection) -> QuerySet[FrozenEvaluation]:
 def frozen_list(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The list. ?line= is the label of the measure drawn over time; ?judgments= recomputes all by those of one."""
     every = list(all_of(collection))
-    some = sentences.counted(len(every), "frozen evaluation", "frozen evaluations")
+    some = words.counted(len(every), "frozen evaluation", "frozen evaluations")
     heading = f"{some[0].upper()}{some[1:]}" if every else "Nothing is frozen yet"
     context = frame(collection, "results") | {"frozen": every, "total": len(every), "heading": heading}
     if every:
@@ -215,13 +198,13 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "about": told,
         "before": before,
         "measure": str(measure),
-        "degree": sentences.degree(measure),
+        "degree": words.degree(measure),
         "judged_label": f"Judged@{measure.cutoff}" if measure.cutoff else "Judged",
         "standings": standings,
         "lined": sum(standing.mean is not None for standing in standings) > 1,
         "counted": counts(standing.queries for standing in standings),
         # All systems are tested, as in the paragraph on methods: with fewer, a verdict could be another one.
-        "lead": sentences.leading(standings, measure, *compare.of_best(evaluation, measure, len(standings))),
+        "lead": sentences.leading(standings, measure, *tests_of_best(evaluation, measure, len(standings))),
         "queries": len(evaluation.table.record.queries),
         "label": f"{measure} {evaluation.plain_fingerprint_of(measure)}",
         "expected": expected_of(evaluation, standings),
@@ -230,7 +213,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "charts": {figure.name: chart for figure, chart in drawn},
         "figures": [(figure, chart) for figure, chart in drawn if figure.name != "means"],
         "others": others(evaluation),
-        "methods": words.methods(found, evaluation, bundle.comparisons(evaluation)),
+        "methods": texts.methods(found, evaluation, bundle.comparisons(evaluation)),
         "latex": latex.table(found, evaluation),
         "files": frozen.files_of(found),
         "bundle_name": bundle.file_name(found),
@@ -335,12 +318,12 @@ class FreezeForm(forms.Form):
 @with_options()
 def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """Freezes the evaluation that the overview shows with the options of this address."""
-    answer = Answer.of(collection, asked, [*overview.gains(asked), *overview.steps(asked)])
+    answer = Answer.of(collection, asked, [*asked.cumulative, *asked.at_cutoffs])
     if not answer.systems or not answer.judgments.count.any():
         messages.warning(request, "There are no numbers yet that could be frozen.")
         return redirect("overview", collection.slug)
-    cutoffs, _ = overview.curves(answer)
-    measures = dict.fromkeys([asked.measure, *overview.gains(asked), *map(asked.to, cutoffs)])
+    cutoffs, _ = curves_of(answer)
+    measures = dict.fromkeys([asked.measure, *asked.cumulative, *map(asked.to, cutoffs)])
     today = date_format(timezone.now(), "j F Y")
     initial = {"name": f"{asked.measure}, {today}", "expected": is_defined(asked)}
     found = expecting(collection, asked, rounds_so_far(collection))
@@ -354,7 +337,7 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
             form.add_error(None, f"Nothing was frozen: {error}")
     context = page(request, collection, "results", asked) | {
         "freeze_form": form,
-        "lead": overview.lead(collection, asked, answer, found),
+        "lead": lead_of(collection, asked, answer, found),
         "heading": sentences.heading(collection.name, len(answer.systems), len(answer.record.queries)),
         "described": asked.described,
         "measures": list(map(str, measures)),

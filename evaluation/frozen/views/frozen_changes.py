@@ -17,12 +17,12 @@ from ...measures import COUNTED, REASONS
 from ...models import FrozenEvaluation
 from ...page.asked import takes
 from ...page.charts import Chart, charted
+from ...page.documents import known
 from ...page.downloads import table_response
 from ...page.tables import AT_ONCE
-from ...results.report import known
 from ...scores import Evaluation
 from ..changes import Changes, differences
-from .frozen import all_of, found_in
+from ..lookup import all_of, found_in
 
 # Bars that can be told apart, and pointed at.
 BARS = 400

@@ -2,8 +2,8 @@ from evaluation import record
 from evaluation.agreeing import consistency
 from evaluation.agreeing.consistency import Agreement, Order
 from evaluation.measures import parse_measure
-from evaluation.results import report
-from evaluation.results.sentences import degree
+from evaluation.page import documents
+from evaluation.page.words import degree
 from evaluation.significance.draws import MOST_RATERS, RATERS, SEED
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import ExportCommand, Refused
@@ -67,7 +67,7 @@ class Command(ExportCommand):
 
 
 def as_json(agreement: Agreement, order: Order | None) -> str:
-    return report.as_text(consistency.document(agreement, order))
+    return documents.as_text(consistency.document(agreement, order))
 
 
 def as_csv(agreement: Agreement, order: Order | None, *, raw: bool = False) -> str:

@@ -1,6 +1,7 @@
 from evaluation import scores
 from evaluation.deciding import with_expected
-from evaluation.results import comparison, report
+from evaluation.page import documents
+from evaluation.results import comparison
 from evaluation.results.comparison import Compared
 from evaluation.significance import ALPHA, FEWEST, POWER
 from evaluation.significance.draws import SEED, TESTS
@@ -94,7 +95,7 @@ class Command(ExportCommand):
 
 
 def as_json(every: list[Compared], profile: str, per_query: bool) -> str:
-    return report.as_text(comparison.document(every, profile, per_query))
+    return documents.as_text(comparison.document(every, profile, per_query))
 
 
 def as_csv(every: list[Compared], profile: str, per_query: bool, *, raw: bool = False) -> str:

@@ -8,6 +8,7 @@ from evaluation.deciding import with_expected
 from evaluation.judgments.rules import ADJUDICATIONS, RULES
 from evaluation.measures import COUNTED, PROFILES, REASONS
 from evaluation.measures.refusal import unknown
+from evaluation.page import documents
 from evaluation.results import report
 from evaluation.scores import Evaluation, Setup
 from ratings.formats import spreadsheet
@@ -166,7 +167,7 @@ def expected_notes(evaluation: Evaluation) -> list[str]:
 
 
 def as_json(evaluation: Evaluation, profile: str, per_query: bool) -> str:
-    return report.as_text(report.document(evaluation, profile, per_query))
+    return documents.as_text(report.document(evaluation, profile, per_query))
 
 
 def as_csv(evaluation: Evaluation, profile: str, per_query: bool, *, raw: bool = False) -> str:

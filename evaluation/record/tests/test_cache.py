@@ -9,11 +9,12 @@ from django.test.utils import CaptureQueriesContext
 
 from evaluation import record, scores
 from evaluation.agreeing import consistency
+from evaluation.agreement.coefficients import ordinal_alpha
 from evaluation.judgments.rules import RULES, RULES_OF_ALL
 from evaluation.measures import Options
+from evaluation.page import documents
+from evaluation.page.holdings import holdings
 from evaluation.record import cache, versions
-from evaluation.results import report
-from evaluation.results.answer import holdings
 from ratings import queue
 from ratings.models import Pair, Rater
 from ratings.pool import adjudication
@@ -55,7 +56,7 @@ def everything(collection, rule: str = "mean") -> dict:
     agreed = consistency.agreement_of(cache.opinions(collection))
     order = consistency.cached_order(collection, "nDCG@3", scores.Setup(Options(), rule=rule), draws=3)
     # As text, in which two nan are equal.
-    numbers["agreement"] = report.as_text(consistency.document(agreed, order))
+    numbers["agreement"] = documents.as_text(consistency.document(agreed, order))
     return numbers | {"counts": holdings(collection)}
 
 
@@ -81,7 +82,7 @@ def test_alpha_beside_the_results_is_that_of_the_page_of_agreement(collection, g
     whole = consistency.coefficients(consistency.agreement_of(record.opinions(collection)))
     found, _ = cache.read(collection, cache.Source())
     (row,) = [row for row in whole if row["name"] == "alpha_ordinal"]
-    assert consistency.ordinal_alpha(found) == row
+    assert ordinal_alpha(found.ratings, sorted(found.values.grades.values())) == row
     assert row["pairs"] == 2
 
 

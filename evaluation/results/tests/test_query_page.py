@@ -3,8 +3,8 @@
 import pytest
 
 from evaluation.agreeing.views.agreement import pseudonym
-from evaluation.results.views import opinions
-from evaluation.templatetags.numbers import number
+from evaluation.page.numbers import number
+from evaluation.results import opinions
 from evaluation.tests.hills import (
     GRADES,
     RANKINGS,

@@ -20,10 +20,11 @@ from ratings.progress.counts import pace_of
 from ... import record
 from ...measures import parse_measure
 from ...page.asked import MEASURE, PROFILE, Asked, CannotAnswer
+from ...page.holdings import brought
 from ...record import Version, cache
 from ...scores import options_for
 from .. import sentences
-from ..answer import Answer, brought
+from ..answer import Answer
 from ..standings import Standing
 from ..step_by_step import rankings_of
 

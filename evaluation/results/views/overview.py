@@ -4,40 +4,32 @@ from dataclasses import replace
 
 import numpy as np
 from django.http import HttpRequest, HttpResponse
-from django.utils.safestring import SafeString
 
 from ratings.models import Collection
 from ratings.people.access import readers_page
 from ratings.progress.counts import gold_hits
 
 from ... import charts, record, scores
-from ...agreeing import consistency
-from ...comparing.views import compare
+from ...agreement.coefficients import ordinal_alpha
 from ...deciding import Expected, not_expected, systems_of
 from ...deciding import sentences as expectations
-from ...deciding.expecting import Expecting, expecting, is_defined, wanted_in, with_expected_in
-from ...measures import MEASURES, Measure, cautions, effective
+from ...deciding.expecting import expecting, is_defined, wanted_in, with_expected_in
+from ...measures import cautions, effective
 from ...page import options
 from ...page.asked import Asked, page, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
+from ...page.holdings import holdings, next_step
 from ...page.numbers import counts, decimals
 from ...record import InUse, cache
 from ...record.drawn import rounds_so_far
 from .. import heat, report, sentences
-from ..answer import (
-    Answer,
-    as_row,
-    bounded_in,
-    evaluated,
-    holdings,
-    next_step,
-)
+from ..answer import Answer, as_row, bounded_in, evaluated
+from ..curves import curves_of
+from ..leader import lead_of
+from ..machine_only import alone_in, table_of
 from ..standings import Standing
 from ..step_by_step import step_by_step
-from .alone import alone_in, table_of
-
-CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 SHORT = 60  # rows of a table; a longer one has a page of its own
 WORTH_A_LOOK = 0.9  # judged share below which a warning is shown
@@ -69,7 +61,7 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse, ...], wanted: bool) -> dict:
     """The context about scores, the same for all readers of this version."""
     expected = expecting(collection, asked, rounds, wanted, used)
-    answer = Answer.of(collection, asked, [*gains(asked), *steps(asked)], bounds=True)
+    answer = Answer.of(collection, asked, [*asked.cumulative, *asked.at_cutoffs], bounds=True)
     if expected.headline:
         answer = replace(answer, first=tuple(row.system for row in expected.headline.means))
     shaded = heat.shaded(answer)
@@ -77,18 +69,18 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
     below = int(shaded.below.sum())
     neutral = neutral_mean(answer)
     rows = [
-        (standing, [answer.standing(standing.system.name, measure) for measure in gains(asked)])
+        (standing, [answer.standing(standing.system.name, measure) for measure in asked.cumulative])
         for standing in answer.standings
     ]
     told = expected.expected
     means = {row.system: row for row in told.means} if told else {}
-    cutoffs, curve = curves(answer)
+    cutoffs, curve = curves_of(answer)
     judged = {standing.system.name: standing.judged for standing in answer.standings}
     uneven, least = sentences.uneven(
         judged, str(asked.at("Judged")), asked.measure, asked.options, (record.scale(collection) or [0.0])[0]
     )
     return {
-        "lead": lead(collection, asked, answer, expected),
+        "lead": lead_of(collection, asked, answer, expected),
         "expecting": expected,
         "could_expect": not expected.rounds and is_defined(asked),
         "expected_rows": [
@@ -100,14 +92,14 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
         "misleads": expectations.MISLEADS if expected.misleads(asked, judged.values()) else "",
         "uneven": uneven,
         "least_judged": answer.systems.get(least),
-        "alpha": consistency.ordinal_alpha(answer.record),
+        "alpha": ordinal_alpha(answer.record.ratings, sorted(answer.record.values.grades.values())),
         "standings": rows,
         "bounded": any(standing.lowest is not None for standing in answer.standings),
         "too_large": scores.has_bounds(asked.measure) and not answer.evaluation.bounds,
         "weighted": answer.evaluation.is_weighted,
         "counts": any(standing.total is not None for standing in answer.standings),
-        "gains": [str(measure) for measure in gains(asked)],
-        "gain_labels": [label for measure in gains(asked) if (label := asked.label_beside(measure))],
+        "gains": [str(measure) for measure in asked.cumulative],
+        "gain_labels": [label for measure in asked.cumulative if (label := asked.label_beside(measure))],
         "judged_label": str(asked.at("Judged")),
         "top_label": f"in the top {asked.measure.cutoff}" if asked.measure.cutoff else "in the rankings",
         "unjudged_words": options.unjudged(asked.measure, asked.options) if asked.reads_judgments else "",
@@ -141,28 +133,6 @@ def matrix(answer: Answer, shaded: heat.Shaded) -> list[dict] | None:
         return None
     shown = heat.rows(answer, shaded)
     return [shown[row] for row in answer.by_ease()]
-
-
-def lead(collection: Collection, asked: Asked, answer: Answer, expected: Expecting) -> SafeString:
-    if expected.headline:
-        return expectations.standing(expected.headline)
-    return sentences.leading(
-        answer.standings,
-        asked.measure,
-        *compare.of_best(evaluated(collection, asked, [asked.measure]), asked.measure),
-    )
-
-
-def gains(asked: Asked) -> list[Measure]:
-    return [asked.at(name) for name in ("CG", "DCG", "IDCG") if name != asked.measure.name]
-
-
-def steps(asked: Asked) -> list[Measure]:
-    """The measure at the cutoffs of the curve; none where it takes no cutoff."""
-    if not MEASURES[asked.measure.name].takes_cutoff:
-        return []
-    cutoffs = {*CUTOFFS, asked.measure.cutoff} - {None}
-    return [asked.to(cutoff) for cutoff in sorted(cutoffs)]
 
 
 def trust(answer: Answer) -> dict:
@@ -233,14 +203,6 @@ def expected_chart(answer: Answer, told: Expected, neutral: float | None) -> Cha
     return Chart("means", spec, f"{alt_text}{'; '.join(parts)}.")
 
 
-def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[Standing]]]]:
-    """The context of the curves: the cutoffs down to the deepest ranking, and each system's mean at them."""
-    deepest = max((int(answer.record.rankings[name].length.max(initial=0)) for name in answer.systems), default=0)
-    within = [measure for measure in steps(answer.asked) if measure.cutoff <= max(deepest, 2)]
-    table = [(name, [answer.standing(name, measure) for measure in within]) for name in answer.names]
-    return [measure.cutoff for measure in within], table
-
-
 def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list[Standing]]]) -> dict[str, Chart]:
     leader = answer.standings[0].system.name
     rows = [
@@ -260,7 +222,9 @@ def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list
 @files("expected")
 def overview_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV and JSON of `evaluate`: a row for each system and measure of the page's first tables."""
-    evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=bounded_in(collection, asked))
+    evaluation = evaluated(
+        collection, asked, [asked.measure, *asked.cumulative], bounds=bounded_in(collection, asked)
+    )
     evaluation = with_expected_in(request, collection, asked, evaluation)
     return Files(
         f"{collection.slug}-systems-{asked.measure}",

@@ -13,9 +13,10 @@ from ratings.views.pages import paged
 
 from ...page import tables
 from ...page.asked import Asked, page, with_options
-from ...page.downloads import Files, every_query, files
+from ...page.downloads import Files, files
+from ...page.holdings import holdings, next_step
 from .. import heat, report, sentences
-from ..answer import Answer, evaluated, holdings, next_step
+from ..answer import Answer, evaluated, every_query
 
 USUAL = "-mean"  # the default order of the table
 AT_ONCE = 1_000

@@ -1,7 +1,6 @@
 """The page of one query: rankings beside the ideal list, their differences, and the computation of nDCG."""
 
 from math import isnan
-from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -12,26 +11,17 @@ from django.utils.text import slugify
 from ratings.models import Assignment, Collection, Query
 from ratings.people.access import readers_page
 
-from ... import scores
-from ...measures import NOT_JUDGED, REASONS, Explanation, Measure
-from ...measures.refusal import refuse_unknown
+from ...measures import NOT_JUDGED, REASONS, Measure
+from ...page import documents
 from ...page import options as panel
-from ...page.asked import Asked, CannotAnswer, page, told_to_reader, with_options
+from ...page.asked import Asked, page, with_options
 from ...page.charts import charted
+from ...page.documents import known
 from ...page.downloads import Files, files
-from .. import arithmetic, lists, parts, report, running
-from ..answer import (
-    Answer,
-    NextStep,
-    bounded_in,
-    evaluated,
-    holdings,
-    next_step,
-)
-from ..report import known
-from . import opinions
-
-MOST = 8  # lists side by side, and lines of the chart
+from ...page.holdings import NextStep, holdings, next_step
+from .. import arithmetic, lists, opinions, parts, report, running
+from ..answer import Answer, bounded_in, evaluated
+from ..side_by_side import MOST, beside, chosen_in, explanations_of, kept
 
 
 @readers_page
@@ -70,16 +60,6 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     return charted(request, "evaluation/query.html", context | compared(found, answer, place, every, chosen))
 
 
-@told_to_reader()
-def explanations_of(
-    collection: Collection, asked: Asked, found: Query, names: list[str] | None = None, whole: bool = False
-) -> dict[str, Explanation]:
-    """Explanations of these systems (None: all), down to the cutoff or `whole`. Raises CannotAnswer."""
-    measure = asked.to(None) if whole else asked.measure
-    how = (asked.options, asked.rule, asked.adjudications)
-    return scores.explain(collection, names, found.key, measure, *how)
-
-
 def standings(answer: Answer, place: int) -> list[dict]:
     """A row for each system on query number `place`, highest value first."""
     key = answer.record.queries["key"].iloc[place]
@@ -115,37 +95,6 @@ def best_first(values: pd.Series) -> list[str]:
 
 def others(asked: Asked) -> list[Measure]:
     return [asked.at(name) for name in ("nDCG", "DCG", "CG") if name != asked.measure.name]
-
-
-# The systems shown side by side
-
-
-def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
-    """The systems that the address names, in its order; if none, the worst and the best; if one, also the best.
-
-    `names`: all systems, best first. Raises CannotAnswer for an unknown system, and for more than MOST.
-    """
-    wanted = list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
-    for name in wanted:
-        refuse_unknown("system", name, sorted(names))
-    if len(wanted) > MOST:
-        raise CannotAnswer(f"at most {MOST} systems stand side by side, not {len(wanted)}.")
-    wanted = wanted or names[-1:]
-    if len(wanted) == 1:
-        wanted += [name for name in names if name not in wanted][:1]
-    return wanted
-
-
-def beside(chosen: list[str], name: str) -> list[str]:
-    """The chosen systems and `name`; where there are MOST already, the first and `name`."""
-    if name in chosen:
-        return chosen
-    return [*chosen, name] if len(chosen) < MOST else [chosen[0], name]
-
-
-def kept(asked: Asked, chosen: list[str]) -> str:
-    """The query string of the same options with these systems."""
-    return asked.keep_with(urlencode([("system", name) for name in chosen]))
 
 
 def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen: list[str]) -> dict:
@@ -229,7 +178,7 @@ def query_files(request: HttpRequest, collection: Collection, asked: Asked, pk: 
     found = get_object_or_404(Query, collection=collection, pk=pk)
     document, titles = opened(request, collection, asked, found)
 
-    def table() -> report.Table:
+    def table() -> documents.Table:
         ends = ["lowest", "highest"] if bounded_in(collection, asked) else []
         return report.every_rank(document, [*map(str, summed(asked)), *ends], titles)
 

@@ -14,8 +14,8 @@ from ratings.presentation.versions import latest_of
 
 from ...measures import Explanation
 from ...page.asked import Asked, page, with_options
-from ..report import known
-from .query import chosen_in, explanations_of, kept
+from ...page.documents import known
+from ..side_by_side import chosen_in, explanations_of, kept
 
 MOST = 20  # documents; the best ranked ones
 

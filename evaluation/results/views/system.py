@@ -14,11 +14,11 @@ from ... import charts
 from ...measures import MEASURES, Measure, parse_measure
 from ...page.asked import Asked, page, with_options
 from ...page.charts import Chart, charted
-from ...page.downloads import Files, every_query, files
+from ...page.documents import known
+from ...page.downloads import Files, files
 from ...page.tables import AT_ONCE
 from .. import report
-from ..answer import ROUNDING, Answer, evaluated
-from ..report import known
+from ..answer import ROUNDING, Answer, evaluated, every_query
 
 MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 

@@ -9,12 +9,12 @@ from operator import itemgetter
 from django.db.models import Prefetch
 
 from ratings.models import Document, Pair, Query, Rating
+from ratings.people.privacy import pseudonym
 
-from ...agreeing.views.agreement import pseudonym
-from ...page import options
-from ...page.asked import Asked
-from ...templatetags.numbers import number
-from ..sentences import counted
+from ..page import options
+from ..page.asked import Asked
+from ..page.numbers import number
+from ..page.words import counted
 
 
 def opinions(

@@ -10,11 +10,10 @@ from ratings.words import counted as in_digits
 from ...deciding import sentences as expectations
 from ...judgments.rules import SMOOTHING_NOTE
 from ...models import FrozenEvaluation
-from ...page import options
+from ...page import documents, options
 from ...page.numbers import decimals, percent
-from ...results import report
+from ...page.words import counted
 from ...results.comparison import Compared
-from ...results.sentences import counted
 from ...scores import Evaluation, why
 from .. import about, files_of, settings_of
 from ..content import QRELS, Settings
@@ -125,7 +124,7 @@ _OF_JUDGMENTS = {options.ABOUT[name][0] for name in options.OF_JUDGMENTS}
 
 def _judged_share(evaluation: Evaluation) -> str:
     measure = evaluation.measures[0]
-    shares = [report.known(value) for value in evaluation.summary.xs(str(measure), level="measure")["judged"]]
+    shares = [documents.known(value) for value in evaluation.summary.xs(str(measure), level="measure")["judged"]]
     known = [value for value in shares if value is not None]
     if not known:
         return "No query that counts has a document in a ranking, so there is no judged share."
@@ -153,7 +152,7 @@ def _means(evaluation: Evaluation, text) -> str:
     differ = evaluation.summary.xs(str(measure), level="measure")["queries"].nunique() > 1
     for name in best_first(evaluation, measure):
         row = evaluation.summary.loc[(name, str(measure))]
-        low, high = report.known(row["low"]), report.known(row["high"])
+        low, high = documents.known(row["low"]), documents.known(row["high"])
         beside = [] if low is None else [f"{decimals(low)} to {decimals(high)}"]
         beside += [f"n = {int(row['queries']):,}"] if differ else []
         parts.append(f"{text(name)} {decimals(row['mean'])}" + (f" ({', '.join(beside)})" if beside else ""))

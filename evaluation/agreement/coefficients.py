@@ -1,0 +1,68 @@
+"""The coefficients of agreement as rows, each with what it rests on and why it is missing."""
+
+from math import isnan
+
+import numpy as np
+
+from ..judgments.rules import Ratings
+from ..measures.arrays import pair_key
+from ..significance.draws import ALPHA, SEED
+from .kappa import fleiss, percent
+from .krippendorff import KINDS, alpha, alpha_interval
+from .table import Table, table
+
+FEWEST = 20  # pairs with two grades: with fewer, coefficients are marked as of few pairs
+FACTS = ("low", "high", "pairs", "couples", "ratings", "draws", "seed")  # of a coefficient
+
+# Why there is no number.
+NOBODY = "nobody gave a grade"
+ONE_RATER = "only one rater gave grades"
+NO_PAIR_TWICE = "no pair has two grades"
+ONE_PAIR = "only one pair has two grades"
+ALL_THE_SAME = "all grades are the same"
+RESAMPLES = "too many resamples in which all grades are the same"
+
+
+def coefficients(table: Table) -> list[dict]:
+    """A row for each coefficient: percentages, alpha of each kind with its interval, Fleiss' kappa."""
+    shared, same, kappa = int((table.ratings > 1).sum()), percent(table), fleiss(table)
+    return [
+        _row(table, "agree", same.agree, pairs=shared, couples=same.pairs),
+        _row(table, "within_one", same.within_one, pairs=shared, couples=same.pairs),
+        *(_alpha(table, kind) for kind in KINDS),
+        _row(table, "fleiss_kappa", kappa.kappa, pairs=kappa.pairs, ratings=kappa.ratings),
+    ]
+
+
+def ordinal_alpha(ratings: Ratings, levels: list[float]) -> dict:
+    """The row of ordinal alpha in `coefficients`. levels: all grades of the scale, ascending."""
+    _, pair = np.unique(pair_key(ratings.query, ratings.document), return_inverse=True)
+    raters, rater = np.unique(ratings.rater, return_inverse=True)
+    return _alpha(table(pair, rater, ratings.grade, len(raters), levels), "ordinal")
+
+
+def lacking(table: Table) -> str:
+    """Why agreement cannot be computed; "" where it can."""
+    if not table.pair.size:
+        return NOBODY
+    if np.unique(table.rater).size == 1:
+        return ONE_RATER
+    return "" if table.shared.pair.size else NO_PAIR_TWICE
+
+
+def _alpha(table: Table, kind: str) -> dict:
+    low, high = alpha_interval(table, kind)
+    facts = {"pairs": int((table.ratings > 1).sum()), "low": low, "high": high, "draws": ALPHA, "seed": SEED}
+    return _row(table, f"alpha_{kind}", alpha(table, kind), **facts)
+
+
+def _row(table: Table, name: str, value: float, **facts) -> dict:
+    """The row of one coefficient. Facts that do not apply are None; `couples` are every two grades of a pair."""
+    row = {"name": name, "value": value, **dict.fromkeys(FACTS), **facts}
+    missing = {name for name, number in row.items() if isinstance(number, float) and isnan(number)}
+    why = {}
+    if "value" in missing:
+        why["value"] = lacking(table) or ALL_THE_SAME
+    if "low" in missing:
+        why["low"] = why["high"] = why.get("value") or (ONE_PAIR if row["pairs"] == 1 else RESAMPLES)
+    return row | dict.fromkeys(missing) | {"few": row["pairs"] < FEWEST, "why": why}

@@ -1,0 +1,33 @@
+"""Numbers as JSON documents and CSV tables have them."""
+
+import json
+from collections.abc import Iterable, Mapping
+from math import isnan
+
+Table = tuple[list[str], list[list]]  # a CSV table: the names of the columns, and the rows
+
+
+def known(value):
+    """The value as a Python number, None for nan, so that every writer writes the same digits."""
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+def numbers(each) -> dict:
+    """The fields of a dataclass as JSON has them."""
+    return {name: known(value) for name, value in vars(each).items()}
+
+
+def table_of(header: list[str], rows: Iterable[Mapping]) -> Table:
+    """The CSV table of rows by the names of columns. A cell is empty where its row has no such member."""
+    return header, [[row.get(name) for name in header] for row in rows]
+
+
+def in_words(why: Mapping[str, str]) -> str:
+    """The reasons of a row as one cell."""
+    return ", ".join(f"{name}: {reason}" for name, reason in why.items())
+
+
+def as_text(document: dict) -> str:
+    """The document as JSON text. ValueError for nan, which JSON does not have."""
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"

@@ -1,0 +1,52 @@
+"""The systems whose lists stand side by side on the page of one query, and how their values were computed."""
+
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+
+from ratings.models import Collection, Query
+
+from .. import scores
+from ..measures import Explanation
+from ..measures.refusal import refuse_unknown
+from ..page.asked import Asked, CannotAnswer, told_to_reader
+
+MOST = 8  # lists side by side, and lines of the chart
+
+
+@told_to_reader()
+def explanations_of(
+    collection: Collection, asked: Asked, found: Query, names: list[str] | None = None, whole: bool = False
+) -> dict[str, Explanation]:
+    """Explanations of these systems (None: all), down to the cutoff or `whole`. Raises CannotAnswer."""
+    measure = asked.to(None) if whole else asked.measure
+    how = (asked.options, asked.rule, asked.adjudications)
+    return scores.explain(collection, names, found.key, measure, *how)
+
+
+def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
+    """The systems that the address names, in its order; if none, the worst and the best; if one, also the best.
+
+    `names`: all systems, best first. Raises CannotAnswer for an unknown system, and for more than MOST.
+    """
+    wanted = list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
+    for name in wanted:
+        refuse_unknown("system", name, sorted(names))
+    if len(wanted) > MOST:
+        raise CannotAnswer(f"at most {MOST} systems stand side by side, not {len(wanted)}.")
+    wanted = wanted or names[-1:]
+    if len(wanted) == 1:
+        wanted += [name for name in names if name not in wanted][:1]
+    return wanted
+
+
+def beside(chosen: list[str], name: str) -> list[str]:
+    """The chosen systems and `name`; where there are MOST already, the first and `name`."""
+    if name in chosen:
+        return chosen
+    return [*chosen, name] if len(chosen) < MOST else [chosen[0], name]
+
+
+def kept(asked: Asked, chosen: list[str]) -> str:
+    """The query string of the same options with these systems."""
+    return asked.keep_with(urlencode([("system", name) for name in chosen]))
