@@ -108,10 +108,11 @@ def stored(pool: Pool, truth: np.ndarray, seed: int):
 
 def expected(collection, systems: int) -> Estimate:
     """What the app tells now, with the systems in the order of the pool."""
-    from evaluation.deciding import Aim, expected_of
+    from evaluation.deciding import expected_of
     from evaluation.measures import parse_measure
+    from evaluation.scores import Asked
 
-    found = expected_of(collection, Aim(parse_measure(MEASURE), Options()))
+    found = expected_of(collection, Asked(parse_measure(MEASURE), Options()))
     order = [found.systems.index(f"s{place:02}") for place in range(systems)]
     given = found.estimate
     if given.covariance is None:

@@ -19,8 +19,8 @@ def everything() -> None:
     from PIL import Image
 
     from evaluation import frozen
-    from evaluation.measures import Options
-    from evaluation.scores import Setup
+    from evaluation.measures import parse_measure
+    from evaluation.scores import Asked
     from ratings import sample
     from ratings.imports import uploads
     from ratings.models import (
@@ -140,7 +140,7 @@ def everything() -> None:
     digest = store.keep(webp.getvalue())
     shown = {"state": "ready", "small": digest, "large": digest, "width": 8, "height": 8}
     Picture.objects.create(collection=hills, digest="3" * 64, source="data:", **shown)
-    frozen.freeze(hills, "Spring", ["nDCG@10"], Setup(Options()), "", anna, False)
+    frozen.freeze(hills, "Spring", Asked(parse_measure("nDCG@10")), (), "", anna, False)
 
 
 def _sent(name: str, content: bytes):

@@ -447,8 +447,8 @@ def test_expected_values_are_drawn_and_axe_finds_nothing(visit):
     judged = unfinished()
     make_member(judged.collection, "eva", Role.ADMIN)
     page = visit.sign_in(visit.page(), "eva")
-    setup = scores.Setup(scores.options_for(judged.collection))
-    found, _ = frozen.freeze(judged.collection, "Spring", ["nDCG@10"], setup, expected=True)
+    asked = scores.Asked.of(judged.collection)
+    found, _ = frozen.freeze(judged.collection, "Spring", asked, expected=True)
     for address in ("", "expected/", "compare/", "pool/decisive/?apart=0.1", f"frozen/{found.short}/"):
         page.goto(f"/collections/world/{address}")
         examine(page, address)

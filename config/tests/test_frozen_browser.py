@@ -27,13 +27,13 @@ def collection():
     """Frozen twice: other judgments, guidelines and systems the second time."""
     collection = make_hills()
     make_member(collection, "analyst", Role.ANALYST)
-    setup = scores.Setup(scores.options_for(collection))
-    frozen.freeze(collection, "Spring", MEASURES, setup, note="Before the move.")
+    asked = scores.Asked.of(collection, measure=MEASURES[0])
+    frozen.freeze(collection, "Spring", asked, MEASURES[1:], note="Before the move.")
     rate(collection, {("q1", "b"): "3", ("q2", "a"): "1"}, rater="second")
     Guidelines.objects.create(collection=collection, version=1, text="new")
     make_ranking(collection, "a system of a long name that has to be cut or wrapped somewhere", "q1", "abd")
     collection.touch()
-    frozen.freeze(collection, "Summer, with another guide and a name that is long", MEASURES, setup)
+    frozen.freeze(collection, "Summer, with another guide and a name that is long", asked, MEASURES[1:])
     return collection
 
 

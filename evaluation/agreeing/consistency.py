@@ -90,29 +90,25 @@ def agreement_in(collection: Collection) -> Agreement:
     return cache.whole(collection, "raters", lambda: agreement_of(cache.opinions(collection)))
 
 
-def order_of(
-    collection: Collection, measure: str, setup: scores.Setup, draws: int = RATERS, seed: int = SEED
-) -> Order:
+def order_of(collection: Collection, asked: scores.Asked, draws: int = RATERS, seed: int = SEED) -> Order:
     """The order of the systems by the measure, scored again for each draw and without each rater.
 
     ValueError as from `scores.evaluate`.
     """
-    data = record.load(collection, setup.systems, setup.options.ties)
-    worlds = Worlds.of(collection, measure, setup, data.ratings, draws, seed)
+    data = record.load(collection, asked.systems, asked.options.ties)
+    worlds = Worlds.of(asked, data.ratings, draws, seed)
     scored = [(_means(*each), each[1].sum(axis=0)) for each in worlds.scored(data)]
     return _order(collection, worlds, data, np.array([means for means, _ in scored]), scored[0][1])
 
 
-def cached_order(
-    collection: Collection, measure: str, setup: scores.Setup, draws: int = RATERS, seed: int = SEED
-) -> Order:
+def cached_order(collection: Collection, asked: scores.Asked, draws: int = RATERS, seed: int = SEED) -> Order:
     """The result of `order_of`, from the cache: only queries whose ratings changed are scored again.
 
     The cache holds a number for each draw, query and system.
     """
-    source, version = setup.source, record.version(collection)
+    source, version = asked.source, record.version(collection)
     data, _ = cache.read(collection, source, version)
-    worlds = Worlds.of(collection, measure, setup, data.ratings, draws, seed)
+    worlds = Worlds.of(asked, data.ratings, draws, seed)
 
     def compute(data: Record, _: Judgments) -> dict[str, np.ndarray]:
         values, counted = zip(*worlds.scored(data), strict=True)
@@ -127,30 +123,27 @@ def cached_order(
 class Worlds:
     """Settings for scoring systems as if other raters had judged: a world for each draw or left-out rater."""
 
-    measure: Measure
-    setup: scores.Setup
+    asked: scores.Asked
     raters: tuple[int, ...]  # each is left out once
     draws: int
     seed: int
 
     @classmethod
-    def of(
-        cls, collection: Collection, measure: str, setup: scores.Setup, ratings: Ratings, draws: int, seed: int
-    ) -> "Worlds":
+    def of(cls, asked: scores.Asked, ratings: Ratings, draws: int, seed: int) -> "Worlds":
         raters = tuple(np.unique(ratings.rater).tolist())
-        return cls(scores.measure_for(collection, measure), setup, raters, draws, seed)
+        return cls(asked, raters, draws, seed)
 
     def scored(self, data: Record) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The values, and whether they count, [queries, systems] each, for each of `agreement.worlds`."""
         every = agreement.worlds(data.ratings, data.queries["key"], self.raters, self.draws, self.seed)
         rankings = [self._read(data.rankings[name]) for name in data.systems]
-        at_once = 1 if self.setup.rule in RULES_OF_ALL else max(1, AT_ONCE // max(1, len(data.queries)))
+        at_once = 1 if self.asked.rule in RULES_OF_ALL else max(1, AT_ONCE // max(1, len(data.queries)))
         while some := list(islice(every, at_once)):
             yield from self._scored(some, rankings)
 
     def _read(self, rankings: Rankings) -> Rankings:
         """The part of the rankings that the measure reads."""
-        cutoff, options = self.measure.cutoff, self.setup.options
+        cutoff, options = self.asked.measure.cutoff, self.asked.options
         # Under these options lower ranks can count.
         below = options.ties != "rank" or options.unjudged in ("condensed", "require")
         return rankings if cutoff is None or below or options.ideal == "retrieved" else rankings.top(cutoff)
@@ -158,15 +151,14 @@ class Worlds:
     def _scored(self, some: list[Ratings], rankings: list[Rankings]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The same for some worlds, scored together: each query of each world as a query of its own."""
         ratings, queries = stacked(some), np.tile(np.arange(some[0].queries), len(some))
-        judgments = combine(ratings, self.setup.rule, adjudications=self.setup.adjudications)
-        every = [
-            kernel.evaluate([self.measure], judgments, each.of(queries), self.setup.options) for each in rankings
-        ]
+        judgments = combine(ratings, self.asked.rule, adjudications=self.asked.adjudications)
+        measure, options = self.asked.measure, self.asked.options
+        every = [kernel.evaluate([measure], judgments, each.of(queries), options) for each in rankings]
         shape = (len(some), some[0].queries, len(rankings))
         values, counted = np.empty(shape), np.empty(shape, bool)
         for place, each in enumerate(every):
-            values[..., place] = each.values[self.measure].reshape(shape[:2])
-            counted[..., place] = each.counted(self.measure).reshape(shape[:2])
+            values[..., place] = each.values[measure].reshape(shape[:2])
+            counted[..., place] = each.counted(measure).reshape(shape[:2])
         return zip(values, counted, strict=True)
 
 
@@ -177,15 +169,15 @@ def _means(values: np.ndarray, counted: np.ndarray) -> list[float]:
 
 def _order(collection: Collection, worlds: Worlds, data: Record, means: np.ndarray, queries: np.ndarray) -> Order:
     """The order. queries: how many count for each system with all ratings, int64[systems]."""
-    options, setup = worlds.setup.options, worlds.setup
+    asked = worlds.asked
     stability = None
     if data.systems:
         stability = agreement.stability(data.ratings, means, worlds.raters, worlds.draws, worlds.seed)
     return Order(
-        measure=worlds.measure,
-        options=options,
-        profile=setup.profile,
-        fingerprint=scores.fingerprint(kernel.effective(worlds.measure, options), setup.rule, setup.adjudications),
+        measure=asked.measure,
+        options=asked.options,
+        profile=asked.profile,
+        fingerprint=asked.fingerprint,
         systems=data.systems,
         queries=tuple(queries.tolist()),
         raters=dict(collection.raters.values_list("pk", "name")),

@@ -2,8 +2,8 @@
 
 from ratings.models import Collection
 
-from ..page.asked import Asked
 from ..page.holdings import NextStep, holdings, next_step
+from ..scores import Asked
 
 NOTHING = "there is nothing to compare: fewer than two systems have a mean."
 

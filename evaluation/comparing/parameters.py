@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
-from ..page.asked import OF_PICTURES
+from ..page.address import OF_PICTURES
 
 
 def kept_parameters(request: HttpRequest, without: Container[str]) -> list[tuple[str, str]]:

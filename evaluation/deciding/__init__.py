@@ -4,7 +4,7 @@
 expected values of the systems.
 """
 
-from .aims import Aim, systems_of
+from .aims import aim_of, stored, systems_of
 from .drawing import ORDERS, draw_due, draw_next
 from .report import (
     Difference,
@@ -18,15 +18,16 @@ from .state import State
 
 __all__ = [
     "ORDERS",
-    "Aim",
     "Difference",
     "Expected",
     "Mean",
     "State",
+    "aim_of",
     "draw_due",
     "draw_next",
     "expected_of",
     "not_expected",
+    "stored",
     "systems_of",
     "with_expected",
 ]

@@ -24,7 +24,8 @@ from ..expected import (
     scores,
 )
 from ..record import Machine
-from .aims import Aim
+from ..scores import Asked
+from .aims import aim_of, stored
 from .report import expected_of_state
 from .state import State
 
@@ -79,7 +80,7 @@ def draw_next(
     """
     if seed is not None and not 0 <= seed < 2**63:
         raise ValueError(f"The seed {seed} is not from 0 to {2**63 - 1:,}.")
-    aim, equal = Aim.of(collection), collection.order == Collection.Order.RANDOM
+    aim, equal = aim_of(collection), collection.order == Collection.Order.RANDOM
     aim = replace(aim, systems=None) if equal else aim
     version = record.version(collection)
     state = State.of(collection, aim)
@@ -96,7 +97,7 @@ def draw_next(
             method=method,
             seed=seed,
             seen=standings(state, aim) | ({"triage": list(map(str, sorting))} if sorting else {}),
-            aim=aim.stored() | {"systems": list(state.systems), "gains": state.pool.gains.tolist()},
+            aim=stored(aim) | {"systems": list(state.systems), "gains": state.pool.gains.tolist()},
             threshold=None if np.isinf(drawn.keys[-1]) else float(drawn.keys[-1]),
             precision=drawn.precision,
             frame=int(state.eligible.sum()),
@@ -110,7 +111,7 @@ def draw_next(
     )
 
 
-def standings(state: State, aim: Aim) -> dict[str, Any]:
+def standings(state: State, aim: Asked) -> dict[str, Any]:
     """The expected values before the round, as JSON: a point of the chart over rounds."""
     expected = expected_of_state(state, aim)
     rows = [expected.of(name) for name in state.systems]

@@ -9,7 +9,8 @@ from ratings.models import Collection
 
 from ..measures import Measure
 from ..page.documents import Table, table_of
-from . import Aim, Difference, Expected
+from ..scores import Asked
+from . import Difference, Expected, aim_of
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,15 @@ def now(expected: Expected) -> Stage:
     return Stage("now", expected.judged, expected.wrong, means, best, tuple(map(str, expected.machines)))
 
 
-def stages(collection: Collection, measure: Measure, fingerprint: str) -> tuple[list[Stage], list[Aim]]:
+def stages(collection: Collection, measure: Measure, fingerprint: str) -> tuple[list[Stage], list[Asked]]:
     """The stages before each round that was drawn for this measure, and the aims of the other rounds.
 
     One database query.
     """
     passed, aims = [], {}
     for made in collection.rounds.order_by("number"):
-        aim = _aim_of(collection, made.aim, aims)
-        if aim is None or not aim.is_of(measure, fingerprint):
+        aim = _of_round(collection, made.aim, aims)
+        if aim is None or (aim.measure, aim.fingerprint) != (measure, fingerprint):
             continue
         seen, systems = made.seen, made.aim["systems"]
         columns = zip(seen["mean"], seen["low"], seen["high"], strict=True)
@@ -64,17 +65,17 @@ def stages(collection: Collection, measure: Measure, fingerprint: str) -> tuple[
         best = dict(zip(systems, seen["best"], strict=True))
         named = [tuple(seen.get(each, ())) for each in ("machines", "triage")]
         passed.append(Stage(f"before round {made.number}", made.judged, seen["wrong"], means, best, *named))
-    others = [aim for aim in aims.values() if aim is not None and not aim.is_of(measure, fingerprint)]
+    others = [aim for aim in aims.values() if aim and (aim.measure, aim.fingerprint) != (measure, fingerprint)]
     return passed, others
 
 
-def _aim_of(collection: Collection, stored: dict, known: dict[str, Aim | None]) -> Aim | None:
+def _of_round(collection: Collection, stored: dict, known: dict[str, Asked | None]) -> Asked | None:
     """The aim of a round; None where it no longer fits, because the scale changed."""
     asked = {name: value for name, value in stored.items() if name not in ("systems", "gains")}
     key = json.dumps(asked, sort_keys=True)
     if key not in known:
         try:
-            known[key] = Aim.of(collection, **asked)
+            known[key] = aim_of(collection, **asked)
         except ValueError:
             known[key] = None
     return known[key]

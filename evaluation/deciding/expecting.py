@@ -1,7 +1,7 @@
 """The expected values of a page, or the reason why there are none."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.http import HttpRequest
 
@@ -9,10 +9,10 @@ from ratings.models import Collection
 
 from ..expected.scope import refuse
 from ..measures import effective
-from ..page.asked import Asked, CannotAnswer, told_to_reader
+from ..page.address import CannotAnswer, told_to_reader
 from ..record import InUse
-from ..scores import Evaluation
-from . import Aim, Expected, expected_of, systems_of, with_expected
+from ..scores import Asked, Evaluation
+from . import Expected, expected_of, systems_of, with_expected
 from .report import MOST_PAIRS, TooLarge
 
 TOO_LARGE = "The pool is too large for expected values on a page. The command evaluate --expected computes them."
@@ -81,9 +81,8 @@ def expecting(
     decisive = collection.order == Collection.Order.DECISIVE
     if not rounds and not wanted:
         return Expecting(0, decisive)
-    how = {"rule": asked.rule, "adjudications": asked.adjudications, "systems": systems_of(collection)}
     try:
-        aim = Aim(asked.measure, asked.options, **how)
+        aim = replace(asked, systems=systems_of(collection))
         return Expecting(rounds, decisive, expected_of(collection, aim, MOST_PAIRS, used))
     except TooLarge:
         return Expecting(rounds, decisive, why=TOO_LARGE)

@@ -11,8 +11,8 @@ from ..expected.estimate import NORMAL
 from ..judgments.rules import Ratings, combine
 from ..measures.arrays import groups, pair_key
 from ..record import Record
+from ..scores import Asked
 from ..significance.draws import NOISE, SEED
-from .aims import Aim
 from .report import Expected, plain_means
 from .state import State
 from .stop import remaining
@@ -46,7 +46,7 @@ class Noise:
     seed: int = SEED
 
 
-def noise_of(collection: Collection, aim: Aim, state: State, expected: Expected) -> Noise:
+def noise_of(collection: Collection, aim: Asked, state: State, expected: Expected) -> Noise:
     """The rater noise of a collection, estimated from second ratings and repeats.
 
     In each simulation every rating is replaced by a random grade. It is drawn from the grades that raters gave to
@@ -57,7 +57,7 @@ def noise_of(collection: Collection, aim: Aim, state: State, expected: Expected)
     return noise if noise.why or expected.wrong is None else _with_advice(noise, state, expected)
 
 
-def _noise(data: Record, aim: Aim, repeats: np.ndarray) -> Noise:
+def _noise(data: Record, aim: Asked, repeats: np.ndarray) -> Noise:
     ratings = data.ratings
     pairs = np.concatenate([_grade_pairs(ratings), repeats])
     if len(ratings.grade) > MOST_RATINGS:

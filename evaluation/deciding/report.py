@@ -14,9 +14,10 @@ from ..measures import Judgments, Measure, Options
 from ..measures.gains import gain
 from ..record import InUse, Machine, Record, cache, machines
 from ..record.drawn import rounds_so_far
-from ..scores import Evaluation
+from ..scores import Asked, Evaluation
+from ..scores.asked import PROFILE
 from ..significance.draws import EXPECTED, SEED
-from .aims import Aim, systems_of
+from .aims import systems_of
 from .state import State
 
 LEADER = 0.95  # chance to be the best from which a system is the leader
@@ -157,7 +158,7 @@ class TooLarge(ValueError):
 
 
 def expected_of(
-    collection: Collection, aim: Aim, most: int | None = None, used: tuple[InUse, ...] | None = None
+    collection: Collection, aim: Asked, most: int | None = None, used: tuple[InUse, ...] | None = None
 ) -> Expected:
     """The expected means, from the cache where nothing changed.
 
@@ -165,7 +166,9 @@ def expected_of(
     pairs. used: the machines in use, if the caller has read them.
     """
     used = machines(collection) if used is None else used
-    name = ("expected", aim, most, rounds_so_far(collection), used)
+    # Two profiles with the same options have the same values.
+    plain = replace(aim, profile=PROFILE, changes=())
+    name = ("expected", plain, most, rounds_so_far(collection), used)
 
     def make() -> Expected | ValueError:
         try:
@@ -195,13 +198,13 @@ def with_expected(
     """
     how = {"rule": evaluation.rule, "adjudications": evaluation.adjudications, "systems": systems_of(collection)}
     chosen = evaluation.measures if measures is None else measures
-    aims = {measure: Aim(measure, evaluation.options, **how) for measure in chosen}
+    aims = {measure: Asked(measure, evaluation.options, **how) for measure in chosen}
     used = machines(collection)
     expected = {measure: expected_of(collection, aim, most, used) for measure, aim in aims.items()}
     return replace(evaluation, expected=expected)
 
 
-def expected_of_state(state: State, aim: Aim) -> Expected:
+def expected_of_state(state: State, aim: Asked) -> Expected:
     """The expected means in this state. ValueError where expected values are not defined."""
     pool, judged = state.pool, state.judged
     plain, queries = plain_means(state.record, state.judgments, aim.measure, aim.options)

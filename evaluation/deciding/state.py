@@ -29,7 +29,7 @@ from ..record.drawn import (
     round_rows,
 )
 from ..record.sql import index_of
-from .aims import Aim
+from ..scores import Asked
 
 SMALL = 600  # pairs: in smaller pools rounds from the top of the lists do better; see bench/simulations/README.md
 NO_PAIR = 0  # in place of the pk of a pair, for a document that was judged outside the pool
@@ -58,7 +58,7 @@ class State:
     triage: tuple[tuple[str, ...], ...] = ()  # by round, the machines whose grades changed sampling rates
 
     @classmethod
-    def of(cls, collection: Collection, aim: Aim, used: Sequence[InUse] | None = None) -> "State":
+    def of(cls, collection: Collection, aim: Asked, used: Sequence[InUse] | None = None) -> "State":
         """The present state of the collection. About nine database queries.
 
         used: the machines whose grades are features of the model; None: those in use. ValueError where expected

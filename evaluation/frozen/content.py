@@ -29,6 +29,7 @@ import pandas as pd
 
 from ..measures import Judgments, Measure, Options, Rankings, parse_measure
 from ..measures.options import BY_SCORE
+from ..scores import Asked
 
 FORMAT = 1
 WITH_MACHINES = 2  # expected values with machines: a reader of format 1 would leave the machines out
@@ -73,6 +74,11 @@ class Settings:
     # Where expected values were frozen: their measures and systems, the grades of the scale, and the machines with
     # grades as features of the model.
     expected: dict | None = None
+
+    @property
+    def asked(self) -> Asked:
+        """The settings of the first measure, as pages have them."""
+        return Asked(self.measures[0], self.options, rule=self.rule, adjudications=self.adjudications)
 
     def as_text(self) -> str:
         """The text of settings.json."""

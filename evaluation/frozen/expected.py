@@ -20,13 +20,14 @@ from operator import itemgetter
 import numpy as np
 
 from .. import record
-from ..deciding import Aim, Expected, State
+from ..deciding import Expected, State
 from ..deciding.report import expected_of_state
 from ..expected import Round, pool_of
 from ..expected.scope import refuse
 from ..measures import Judgments, Measure, Options, effective
 from ..measures.arrays import pair_key, pair_of
 from ..record import Record
+from ..scores import Asked
 from . import content
 from .content import Broken, Judged, Lines, Settings
 
@@ -162,7 +163,7 @@ def expected_in(asked: Settings, lines: Lines) -> dict[Measure, Expected]:
     expected = {}
     for measure in map(content.parse_measure, asked.expected["measures"]):
         state = _state(asked, measure, judged, data, pairs, rounds, graded)
-        aim = Aim(measure, asked.options, rule=asked.rule, adjudications=asked.adjudications)
+        aim = Asked(measure, asked.options, rule=asked.rule, adjudications=asked.adjudications)
         expected[measure] = expected_of_state(state, aim)
     return expected
 

@@ -19,13 +19,13 @@ from ratings import audit
 from ratings.models import Collection
 
 from .. import record, scores
-from ..deciding import Aim, State, systems_of
+from ..deciding import State, systems_of
 from ..measures import Judgments, Measure, Options, Rankings, parse_measure
 from ..models import FrozenEvaluation, FrozenPart
 from ..page import documents
 from ..record import InUse, Record
 from ..record.cache import Columns
-from ..scores import Evaluation, Setup
+from ..scores import Asked, Evaluation
 from ..significance import bootstrap_interval
 from . import content
 from .content import File, Settings
@@ -71,40 +71,40 @@ class About:
 def freeze(
     collection: Collection,
     name: str,
-    measures: Iterable[Measure | str],
-    setup: Setup,
+    asked: Asked,
+    beside: Iterable[Measure | str] = (),
     note: str = "",
     by=None,
     expected: bool = False,
 ) -> tuple[FrozenEvaluation, bool]:
     """Freezes the present evaluation. Returns it, and whether it is new: equal content is frozen only once.
 
-    by: the account that freezes; expected: with the expected values of the measures that have them. NameTaken, and
-    ValueError as from `evaluate`.
+    beside: further measures, with the same settings; by: the account that freezes; expected: with the expected
+    values of the measures that have them. NameTaken, and ValueError as from `evaluate`.
     """
-    measures = tuple(dict.fromkeys(scores.measure_for(collection, str(measure)) for measure in measures))
-    options = setup.options
+    more = (scores.measure_for(collection, str(measure)) for measure in beside)
+    measures = tuple(dict.fromkeys([asked.measure, *more]))
     used = record.machines(collection) if expected else ()
     # Read before the rows, so that the rows can be newer than the stored version and never older.
     version, terms = record.version(collection), record.terms(collection)
-    data, judgments = scores.read(collection, options, setup.systems, setup.rule, setup.adjudications)
+    data, judgments = scores.read(collection, asked.options, asked.systems, asked.rule, asked.adjudications)
     if not data.systems or not judgments.count.any():
         raise ValueError(f"{collection.slug} has no numbers yet that could be frozen.")
-    asked = Settings(
+    settings = Settings(
         measures=measures,
-        options=options,
-        rule=setup.rule,
-        adjudications=setup.adjudications,
+        options=asked.options,
+        rule=asked.rule,
+        adjudications=asked.adjudications,
         interval=interval(),
         judgments=content.QRELS if content.fits_qrels(judgments.grade) else content.GRADES,
         systems=tuple(_with_empty(data)),
-        expected=_expected_settings(collection, measures, options, data.systems, used) if expected else None,
+        expected=_expected_settings(collection, measures, asked.options, data.systems, used) if expected else None,
     )
-    evaluation = evaluate_arrays(collection.slug, data.queries, judgments, data.rankings, asked)
+    evaluation = evaluate_arrays(collection.slug, data.queries, judgments, data.rankings, settings)
     about = About(
         collection=collection.slug,
         collection_name=collection.name,
-        profile=setup.profile,
+        profile=asked.profile,
         record_version=version.number,
         scale_version=terms.scale_version,
         guidelines_version=terms.guidelines_version,
@@ -118,10 +118,10 @@ def freeze(
     )
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as buffer:
         parts = Parts(buffer)
-        files = _write_content(collection, data, judgments, asked, used, parts)
-        if asked.expected:
+        files = _write_content(collection, data, judgments, settings, used, parts)
+        if settings.expected:
             # From the files, so that computing them again has the same order of documents.
-            evaluation = replace(evaluation, expected=expected_in(asked, parts.lines))
+            evaluation = replace(evaluation, expected=expected_in(settings, parts.lines))
             about = replace(about, expected=outlooks_as_json(evaluation.expected, data.systems))
         _write_numbers(evaluation, parts)
         frozen = FrozenEvaluation(
@@ -131,7 +131,7 @@ def freeze(
             hash=content.hash_of(files),
             created_at=timezone.now(),
             created_by=by,
-            settings=asked.as_text(),
+            settings=settings.as_text(),
             files=json.dumps([asdict(file) for file in files]),
             about=json.dumps(asdict(about)),
             summary=json.dumps(list(summary_rows(evaluation)), allow_nan=False),
@@ -278,7 +278,7 @@ def _write_rounds(
     """Writes the files of expected values. Returns them, in their order."""
     measure = parse_measure(asked.expected["measures"][0])
     systems = tuple(asked.expected["systems"])
-    aim = Aim(measure, asked.options, rule=asked.rule, adjudications=asked.adjudications, systems=systems)
+    aim = Asked(measure, asked.options, rule=asked.rule, adjudications=asked.adjudications, systems=systems)
     state = State.of(collection, aim, used)
     keys = record.Keys([state.pool.document])
     files = [

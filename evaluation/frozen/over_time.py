@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..measures import Measure, effective
+from ..measures import Measure
 from ..models import FrozenEvaluation
 from ..page import documents
-from ..scores import Evaluation, fingerprint
+from ..scores import Evaluation
 from . import content
 from .freezing import evaluate_arrays
 from .stored import about, lines_of, runs_of, settings_of, summary_of
@@ -27,8 +27,7 @@ class Point:
 def labels(frozen: FrozenEvaluation) -> list[str]:
     """Its measures, each with its fingerprint: only means with the same label are comparable."""
     asked = settings_of(frozen)
-    how = (asked.rule, asked.adjudications)
-    return [f"{each} {fingerprint(effective(each, asked.options), *how)}" for each in asked.measures]
+    return [f"{each} {asked.asked.fingerprint_of(each)}" for each in asked.measures]
 
 
 def points(all_frozen: Sequence[FrozenEvaluation], label: str) -> list[Point]:

@@ -15,8 +15,9 @@ from ratings.formats import spreadsheet, workbooks
 from ratings.models import Collection
 from ratings.people.access import View, readers_page
 
+from ..scores import Asked
 from . import documents
-from .asked import Asked, with_options
+from .address import with_options
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from ..judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS, RULES, SMOOTHING
 from ..measures import MEASURES, OF_SOME, Measure, Options, effective
 from ..measures.decimals import decimal_text
 from ..measures.options import CHOICES, TEXT_NAMES
+from ..scores import Asked
 from .numbers import decimals
 
 
@@ -151,15 +152,10 @@ def values_in(params: Mapping[str, str]) -> dict[str, str]:
     return values
 
 
-def in_force(
-    measure: Measure, options: Options, rule: str, adjudications: str, departing: Iterable[str] = ()
-) -> list[dict]:
-    """Each option in force for the measure: label, words, whether it departs, and whether the measure reads it.
-
-    departing: names of those that differ from the profile.
-    """
-    departing, params = set(departing), dict(measure.params)
-    options = effective(measure, options)
+def in_force(asked: Asked) -> list[dict]:
+    """Each option in force for the measure: label, words, whether it departs, and whether the measure reads it."""
+    measure, departing, params = asked.measure, set(asked.departing), dict(asked.measure.params)
+    options = effective(measure, asked.options)
     phrases = {name: WORDS.get(name, {}).get(text, text) for name, text in options.as_dict().items()}
     base = phrases.pop("log_base")
     phrases["discount"] = f"1 / log{base}(rank + 1)"
@@ -167,8 +163,8 @@ def in_force(
         phrases["discount"] = f"1 / log{base}(rank) from rank {base} on, 1 before"
     phrases["unjudged"] = unjudged(measure, options)
     phrases["relevant_from"] = f"grade {phrases['relevant_from']}"
-    phrases["rule"] = WORDS["rule"].get(rule, rule)
-    phrases["adjudications"] = WORDS["adjudications"].get(adjudications, adjudications)
+    phrases["rule"] = WORDS["rule"].get(asked.rule, asked.rule)
+    phrases["adjudications"] = WORDS["adjudications"].get(asked.adjudications, asked.adjudications)
     if "log_base" in departing:
         departing.add("discount")
     if stated := params.get("dcg"):

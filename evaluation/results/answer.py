@@ -12,9 +12,10 @@ from .. import measures as kernel
 from .. import scores
 from ..measures import Judgments, Measure, Rankings
 from ..measures.arrays import distinct
-from ..page.asked import Asked, told_to_reader
+from ..page.address import told_to_reader
 from ..page.documents import Table, known
 from ..record import Record
+from ..scores import Asked
 from .standings import NUMBERS, Standing
 
 MOST_BOUNDED = 1_000_000  # queries x systems x cutoff: the bounds of more take too long for a page

@@ -6,8 +6,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from ..measures import SPLIT, Explanation
-from ..page.asked import Asked
 from ..page.numbers import decimals, number
+from ..scores import Asked
 
 
 def scores_sentence(shown: list[dict], splits: Sequence[SafeString], asked: Asked) -> SafeString:

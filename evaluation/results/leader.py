@@ -11,8 +11,8 @@ from .. import scores
 from ..deciding import sentences as expected_sentences
 from ..deciding.expecting import Expecting
 from ..measures import Measure
-from ..page.asked import Asked
 from ..page.documents import known
+from ..scores import Asked
 from ..significance import ALL_THE_SAME, CANNOT_TELL, NONE_DIFFERS
 from . import comparison, sentences
 from .answer import Answer, evaluated

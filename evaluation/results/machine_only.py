@@ -9,9 +9,9 @@ from ratings.models import Collection, JudgeUse
 from .. import record, scores
 from ..measures import Measure, Options
 from ..page import documents
-from ..page.asked import Asked, CannotAnswer
+from ..page.address import CannotAnswer
 from ..record import Machine, cache
-from ..scores import Evaluation
+from ..scores import Asked, Evaluation
 from . import report
 
 EST = "est=machine"  # in the fingerprint of these scores

@@ -12,9 +12,9 @@ from ratings.models import Document, Pair, Query, Rating
 from ratings.people.privacy import pseudonym
 
 from ..page import options
-from ..page.asked import Asked
 from ..page.numbers import number
 from ..page.words import counted
+from ..scores import Asked
 
 
 def opinions(

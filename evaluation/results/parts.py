@@ -14,9 +14,9 @@ from ..measures import (
     Part,
     difference,
 )
-from ..page.asked import Asked
 from ..page.numbers import decimals
 from ..page.words import counted
+from ..scores import Asked
 from .lists import SHOWN
 
 NAMED = 3  # ranks named in a sentence; the table has all

@@ -2,9 +2,9 @@
 
 from .. import charts
 from ..measures import Explanation
-from ..page.asked import Asked
 from ..page.charts import Chart
 from ..page.numbers import decimals
+from ..scores import Asked
 from .lists import SHOWN
 
 

@@ -109,13 +109,14 @@ def uneven(
 
 
 def differing(
-    standings: Sequence[Standing], words: Degree, won: dict[str, int], queries: int, below: int
+    standings: Sequence[Standing], measure: Measure, won: dict[str, int], queries: int, below: int
 ) -> SafeString:
     """The sentences on how many queries each system alone is highest, and on values below the neutral point.
 
     won: by system, the number of queries on which it alone is highest; queries: the number of queries that count
     for two systems or more; below: the number of values below the neutral point.
     """
+    words = degree(measure)
     winners = [(standing.system.name, won[standing.system.name]) for standing in standings]
     winners = [(name, wins) for name, wins in winners if wins]
     parts = []

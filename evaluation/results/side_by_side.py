@@ -9,7 +9,8 @@ from ratings.models import Collection, Query
 from .. import scores
 from ..measures import Explanation
 from ..measures.refusal import refuse_unknown
-from ..page.asked import Asked, CannotAnswer, told_to_reader
+from ..page.address import CannotAnswer, told_to_reader
+from ..scores import Asked
 
 MOST = 8  # lists side by side, and lines of the chart
 

@@ -17,7 +17,8 @@ from ratings.models import Collection, Query, System
 from ratings.people.access import View
 
 from ..measures import mean
-from ..page.asked import Asked, page
+from ..page.address import page
+from ..scores import Asked
 from . import sentences
 from .answer import evaluated
 

@@ -98,7 +98,7 @@ def make_whole(slug: str) -> Collection:
     file = uploads.keep(SimpleUploadedFile("queries.tsv", b"q9\tx\n"))
     job = Job.objects.create(collection=collection, kind="documents", files=[file], state="checked")
     job.former_texts.create(document=collection.documents.get(key="b"), title="", body="", url="", fields={})
-    frozen.freeze(collection, "first", ["nDCG@10"], scores.Setup(scores.options_for(collection)))
+    frozen.freeze(collection, "first", scores.Asked.of(collection))
     return collection
 
 

@@ -98,7 +98,7 @@ def everything(collection: Collection, tmp_path, *asked: str, few: bool = False)
         file.seek(0)
         bodies["archive file"] = file.read()
     with transaction.atomic():
-        made, _ = frozen.freeze(collection, "same", ["nDCG@10"], scores.Setup(scores.options_for(collection)))
+        made, _ = frozen.freeze(collection, "same", scores.Asked.of(collection))
         bodies["frozen"] = made.hash.encode()
         transaction.set_rollback(True)
     return bodies

@@ -17,18 +17,19 @@ from ratings.views.pages import paged
 
 from ... import charts
 from ...judgments.rules import RULES_OF_ALL
-from ...page.asked import Asked, page, told_to_reader, with_options
+from ...page.address import page, told_to_reader, with_options
 from ...page.charts import Chart, charted, dot
 from ...page.downloads import Files, files
 from ...page.numbers import decimals, number
+from ...page.raters import names_in
 from ...record import cache
 from ...results.lists import titles
 from ...results.step_by_step import step_by_step
+from ...scores import Asked
 from ...significance.draws import FEWEST_RATERS, RATERS
 from .. import consistency
 from ..confusion import confused, confusion, labels_of
 from ..consistency import FEWEST, Agreement, Order, agreement_in
-from ..names import names_in
 
 # How much a page scores for the order of systems, in systems x queries x times: about a second. It scores at least
 # FEWEST_RATERS draws, and once without each rater. Where these take over three times as long, use the command.
@@ -118,11 +119,10 @@ def order_in(collection: Collection, asked: Asked) -> Order | None:
         return None
 
     def made() -> Order:
-        return consistency.cached_order(collection, str(asked.measure), asked.setup, draws)
+        return consistency.cached_order(collection, asked, draws)
 
-    name = ("order", asked.measure, asked.options, asked.profile, asked.rule, asked.adjudications, draws)
     with told_to_reader():
-        return cache.whole(collection, name, made)
+        return cache.whole(collection, ("order", asked, draws), made)
 
 
 def draws_for(collection: Collection, asked: Asked) -> int:

@@ -17,14 +17,15 @@ from ratings.views.pages import paged
 
 from ... import charts
 from ...agreement import FEWEST, courses
-from ...page.asked import Asked, page, with_options
+from ...page.address import page, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
 from ...page.numbers import number
+from ...page.raters import names_in
 from ...record import cache
+from ...scores import Asked
 from ..consistency import agreement_in
 from ..drift import checked_in, document, table
-from ..names import names_in
 
 AT_ONCE = 12  # raters on a page
 

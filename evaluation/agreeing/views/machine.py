@@ -6,9 +6,10 @@ from django.shortcuts import get_object_or_404
 from ratings.models import Collection, Judge, JudgeVersion, Role
 from ratings.people.access import readers_page
 
-from ...page.asked import Asked, page, told_to_reader, with_options
+from ...page.address import page, told_to_reader, with_options
 from ...page.charts import charted
 from ...page.downloads import Files, files
+from ...scores import Asked
 from .. import machine as analysis
 from .. import powered
 from .. import verdicts as worth

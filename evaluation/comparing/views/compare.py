@@ -16,7 +16,7 @@ from ... import charts, scores
 from ...deciding import sentences as expectations
 from ...deciding.expecting import expecting, with_expected_in
 from ...measures.refusal import refuse_unknown
-from ...page.asked import Asked, CannotAnswer, page, with_options
+from ...page.address import CannotAnswer, page, with_options
 from ...page.charts import Chart, charted, dot
 from ...page.documents import known
 from ...page.downloads import Files, files
@@ -29,6 +29,7 @@ from ...results.leader import MOST, Selection, best_first, rows_against, scores_
 from ...results.machine_only import alone_in, differences_of
 from ...results.sentences import uneven
 from ...results.step_by_step import step_by_step
+from ...scores import Asked
 from ...significance import (
     ALPHA,
     CANNOT_TELL,

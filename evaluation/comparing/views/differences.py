@@ -15,13 +15,14 @@ from ratings.views.pages import paged
 from ... import charts, scores
 from ...measures.refusal import refuse_unknown
 from ...page import tables
-from ...page.asked import Asked, CannotAnswer, page, with_options
+from ...page.address import CannotAnswer, page, with_options
 from ...page.charts import Chart, charted, dot
 from ...page.downloads import Files, files
 from ...page.numbers import decimals
 from ...results import comparison
 from ...results.comparison import Compared
 from ...results.leader import Selection, scores_and_ranking, tested
+from ...scores import Asked
 from ...significance import ALPHA, FEWEST
 from .. import segments
 from ..lacking import NOTHING, nothing_to_compare

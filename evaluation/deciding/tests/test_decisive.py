@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from evaluation.deciding import Aim, State, draw_next, expected_of
+from evaluation.deciding import State, draw_next, expected_of
 from evaluation.measures import Options, parse_measure
+from evaluation.scores import Asked
 from ratings import queue
 from ratings.models import Collection, Drawn, Round
 from ratings.tests.cast import make_rater
@@ -35,7 +36,7 @@ def test_intervals_close_around_the_truth(found, judged):
     rater, truth, widths = make_rater(judged.collection), true_means(judged, found), []
     for _ in range(5):
         judged.play(rater, 2)
-        told = expected_of(judged.collection, Aim(NDCG, Options()))
+        told = expected_of(judged.collection, Asked(NDCG, Options()))
         rows = [told.of(f"system{place}") for place in range(3)]
         widths.append(np.mean([row.high - row.low for row in rows]))
         assert told.est == "design" and told.options.endswith("est=design")
@@ -50,7 +51,7 @@ def test_intervals_close_around_the_truth(found, judged):
 def test_when_all_is_judged_the_expected_means_are_the_plain_ones(found, judged):
     rater = make_rater(judged.collection)
     judged.play(rater, 100)
-    told = expected_of(judged.collection, Aim(NDCG, Options()))
+    told = expected_of(judged.collection, Asked(NDCG, Options()))
     assert told.final and told.wrong == 0
     for place, value in enumerate(true_means(judged, found)):
         row = told.of(f"system{place}")
@@ -61,7 +62,7 @@ def test_when_all_is_judged_the_expected_means_are_the_plain_ones(found, judged)
 def test_a_stored_round_is_the_one_that_was_drawn(judged):
     """Chances that are computed from the log are those of the draw."""
     first = draw_next(judged.collection, seed=7)
-    state = State.of(judged.collection, Aim(NDCG, Options()))
+    state = State.of(judged.collection, Asked(NDCG, Options()))
     (back,) = state.rounds
     stored_rows = Drawn.objects.filter(round=first, kind="random").order_by("place")
     chances = dict(zip(state.pair[back.drawn].tolist(), back.chance().tolist(), strict=True))
@@ -93,10 +94,10 @@ def test_what_is_judged_outside_counts_as_known_from_then_on(judged):
     judged.rate(rater, 3)  # before the first round
     judged.play(rater, 1)
     judged.rate(rater, 2)  # no round is ready
-    before = State.of(judged.collection, Aim(NDCG, Options()))
+    before = State.of(judged.collection, Asked(NDCG, Options()))
     assert sorted(before.known[before.known > 0].tolist()) == [1, 1]
     judged.play(rater, 1)
-    after = State.of(judged.collection, Aim(NDCG, Options()))
+    after = State.of(judged.collection, Asked(NDCG, Options()))
     assert len(after.rounds) == 2
     outside = after.design()
     late = after.known[outside.rows] == 1
@@ -111,7 +112,7 @@ def test_a_pool_that_grows_has_later_births(found):
     from ratings.pool.pooling import pool
 
     pool(played.collection, depth=20, wanted=1)
-    state = State.of(played.collection, Aim(NDCG, Options()))
+    state = State.of(played.collection, Asked(NDCG, Options()))
     drawn = np.concatenate([state.rounds[0].greedy, state.rounds[0].drawn])
     assert not state.born[drawn].any() and set(state.born.tolist()) == {0, 1}
     second = draw_next(played.collection)
@@ -123,14 +124,14 @@ def test_pairs_that_nobody_can_judge_do_not_hold_a_round_up(judged):
     pairs = list(first.drawn.filter(kind="random").values_list("pair", flat=True))
     queue.retire(pairs[:1])
     judged.rate(rater, first.drawn.count() - 1)
-    state = State.of(judged.collection, Aim(NDCG, Options()))
+    state = State.of(judged.collection, Asked(NDCG, Options()))
     assert state.pair[state.skipped].tolist() == pairs[:1]
     assert state.design().evidence == first.precision
 
 
 def test_without_rounds_there_is_no_interval_and_the_reason(judged):
     judged.rate(make_rater(judged.collection), 12)
-    told = expected_of(judged.collection, Aim(NDCG, Options()))
+    told = expected_of(judged.collection, Asked(NDCG, Options()))
     assert (told.est, told.wrong, told.leader) == ("model", None, None)
     assert "no round was drawn" in told.without
     assert all(row.low is None and row.mean is not None for row in told.means)
@@ -140,13 +141,13 @@ def test_the_log_serves_another_measure(judged):
     rater = make_rater(judged.collection)
     judged.play(rater, 3)
     for measure, options in (("nDCG@3", Options()), ("nDCG@10", Options(gain="exponential"))):
-        told = expected_of(judged.collection, Aim(parse_measure(measure), options))
+        told = expected_of(judged.collection, Asked(parse_measure(measure), options))
         assert told.est == "design" and all(row.low < row.mean < row.high for row in told.means)
 
 
 def test_one_of_two_workers_stores_a_round(judged, monkeypatch):
     """The other one read the same state: the number of its round is taken."""
-    state = State.of(judged.collection, Aim(NDCG, Options()))
+    state = State.of(judged.collection, Asked(NDCG, Options()))
     monkeypatch.setattr(State, "of", classmethod(lambda cls, *args, **kwargs: state))
     assert draw_next(judged.collection).number == 1
     assert draw_next(judged.collection) is None

@@ -6,11 +6,12 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from evaluation import apps
-from evaluation.deciding import Aim, State, draw_due, draw_next, expected_of
+from evaluation.deciding import State, aim_of, draw_due, draw_next, expected_of
 from evaluation.deciding.noise import Noise, noise_of
 from evaluation.deciding.plan import plan_of
 from evaluation.deciding.stop import forecast
 from evaluation.measures import Options, parse_measure
+from evaluation.scores import Asked
 from ratings import chores, queue
 from ratings.models import Collection, Role, Round
 from ratings.tests.cast import make_member, make_rater
@@ -36,12 +37,12 @@ def admin(client, judged):
 
 
 def state_of(judged: Judged) -> State:
-    return State.of(judged.collection, Aim(NDCG, Options()))
+    return State.of(judged.collection, Asked(NDCG, Options()))
 
 
 def noise_in(judged: Judged) -> Noise:
-    told = expected_of(judged.collection, Aim(NDCG, Options()))
-    return noise_of(judged.collection, Aim(NDCG, Options()), state_of(judged), told)
+    told = expected_of(judged.collection, Asked(NDCG, Options()))
+    return noise_of(judged.collection, Asked(NDCG, Options()), state_of(judged), told)
 
 
 def page(collection: Collection, query: str = "", name: str = "decisive") -> str:
@@ -65,7 +66,7 @@ def test_the_page_plans_and_the_order_is_chosen_with_some_systems(admin, judged,
     assert sent.status_code == 302
     judged.collection.refresh_from_db()
     assert judged.collection.order == "decisive"
-    assert Aim.of(judged.collection).systems == ("system0", "system2")
+    assert aim_of(judged.collection).systems == ("system0", "system2")
     shown = admin.get(sent["Location"], follow=True)  # the page asks what is stored
     assert shown.context["chosen"] == ["system0", "system2"] and str(shown.context["asked"].measure) == "nDCG@5"
     made = draw_next(judged.collection)
@@ -89,7 +90,7 @@ def test_a_stored_system_that_was_deleted_is_left_out(admin, judged):
 def test_all_systems_mean_later_ones_too(admin, judged):
     admin.post(page(judged.collection, "?measure=nDCG@5&gain=exponential", "choose_decisive"))
     judged.collection.refresh_from_db()
-    aim = Aim.of(judged.collection)
+    aim = aim_of(judged.collection)
     assert aim.systems is None and aim.options == Options(gain="exponential")
 
 
@@ -116,7 +117,7 @@ def test_the_worker_draws_when_little_of_what_is_drawn_is_left(judged):
 @pytest.mark.slow
 def test_of_a_small_pool_raters_get_the_top_of_the_lists_and_no_interval_is_shown(admin, judged):
     """No document of the round stands lower in all lists than one that was left out."""
-    aim, rater = Aim(NDCG, Options()), make_rater(judged.collection)
+    aim, rater = Asked(NDCG, Options()), make_rater(judged.collection)
     assert draw_due() == 1
     first, state = Round.objects.get(), State.of(judged.collection, aim)
     assert (first.method, first.precision, first.threshold) == ("depth-1", 0, None)
@@ -151,7 +152,7 @@ def test_a_small_pool_that_has_grown_is_drawn_from_and_has_an_interval(judged, m
     assert draw_due() == 1
     judged.rate(rater, 40)
     assert Round.objects.get(number=2).method == "rounds-1"
-    assert expected_of(judged.collection, Aim(NDCG, Options())).est == "design"
+    assert expected_of(judged.collection, Asked(NDCG, Options())).est == "design"
 
 
 def test_many_raters_at_work_get_a_larger_round(judged):
@@ -184,7 +185,7 @@ def test_other_orders_and_collections_that_are_put_away_get_no_rounds(judged):
 @pytest.mark.slow
 def test_a_plan_from_what_is_judged_ends_with_intervals_of_nothing(judged):
     judged.play(make_rater(judged.collection), 2)
-    state = State.of(judged.collection, Aim(NDCG, Options()))
+    state = State.of(judged.collection, Asked(NDCG, Options()))
     plan = plan_of(state, 0.02)
     assert plan.points[-1].judged == plan.pairs and plan.points[-1].widest == pytest.approx(0, abs=1e-9)
     assert [point.judged for point in plan.points] == sorted(point.judged for point in plan.points)
@@ -196,14 +197,14 @@ def test_a_plan_from_what_is_judged_ends_with_intervals_of_nothing(judged):
 def test_the_forecast_names_open_pairs_and_falls_with_judgments(judged):
     rater = make_rater(judged.collection)
     judged.play(rater, 1)
-    told = expected_of(judged.collection, Aim(NDCG, Options()))
+    told = expected_of(judged.collection, Asked(NDCG, Options()))
     early = forecast(judged.collection, state_of(judged), told)
     assert not early.settled and early.open and (early.more is None or 0 < early.more <= early.left)
     assert early.open[0].wrong == max(row.wrong for row in early.open)
     if early.more is not None:
         assert early.fewest <= early.more <= early.most <= early.left
     judged.play(rater, 100)
-    late = forecast(judged.collection, state_of(judged), expected_of(judged.collection, Aim(NDCG, Options())))
+    late = forecast(judged.collection, state_of(judged), expected_of(judged.collection, Asked(NDCG, Options())))
     assert late.settled and (late.more, late.left, late.open) == (0, 0, ())
 
 

@@ -7,8 +7,9 @@ import json
 import pytest
 from django.core.management import call_command
 
-from evaluation.deciding import Aim, draw_next, expected_of
+from evaluation.deciding import draw_next, expected_of
 from evaluation.measures import Options, parse_measure
+from evaluation.scores import Asked
 from ratings.management.commands._collection_command import Refused
 from ratings.models import Collection, Role
 from ratings.tests.calls import make_caller
@@ -38,7 +39,7 @@ def rows_of(text: str) -> list[dict]:
 
 
 def test_evaluate_gives_the_expected_mean_beside_the_plain_one(collection):
-    told = expected_of(collection, Aim(MEASURE, Options()))
+    told = expected_of(collection, Asked(MEASURE, Options()))
     text, err = printed("evaluate", "world", "--measure", "nDCG@5", "--expected", "--format", "csv")
     plain, _ = printed("evaluate", "world", "--measure", "nDCG@5", "--format", "csv")
     assert not err
@@ -58,7 +59,7 @@ def test_a_number_for_two_of_the_systems_is_the_one_for_all(collection):
 
 def test_the_table_has_the_interval_and_the_chance_to_be_the_best(collection):
     text, _ = printed("evaluate", "world", "--measure", "nDCG@5", "--expected")
-    mean = expected_of(collection, Aim(MEASURE, Options())).of("system0")
+    mean = expected_of(collection, Asked(MEASURE, Options())).of("system0")
     head, first, *_ = text.splitlines()
     assert "expected  " in head and "90 % for missing" in head and "best" in head
     assert f"{mean.mean:.4f}  {mean.low:.4f} to {mean.high:.4f}  {mean.best:.0%}".replace("  ", " ") in " ".join(
@@ -68,7 +69,7 @@ def test_the_table_has_the_interval_and_the_chance_to_be_the_best(collection):
 
 
 def test_json_says_what_the_estimate_rests_on(collection):
-    told = expected_of(collection, Aim(MEASURE, Options()))
+    told = expected_of(collection, Asked(MEASURE, Options()))
     found = json.loads(printed("evaluate", "world", "--measure=nDCG@5", "--expected", "--format=json")[0])
     facts = found["expected"]["nDCG@5"]
     assert (facts["rounds"], facts["judged"], facts["pairs"]) == (2, told.judged, told.pairs)
@@ -103,7 +104,7 @@ def test_what_has_no_expected_value_is_refused_with_the_reason(arguments, says):
 
 
 def test_compare_gives_the_expected_difference(collection):
-    told = expected_of(collection, Aim(MEASURE, Options()))
+    told = expected_of(collection, Asked(MEASURE, Options()))
     text, _ = printed("compare", "world", "system0", "--measure=nDCG@5", "--expected", "--format=csv")
     for row in rows_of(text):
         apart = told.difference("system0", row["system"])

@@ -6,11 +6,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluation.deciding import Aim, draw_next, expected_of
+from evaluation.deciding import draw_next, expected_of
 from evaluation.deciding.expectations import Stage
 from evaluation.deciding.views.expected import matrix
 from evaluation.measures import Options, parse_measure
 from evaluation.page.numbers import decimals, likely
+from evaluation.scores import Asked
 from ratings.models import Collection, Document, Ranking, System
 
 from ...tests.hills import analyst, rows_in, spec_of, text_of
@@ -28,7 +29,7 @@ def judged() -> Judged:
 
 
 def told_of(judged: Judged):
-    return expected_of(judged.collection, Aim(parse_measure("nDCG@5"), Options()))
+    return expected_of(judged.collection, Asked(parse_measure("nDCG@5"), Options()))
 
 
 def as_order(judged: Judged, order: str) -> None:

@@ -11,11 +11,12 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from evaluation import frozen, scores
-from evaluation.deciding import Aim, State, draw_next, expected_of
+from evaluation.deciding import State, draw_next, expected_of
 from evaluation.deciding.drawing import draw_from, triage
 from evaluation.frozen import bundle
 from evaluation.frozen.content import Broken
 from evaluation.measures import Options, parse_measure
+from evaluation.scores import Asked
 from ratings import queue
 from ratings.copies import rounds
 from ratings.judges import uses
@@ -28,8 +29,7 @@ from ...tests.judged_worlds import Judged, make_rater, unfinished
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 NDCG5 = parse_measure("nDCG@5")
-AIM = Aim(NDCG5, Options())
-SETUP = scores.Setup(Options())
+AIM = Asked(NDCG5)
 NAMED = "llama, version 1 (llama3)"
 
 
@@ -167,9 +167,9 @@ def test_a_round_that_was_drawn_with_it_says_so(judged):
 
 def test_a_frozen_one_keeps_what_it_takes_to_compute_it_again(judged, client, tmp_path):
     collection = judged.collection
-    without, _ = frozen.freeze(collection, "without", ["nDCG@5"], SETUP, expected=True)
+    without, _ = frozen.freeze(collection, "without", AIM, expected=True)
     uses.switch_on(asked_of(judged).version, "expected")
-    found, new = frozen.freeze(collection, "with", ["nDCG@5"], SETUP, expected=True)
+    found, new = frozen.freeze(collection, "with", AIM, expected=True)
     assert new and json.loads(found.settings)["format"] == 2 and json.loads(without.settings)["format"] == 1
     evaluation, again = frozen.evaluation_of(found), frozen.recomputed(found)
     told = expected_of(collection, AIM)
@@ -195,7 +195,7 @@ def test_a_frozen_one_keeps_what_it_takes_to_compute_it_again(judged, client, tm
 
 def test_a_file_of_machines_that_does_not_fit_is_refused(judged):
     uses.switch_on(asked_of(judged).version, "expected")
-    found, _ = frozen.freeze(judged.collection, "with", ["nDCG@5"], SETUP, expected=True)
+    found, _ = frozen.freeze(judged.collection, "with", AIM, expected=True)
     asked = frozen.settings_of(found)
     whole = frozen.stored.lines_of(found)
 
@@ -269,7 +269,7 @@ def test_triage_is_named_on_the_round_and_on_numbers_once_it_touched_them(judged
     header, *lines = rounds.table(collection)
     rows = [dict(zip(header, line, strict=True)) for line in lines]
     assert {row["round"]: row["triage"] for row in rows} == {1: "[]", 2: "[]", 3: json.dumps([NAMED])}
-    found, _ = frozen.freeze(collection, "triaged", ["nDCG@5"], SETUP, expected=True)
+    found, _ = frozen.freeze(collection, "triaged", AIM, expected=True)
     assert frozen.recomputed(found).expected[NDCG5].facts()["triage"] == [NAMED]
     path = tmp_path / "bundle.zip"
     path.write_bytes(b"".join(bundle.bundle(found)))

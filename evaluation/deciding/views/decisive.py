@@ -1,6 +1,7 @@
 """The page of the decisive order: its measure and systems, a plan of judgments, and its rounds."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from django import forms
@@ -15,8 +16,10 @@ from ratings.pool import judging
 from ratings.progress.counts import pace
 
 from ...measures.refusal import refuse_unknown
-from ...page.asked import DEFAULTS, Asked, page, with_options
-from .. import Aim, State
+from ...page.address import page, with_options
+from ...scores import Asked
+from ...scores.asked import DEFAULTS
+from .. import State, aim_of, stored
 from .. import sentences as expectations
 from ..plan import plan_of
 
@@ -83,7 +86,7 @@ def choose_decisive(request: HttpRequest, collection: Collection, asked: Asked) 
     except ValueError as error:
         messages.error(request, f"Nothing was changed: {error}")
         return redirect("decisive", collection.slug)
-    judging.save_settings(collection, aim=aim.stored(), order=Collection.Order.DECISIVE)
+    judging.save_settings(collection, aim=stored(aim), order=Collection.Order.DECISIVE)
     messages.success(request, "Raters now get what tells these systems apart. The worker draws the first round.")
     return redirect("decisive", collection.slug)
 
@@ -97,22 +100,15 @@ def systems_in(request: HttpRequest, collection: Collection) -> tuple[list[str],
     return names, [name for name in names if name in wanted] or names
 
 
-def aim_of(collection: Collection, asked: Asked, chosen: list[str]) -> Aim:
+def aim_for(collection: Collection, asked: Asked, chosen: list[str]) -> Asked:
     """The aim by the options of the address. Where all systems are chosen, later ones are included, too."""
-    return Aim.of(
-        collection,
-        measure=str(asked.measure),
-        profile=asked.profile,
-        options=dict(asked.changes),
-        rule=asked.rule,
-        adjudications=asked.adjudications,
-        systems=chosen if len(chosen) < collection.systems.count() else None,
-    )
+    systems = tuple(chosen) if len(chosen) < collection.systems.count() else None
+    return aim_of(collection, **stored(replace(asked, systems=systems)))
 
 
 def parts(asked: Asked) -> list[tuple[str, str]]:
     """The options of the address as parameters; the measure is always among them."""
-    return [("measure", str(asked.measure)), ("profile", asked.profile), *asked.of_judgments, *asked.changes]
+    return asked.texts
 
 
 def stored_in(collection: Collection) -> str:

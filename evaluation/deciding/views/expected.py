@@ -1,6 +1,7 @@
 """The page of expected values: expected means, their intervals, and how both developed over rounds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -10,16 +11,16 @@ from ratings.people.access import readers_page
 
 from ... import charts
 from ...expected.order import APART
-from ...page.asked import Asked, ending, page, with_options
+from ...page.address import page, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
 from ...page.holdings import NextStep, holdings, next_step
 from ...page.numbers import decimals
 from ...record import cache, machines
 from ...record.drawn import rounds_so_far
+from ...scores import Asked
 from .. import (
     ORDERS,
-    Aim,
     Difference,
     Expected,
     State,
@@ -65,7 +66,7 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 def beside(collection: Collection, asked: Asked, told: Expected) -> dict:
     """The forecast of when to stop, and rater noise. Cached, since each takes as long as the estimate."""
     systems = systems_of(collection)
-    aim = Aim(asked.measure, asked.options, asked.profile, asked.changes, asked.rule, asked.adjudications, systems)
+    aim = replace(asked, systems=systems)
 
     used = machines(collection)
 
@@ -89,7 +90,7 @@ def no_rounds(collection: Collection) -> NextStep:
     )
 
 
-def developed(collection: Collection, asked: Asked, told: Expected) -> tuple[list[Stage], list[Aim]]:
+def developed(collection: Collection, asked: Asked, told: Expected) -> tuple[list[Stage], list[Asked]]:
     """The context about stages: expected values before each round and now, and other aims of rounds."""
     every, others = analyses.stages(collection, asked.measure, asked.fingerprint)
     return [*every, analyses.now(told)], others
@@ -100,11 +101,9 @@ def in_order(stage: Stage, told: Expected) -> list[float | None]:
     return [stage.means[row.system][0] if row.system in stage.means else None for row in told.means]
 
 
-def address_for(collection: Collection, aim: Aim) -> str:
+def address_for(collection: Collection, aim: Asked) -> str:
     """The address of this page for the measure and options of an aim."""
-    asked = [("measure", str(aim.measure)), ("profile", aim.profile), ("rule", aim.rule)]
-    asked += [("adjudications", aim.adjudications), *aim.changes]
-    return f"{reverse('expected', args=[collection.slug])}{ending(asked)}"
+    return reverse("expected", args=[collection.slug]) + aim.keep
 
 
 def matrix(told: Expected) -> list[tuple[str, list[Difference | None]]]:

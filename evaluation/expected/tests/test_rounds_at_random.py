@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from evaluation.deciding import Aim, State, draw_due, draw_next, expected_of
+from evaluation.deciding import State, draw_due, draw_next, expected_of
 from evaluation.measures import Options, parse_measure
+from evaluation.scores import Asked
 from ratings import queue
 from ratings.models import UNDRAWN, Assignment, Collection, Round
 from ratings.pool.anchors import set_anchor
@@ -16,7 +17,7 @@ from ...tests.worlds import World, world
 
 pytestmark = pytest.mark.django_db
 
-AIM = Aim(parse_measure("nDCG@5"), Options())
+AIM = Asked(parse_measure("nDCG@5"), Options())
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from evaluation.expected.estimate import means
 from evaluation.expected.triage import MOST
 from ratings.tests.thorough import examples
 
-from ...tests.test_expected_rounds import LATE, OF_TWINS, covered, deceptive, weight_of_each
 from ...tests.worlds import World, play
+from .test_expected_rounds import LATE, OF_TWINS, covered, deceptive, weight_of_each
 
 ROUNDS = [40, 40, 40]
 DRAWS = examples(50)

@@ -109,7 +109,7 @@ def _judged(facts: About, asked: Settings, text) -> str:
 
 def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
     measure = evaluation.measures[0]
-    in_force = options.in_force(measure, asked.options, asked.rule, asked.adjudications)
+    in_force = options.in_force(asked.asked)
     # Rule and adjudications are in the sentence of `_judged`.
     listed = "; ".join(
         f"{line['label'].lower()}: {text(line['words'])}"

@@ -97,8 +97,8 @@ HILLS = hashlib.sha256("".join(f"{sha}  {name}\n" for name, sha in SUMS.items())
 
 
 def freeze(collection, name="first", measures=MEASURES, changes=None, note="", by=None, **setup):
-    setup = scores.Setup(scores.options_for(collection, **(changes or {})), **setup)
-    return frozen.freeze(collection, name, measures, setup, note, by)
+    asked = scores.Asked.of(collection, measure=measures[0], **(changes or {}), **setup)
+    return frozen.freeze(collection, name, asked, measures[1:], note, by)
 
 
 def test_the_hash_of_the_hills_is_the_same_on_every_database():

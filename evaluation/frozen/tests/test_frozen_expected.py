@@ -7,12 +7,13 @@ import zipfile
 import pytest
 from django.core.management import call_command
 
-from evaluation import frozen, scores
-from evaluation.deciding import Aim, draw_next, expected_of
+from evaluation import frozen
+from evaluation.deciding import draw_next, expected_of
 from evaluation.frozen import bundle, content
 from evaluation.frozen.content import Broken
-from evaluation.measures import Options, parse_measure
+from evaluation.measures import parse_measure
 from evaluation.page.numbers import decimals
+from evaluation.scores import Asked
 from ratings import queue
 from ratings.management.commands._collection_command import Refused
 from ratings.models import Collection
@@ -23,7 +24,7 @@ from ...tests.judged_worlds import Judged, make_rater, unfinished
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 MEASURES = ["nDCG@5", "P@5", "nDCG@10"]
-SETUP = scores.Setup(Options())
+ASKED = Asked(parse_measure(MEASURES[0]))
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def judged() -> Judged:
 
 
 def made(judged: Judged, name: str = "first", **given):
-    return frozen.freeze(judged.collection, name, MEASURES, SETUP, expected=True, **given)[0]
+    return frozen.freeze(judged.collection, name, ASKED, MEASURES[1:], expected=True, **given)[0]
 
 
 def saved(found, tmp_path):
@@ -51,7 +52,7 @@ def test_they_are_those_of_the_collection(judged):
     evaluation = frozen.evaluation_of(made(judged))
     for text in ("nDCG@5", "nDCG@10"):
         measure = parse_measure(text)
-        told = expected_of(judged.collection, Aim(measure, Options()))
+        told = expected_of(judged.collection, Asked(measure))
         assert told.skipped == 1 and told.rounds == 3
         outlook = evaluation.expected[measure]
         counts = ("judged", "pairs", "drawn", "skipped", "rounds", "nothing_found", "outside", "est", "leader")
@@ -81,7 +82,7 @@ def test_they_stay_when_the_collection_goes_on(judged):
     before = dict(frozen.evaluation_of(found).expected[parse_measure("nDCG@5")].rows)
     judged.play(make_rater(judged.collection, "third"), 3)
     assert frozen.evaluation_of(found).expected[parse_measure("nDCG@5")].rows == before
-    now = expected_of(judged.collection, Aim(parse_measure("nDCG@5"), Options()))
+    now = expected_of(judged.collection, Asked(parse_measure("nDCG@5")))
     assert now.of("system0").mean != before["system0"]["expected"]
 
 
@@ -89,7 +90,7 @@ def test_a_bundle_gives_the_same_numbers_to_the_last_digit(judged, tmp_path):
     found = made(judged)
     result = bundle.check(saved(found, tmp_path))
     assert result.different == []
-    plain = frozen.freeze(judged.collection, "plain", MEASURES, SETUP)[0]
+    plain = frozen.freeze(judged.collection, "plain", ASKED, MEASURES[1:])[0]
     assert result.numbers > bundle.check(saved(plain, tmp_path)).numbers
 
 
@@ -151,18 +152,18 @@ def test_files_and_texts_name_which_number_it_is(judged, tmp_path):
         and "with 90 % intervals for missing judgments alone (est=design)" in methods
     )
     assert "| rounds.jsonl |" in readme and "| pool.jsonl |" in readme
-    told = expected_of(judged.collection, Aim(parse_measure("nDCG@5"), Options()))
+    told = expected_of(judged.collection, Asked(parse_measure("nDCG@5")))
     for row in pairs:
         apart = told.difference(row["baseline"], row["system"])
         assert row["expected"] == pytest.approx(apart.difference, abs=1e-9)
 
 
 def test_what_is_frozen_without_them_has_the_same_hash_as_ever(judged):
-    plain = frozen.freeze(judged.collection, "plain", MEASURES, SETUP)[0]
+    plain = frozen.freeze(judged.collection, "plain", ASKED, MEASURES[1:])[0]
     assert "expected" not in plain.settings
     assert [file.name for file in frozen.files_of(plain)][-1].startswith("runs/")
     assert made(judged).hash != plain.hash
-    again, new = frozen.freeze(judged.collection, "again", MEASURES, SETUP)
+    again, new = frozen.freeze(judged.collection, "again", ASKED, MEASURES[1:])
     assert not new and again == plain
 
 
@@ -204,7 +205,7 @@ def test_the_form_offers_them_where_rounds_exist_and_the_page_shows_them(client,
     assert "Expected values, too" in offered and "has the highest expected mean nDCG@5" in offered
     response = client.post(address, {"name": "first", "expected": "on"}, follow=True)
     page = text_of(response)
-    told = expected_of(judged.collection, Aim(parse_measure("nDCG@5"), Options()))
+    told = expected_of(judged.collection, Asked(parse_measure("nDCG@5")))
     first = told.means[0]
     assert f"{first.system} has the highest expected mean nDCG@5, {decimals(first.mean)}" in page
     assert "Plain, with unjudged documents as the options say:" in page

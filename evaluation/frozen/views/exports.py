@@ -25,9 +25,9 @@ from ratings.people.access import of_collection, readers_page
 from ratings.views.pages import frame
 
 from ... import record
-from ...agreeing.names import names_in
 from ...judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS
-from ...page.asked import misread, takes
+from ...page.address import misread, takes
+from ...page.raters import names_in
 from ...record import judgment_rows
 
 

@@ -25,7 +25,7 @@ from ...deciding import sentences as expectations
 from ...deciding.expecting import expecting, is_defined
 from ...models import FrozenEvaluation
 from ...page import options, words
-from ...page.asked import Asked, page, takes, with_options
+from ...page.address import page, takes, with_options
 from ...page.charts import Chart, charted
 from ...page.documents import known
 from ...page.downloads import json_response, table_response
@@ -36,7 +36,7 @@ from ...results.answer import Answer, standing_of
 from ...results.curves import curves_of
 from ...results.leader import lead_of, tests_of_best
 from ...results.standings import Standing
-from ...scores import SUMS, Evaluation
+from ...scores import SUMS, Asked, Evaluation
 from .. import bundle, over_time
 from ..bundle import figures, latex, texts
 from ..lookup import all_of, found_in
@@ -209,7 +209,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "label": f"{measure} {evaluation.plain_fingerprint_of(measure)}",
         "expected": expected_of(evaluation, standings),
         "expected_lead": expected_lead(evaluation),
-        "described": options.in_force(measure, asked.options, asked.rule, asked.adjudications),
+        "described": options.in_force(asked.asked),
         "charts": {figure.name: chart for figure, chart in drawn},
         "figures": [(figure, chart) for figure, chart in drawn if figure.name != "means"],
         "others": others(evaluation),
@@ -339,7 +339,7 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
         "freeze_form": form,
         "lead": lead_of(collection, asked, answer, found),
         "heading": sentences.heading(collection.name, len(answer.systems), len(answer.record.queries)),
-        "described": asked.described,
+        "described": options.in_force(asked),
         "measures": list(map(str, measures)),
         "systems": answer.names,
         "judgments": len(answer.judgments.grade),
@@ -347,11 +347,9 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
     return render(request, "evaluation/freeze.html", context, status=400 if form.errors else 200)
 
 
-def frozen_now(
-    request: HttpRequest, collection: Collection, asked: Asked, measures: list, **fields
-) -> HttpResponse:
+def frozen_now(request: HttpRequest, collection: Collection, asked: Asked, beside: list, **fields) -> HttpResponse:
     """Freezes, and leads to the page of what is frozen. fields: those of FreezeForm."""
-    found, new = frozen.freeze(collection, measures=measures, setup=asked.setup, by=request.user, **fields)
+    found, new = frozen.freeze(collection, asked=asked, beside=beside, by=request.user, **fields)
     if new:
         messages.success(request, f"Frozen as “{found.name}”. It never changes.")
     else:

@@ -15,7 +15,7 @@ from ratings.views.pages import frame, paged
 from ... import charts, frozen
 from ...measures import COUNTED, REASONS
 from ...models import FrozenEvaluation
-from ...page.asked import takes
+from ...page.address import takes
 from ...page.charts import Chart, charted
 from ...page.documents import known
 from ...page.downloads import table_response

@@ -14,11 +14,11 @@ from .evaluate import (
     add_rule,
     add_systems,
     aligned,
+    asked_in,
     between,
     decimals,
     format_in,
     refuse_format,
-    setup_in,
 )
 
 DISPUTED = 10  # pairs that the table shows
@@ -53,8 +53,8 @@ class Command(ExportCommand):
         if seed < 0:
             raise Refused(f"--seed must not be negative, not {seed}.")
         try:
-            setup = setup_in(collection, system, arguments)
-            order = measure and consistency.order_of(collection, measure, setup, draws, seed)
+            asked = asked_in(collection, measure, system, arguments)
+            order = measure and consistency.order_of(collection, asked, draws, seed)
         except ValueError as error:
             raise Refused(str(error)) from error
         agreement = consistency.agreement_of(record.opinions(collection))

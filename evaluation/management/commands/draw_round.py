@@ -1,4 +1,5 @@
-from evaluation.deciding import ORDERS, Aim, draw_next
+from evaluation.deciding import ORDERS, aim_of, draw_next, stored
+from evaluation.scores import Asked
 from ratings.management.commands._collection_command import CollectionCommand, Refused
 from ratings.models import Collection, Drawn, Round
 
@@ -37,7 +38,7 @@ class Command(CollectionCommand):
             raise Refused("The random order is about all systems: leave --system out.")
         try:
             aim = self.aim(collection, measure, system, arguments)
-            collection.aim, collection.order = aim.stored(), order
+            collection.aim, collection.order = stored(aim), order
             new_round = draw_next(collection, seed=seed)
         except ValueError as error:
             raise Refused(str(error)) from error
@@ -50,14 +51,14 @@ class Command(CollectionCommand):
             f" {method(new_round)}, of {queries:,} queries."
         )
 
-    def aim(self, collection: Collection, measure: str | None, system: list[str], arguments: dict) -> Aim:
+    def aim(self, collection: Collection, measure: str | None, system: list[str], arguments: dict) -> Asked:
         """The aim of the arguments; without any, that of the collection."""
         if not measure and not system and not changes(arguments):
-            return Aim.of(collection)
+            return aim_of(collection)
         measure = measure or collection.aim.get("measure", "nDCG@10")
         options = {name: str(value) for name, value in changes(arguments).items()}
         judged = {name: arguments[name] for name in ("profile", "rule", "adjudications")}
-        return Aim.of(collection, measure=measure, options=options, systems=system or None, **judged)
+        return aim_of(collection, measure=measure, options=options, systems=system or None, **judged)
 
 
 def method(new_round: Round) -> str:

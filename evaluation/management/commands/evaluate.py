@@ -10,7 +10,7 @@ from evaluation.measures import COUNTED, PROFILES, REASONS
 from evaluation.measures.refusal import unknown
 from evaluation.page import documents
 from evaluation.results import report
-from evaluation.scores import Evaluation, Setup
+from evaluation.scores import Asked, Evaluation
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
 from ratings.models import Collection
@@ -117,11 +117,10 @@ def changes(arguments: dict) -> dict[str, str]:
     return {name: arguments[name] for name in OPTIONS if arguments[name] is not None}
 
 
-def setup_in(collection: Collection, systems: list[str], arguments: dict) -> Setup:
-    """The setup of these arguments. ValueError for options without a meaning."""
-    profile = arguments["profile"]
-    options = scores.options_for(collection, profile, **changes(arguments))
-    return Setup(options, profile, tuple(systems) or None, arguments["rule"], arguments["adjudications"])
+def asked_in(collection: Collection, measure: str | None, systems: list[str], arguments: dict) -> Asked:
+    """What these arguments ask. ValueError for options without a meaning."""
+    named = {name: arguments[name] for name in ("profile", "rule", "adjudications")}
+    return Asked.of(collection, measure=measure or "nDCG@10", systems=systems, **named, **changes(arguments))
 
 
 def refuse_format(name: str) -> None:

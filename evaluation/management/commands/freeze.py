@@ -3,7 +3,7 @@ from django.contrib.auth import get_user_model
 from evaluation import frozen
 from ratings.management.commands._collection_command import CollectionCommand, Refused
 
-from .evaluate import add_options, add_rule, add_systems, setup_in
+from .evaluate import add_options, add_rule, add_systems, asked_in
 
 
 class Command(CollectionCommand):
@@ -34,10 +34,10 @@ class Command(CollectionCommand):
         if not 0 < len(name) <= frozen.NAME_LENGTH:
             raise Refused(f"--name has 1 to {frozen.NAME_LENGTH} characters, not {len(name)}.")
         try:
-            setup = setup_in(collection, system, arguments)
+            asked = asked_in(collection, next(iter(measure), None), system, arguments)
             by = self.account(arguments["by"])
             evaluation, is_new = frozen.freeze(
-                collection, name, measure or ["nDCG@10"], setup, arguments["note"], by, arguments["expected"]
+                collection, name, asked, measure[1:], arguments["note"], by, arguments["expected"]
             )
         except ValueError as error:
             raise Refused(f"{error} Nothing was frozen.") from error

@@ -24,7 +24,7 @@ FILES += ["expected_rounds_csv", "export_rounds", "frozen_csv", "compare_frozen_
 def hills():
     collection = make_hills()
     for name in ("first", "second"):
-        frozen.freeze(collection, name, ["nDCG@10"], scores.Setup(scores.options_for(collection)))
+        frozen.freeze(collection, name, scores.Asked.of(collection))
     return collection
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from evaluation.measures import MEASURES
-from evaluation.page.asked import OFFERED
+from evaluation.page.address import OFFERED
 from evaluation.tests.hills import analyst, make_hills, text_of
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from evaluation import record, scores
 from evaluation.agreeing import consistency
 from evaluation.agreement.coefficients import ordinal_alpha
 from evaluation.judgments.rules import RULES, RULES_OF_ALL
-from evaluation.measures import Options
+from evaluation.measures import Options, parse_measure
 from evaluation.page import documents
 from evaluation.page.holdings import holdings
 from evaluation.record import cache, versions
@@ -54,7 +54,7 @@ def everything(collection, rule: str = "mean") -> dict:
     judged = (judgments.query.tobytes(), judgments.document.tobytes(), judgments.grade.tobytes())
     numbers |= {"reasons": evaluation.reasons.to_numpy().tolist(), "judgments": judged}
     agreed = consistency.agreement_of(cache.opinions(collection))
-    order = consistency.cached_order(collection, "nDCG@3", scores.Setup(Options(), rule=rule), draws=3)
+    order = consistency.cached_order(collection, scores.Asked(parse_measure("nDCG@3"), rule=rule), draws=3)
     # As text, in which two nan are equal.
     numbers["agreement"] = documents.as_text(consistency.document(agreed, order))
     return numbers | {"counts": holdings(collection)}
@@ -93,12 +93,11 @@ def test_alpha_beside_the_results_is_that_of_the_page_of_agreement(collection, g
 def test_the_order_of_systems_has_the_means_of_the_results(collection, measure, changes):
     for query in ("q1", "q2"):
         rate(collection, query, rater="second", a="1", d="3")
-    setup = scores.Setup(scores.options_for(collection, **changes))
+    asked = scores.Asked.of(collection, measure=measure, **changes)
     kept, anew = (
-        order(collection, measure, setup, draws=4).stability
-        for order in (consistency.cached_order, consistency.order_of)
+        order(collection, asked, draws=4).stability for order in (consistency.cached_order, consistency.order_of)
     )
-    evaluation = scores.evaluate(collection, [measure], setup.options)
+    evaluation = scores.evaluate(collection, [measure], asked.options)
     (name,) = map(str, evaluation.measures)
     expected = [evaluation.summarised[system, name]["mean"] for system in evaluation.systems]
     np.testing.assert_array_equal(kept.means, expected)

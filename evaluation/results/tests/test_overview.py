@@ -282,8 +282,8 @@ def test_where_more_is_not_better_nothing_is_called_better(client, measure):
     grades = {(query, document): value for query in queries for document, value in (("a", "3"), ("b", "1"))}
     collection = make_hills(queries=queries, rankings=rankings, grades=grades)
     analyst(client, collection)
-    found, _ = frozen.freeze(collection, "one", [measure], scores.Setup(scores.options_for(collection)))
-    frozen.freeze(collection, "two", [measure], scores.Setup(scores.options_for(collection, relevant_from="2")))
+    found, _ = frozen.freeze(collection, "one", scores.Asked.of(collection, measure=measure))
+    frozen.freeze(collection, "two", scores.Asked.of(collection, measure=measure, relevant_from="2"))
     pages = [
         "",
         "compare/",

@@ -4,8 +4,8 @@ from django.http import HttpRequest
 
 from ratings.models import Collection
 
-from ...page.asked import Asked
 from ...page.downloads import Files, files
+from ...scores import Asked
 from .. import machine_only as alone
 
 

@@ -18,11 +18,11 @@ from ratings.people.access import may_make
 from ratings.progress.counts import pace_of
 
 from ... import record
-from ...measures import parse_measure
-from ...page.asked import MEASURE, PROFILE, Asked, CannotAnswer
+from ...page.address import CannotAnswer
 from ...page.holdings import brought
 from ...record import Version, cache
-from ...scores import options_for
+from ...scores import Asked
+from ...scores.asked import MEASURE
 from .. import sentences
 from ..answer import Answer
 from ..standings import Standing
@@ -110,4 +110,4 @@ def leader_of(
 
 def usual(collection: Collection) -> Asked:
     """The default measure and options."""
-    return Asked(parse_measure(MEASURE), PROFILE, (), options_for(collection, PROFILE))
+    return Asked.of(collection)

@@ -16,13 +16,14 @@ from ...deciding import sentences as expectations
 from ...deciding.expecting import expecting, is_defined, wanted_in, with_expected_in
 from ...measures import cautions, effective
 from ...page import options
-from ...page.asked import Asked, page, with_options
+from ...page.address import page, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
 from ...page.numbers import counts, decimals
 from ...record import InUse, cache
 from ...record.drawn import rounds_so_far
+from ...scores import Asked
 from .. import heat, report, sentences
 from ..answer import Answer, as_row, bounded_in, evaluated
 from ..curves import curves_of
@@ -107,9 +108,9 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
         "lined": sum(standing.mean is not None for standing in answer.standings) > 1,
         "counted": counts(standing.queries for standing in answer.standings),
         "neutral": neutral,
-        "described": asked.described,
+        "described": options.in_force(asked),
         "cautions": cautions(effective(asked.measure, asked.options), answer.judgments.grade),
-        "differing": sentences.differing(answer.standings, asked.degree, *heat.wins(answer), below),
+        "differing": sentences.differing(answer.standings, asked.measure, *heat.wins(answer), below),
         "heat": shades,
         "heads": heat.heads(answer),
         "matrix": matrix(answer, shaded),

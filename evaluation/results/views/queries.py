@@ -12,9 +12,10 @@ from ratings.people.access import readers_page
 from ratings.views.pages import paged
 
 from ...page import tables
-from ...page.asked import Asked, page, with_options
+from ...page.address import page, with_options
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
+from ...scores import Asked
 from .. import heat, report, sentences
 from ..answer import Answer, evaluated, every_query
 
@@ -47,7 +48,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     }
     if shown and answer.systems and answer.judgments.count.any():
         below = int(shaded.below.sum())
-        context["differing"] = sentences.differing(answer.standings, asked.degree, *heat.wins(answer), below)
+        context["differing"] = sentences.differing(answer.standings, asked.measure, *heat.wins(answer), below)
     elif not shown:
         context["next_step"] = next_step(collection, holdings(collection))
     return render(request, "evaluation/queries.html", context)

@@ -14,11 +14,12 @@ from ratings.people.access import readers_page
 from ...measures import NOT_JUDGED, REASONS, Measure
 from ...page import documents
 from ...page import options as panel
-from ...page.asked import Asked, page, with_options
+from ...page.address import page, with_options
 from ...page.charts import charted
 from ...page.documents import known
 from ...page.downloads import Files, files
 from ...page.holdings import NextStep, holdings, next_step
+from ...scores import Asked
 from .. import arithmetic, lists, opinions, parts, report, running
 from ..answer import Answer, bounded_in, evaluated
 from ..side_by_side import MOST, beside, chosen_in, explanations_of, kept

@@ -13,8 +13,9 @@ from ratings.presentation.pictures import pictures_of
 from ratings.presentation.versions import latest_of
 
 from ...measures import Explanation
-from ...page.asked import Asked, page, with_options
+from ...page.address import page, with_options
 from ...page.documents import known
+from ...scores import Asked
 from ..side_by_side import chosen_in, explanations_of, kept
 
 MOST = 20  # documents; the best ranked ones

@@ -12,11 +12,13 @@ from ratings.views.pages import paged
 
 from ... import charts
 from ...measures import MEASURES, Measure, parse_measure
-from ...page.asked import Asked, page, with_options
+from ...page.address import page, with_options
 from ...page.charts import Chart, charted
 from ...page.documents import known
 from ...page.downloads import Files, files
 from ...page.tables import AT_ONCE
+from ...page.words import degree
+from ...scores import Asked
 from .. import report
 from ..answer import ROUNDING, Answer, evaluated, every_query
 
@@ -49,7 +51,7 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
     }
     if defined:
         spec = charts.by_query(defined, bounded=asked.bounded)
-        said = f"{asked.measure} of {found.name} on {len(defined)} queries, {asked.degree.most} first."
+        said = f"{asked.measure} of {found.name} on {len(defined)} queries, {degree(asked.measure).most} first."
         context["charts"] = {"bars": Chart("bars-spec", spec, said)}
         context |= {"best": defined[0], "worst": defined[-1]}
         context["alike"] = defined[0]["value"] - defined[-1]["value"] <= ROUNDING

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import wraps
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
@@ -14,15 +12,14 @@ from ratings.people.access import View
 from ratings.views.pages import frame
 from ratings.words import nearest
 
-from ..measures import MEASURES, PROFILES, Measure, Options, effective
+from ..measures import PROFILES
 from ..measures.options import TEXT_NAMES
-from ..measures.refusal import WrongOption, refuse_unknown
-from ..scores import SUMS, Setup, fingerprint, measure_for, options_for
+from ..measures.refusal import WrongOption
+from ..scores import Asked, options_for
+from ..scores.asked import DEFAULTS, MEASURE, PROFILE, ending
 from . import options as panel
-from .words import Degree, degree
+from .words import degree
 
-MEASURE, PROFILE, RULE, ADJUDICATIONS = "nDCG@10", "default", "mean", "use"
-DEFAULTS = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications": ADJUDICATIONS}
 OFFERED = (
     "nDCG@5",
     "nDCG@10",
@@ -43,7 +40,6 @@ OFFERED = (
     "NumRelRet@10",
     "Judged@10",
 )
-CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 # The parameters of every page with options, and those of how a page is drawn, not of what it shows.
 OF_OPTIONS = ("measure", "profile", *TEXT_NAMES, *panel.OF_JUDGMENTS, "gain_map", "unjudged_grade", "panel")
 OF_PICTURES = ("chart", "theme", "width", "step")
@@ -64,126 +60,16 @@ def told_to_reader() -> Iterator[None]:
         raise CannotAnswer(str(error)) from error
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The measure, profile and options of a page."""
-
-    measure: Measure
-    profile: str
-    changes: tuple[tuple[str, str], ...]  # options that differ from the profile
-    options: Options
-    rule: str = RULE
-    adjudications: str = ADJUDICATIONS
-
-    @property
-    def of_judgments(self) -> list[tuple[str, str]]:
-        """(name, value) of rule and adjudications where they differ from the default."""
-        values = [(name, getattr(self, name)) for name in panel.OF_JUDGMENTS]
-        return [(name, value) for name, value in values if value != DEFAULTS[name]]
-
-    @property
-    def setup(self) -> Setup:
-        return Setup(self.options, self.profile, rule=self.rule, adjudications=self.adjudications)
-
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(effective(self.measure, self.options), self.rule, self.adjudications)
-
-    @property
-    def label(self) -> str:
-        """The measure and its fingerprint."""
-        return f"{self.measure} {self.fingerprint}"
-
-    def label_beside(self, measure: Measure) -> str:
-        """The label of another measure of the page; "" where its options are those of the asked one."""
-        own = fingerprint(effective(measure, self.options), self.rule, self.adjudications)
-        return "" if own == self.fingerprint else f"{measure} {own}"
-
-    @property
-    def described(self) -> list[dict]:
-        """Each option in force as a phrase."""
-        return panel.in_force(self.measure, self.options, self.rule, self.adjudications, self.departing)
-
-    @property
-    def reads_judgments(self) -> bool:
-        """Whether the measure reads the judgments of what a system returned, down to the cutoff."""
-        return MEASURES[self.measure.name].of_judgments
-
-    @property
-    def departing(self) -> list[str]:
-        """The names of the options that differ from the profile."""
-        return [name for name, _ in (*self.changes, *self.of_judgments)]
-
-    @property
-    def keep(self) -> str:
-        """The query string with this measure, profile and options; "" for the defaults."""
-        return ending(
-            [("measure", str(self.measure)), ("profile", self.profile), *self.of_judgments, *self.changes]
-        )
-
-    @property
-    def keep_expected(self) -> str:
-        """The query string of `keep` that also asks for expected values."""
-        return self.keep_with("expected=1")
-
-    def keep_with(self, parameter: str) -> str:
-        """The query string of `keep` with one parameter more."""
-        return f"{self.keep}{'&' if self.keep else '?'}{parameter}"
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the maximum of the measure is 1."""
-        return self.measure.name not in SUMS
-
-    @property
-    def degree(self) -> Degree:
-        """The words for a higher value: better, or only higher."""
-        return degree(self.measure)
-
-    def at(self, name: str) -> Measure:
-        """The measure with this name at the same cutoff, and with the same form of DCG where it has one."""
-        form = [param for param in self.measure.params if param[0] == "dcg" and "dcg" in MEASURES[name].parameters]
-        return Measure(name, self.measure.cutoff, tuple(form))
-
-    @property
-    def cumulative(self) -> list[Measure]:
-        """CG, DCG and IDCG at the same cutoff, without the asked measure."""
-        return [self.at(name) for name in ("CG", "DCG", "IDCG") if name != self.measure.name]
-
-    @property
-    def at_cutoffs(self) -> list[Measure]:
-        """The measure at the cutoffs of the curve; none where it takes no cutoff."""
-        if not MEASURES[self.measure.name].takes_cutoff:
-            return []
-        return [self.to(cutoff) for cutoff in sorted({*CUTOFFS, self.measure.cutoff} - {None})]
-
-    def to(self, cutoff: int | None) -> Measure:
-        """The same measure at another cutoff."""
-        return Measure(self.measure.name, cutoff, self.measure.params)
-
-
-def ending(parts: Iterable[tuple[str, str]]) -> str:
-    """The query string of these parameters without defaults."""
-    parts = [(name, value) for name, value in parts if value and DEFAULTS.get(name) != value]
-    return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
-
-
 def asked_in(request: HttpRequest, collection: Collection) -> Asked:
     """The measure, profile and options in the address of the request. Raises CannotAnswer."""
     params = request.GET
-    profile, values = params.get("profile") or PROFILE, panel.values_in(params)
-    of_judgments = {name: values.pop(name, DEFAULTS[name]) for name in panel.OF_JUDGMENTS}
-    for name, known in panel.OF_JUDGMENTS.items():
-        refuse_unknown(name, of_judgments[name], known)
+    values = panel.values_in(params)
     if values.get("unjudged") == "grade":
         missing = "the grade that is assumed for them is missing; 0 or 1, for example."
         raise CannotAnswer(f"unjudged documents: {missing}")
+    named = {name: params[name] for name in ("measure", "profile") if params.get(name)}
     with told_to_reader():
-        measure = measure_for(collection, params.get("measure") or MEASURE)
-        options = options_for(collection, profile, **values)
-    defaults = defaults_of(collection, profile)
-    changes = tuple((name, text) for name, text in options.as_dict().items() if text != defaults[name])
-    return Asked(measure, profile, changes, options, **of_judgments)
+        return Asked.of(collection, **named, **values)
 
 
 def defaults_of(collection: Collection, profile: str) -> dict[str, str]:
@@ -277,7 +163,8 @@ def refused(
 
 def page(request: HttpRequest, collection: Collection, section: str, asked: Asked | None = None) -> dict:
     """The context that all pages of results share. Without `asked`, the form is shown as it was filled in."""
-    return frame(collection, section) | {"asked": asked, "form": form_for(request, collection, asked)}
+    context = {"asked": asked, "form": form_for(request, collection, asked)}
+    return frame(collection, section) | context | ({"degree": degree(asked.measure)} if asked else {})
 
 
 def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) -> dict:

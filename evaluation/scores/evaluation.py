@@ -1,7 +1,7 @@
 """Scores of a collection by measure, system and query, as pandas frames, with their options."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -10,13 +10,12 @@ import pandas as pd
 
 from ratings.models import Collection
 
-from . import measures as kernel
-from . import record
-from .expected import estimate, pool_of
-from .measures import (
+from .. import measures as kernel
+from .. import record
+from ..expected import estimate, pool_of
+from ..measures import (
     COUNTED,
     MEASURES,
-    PROFILES,
     REASONS,
     Bounds,
     Explanation,
@@ -28,16 +27,13 @@ from .measures import (
     parse_measure,
     with_gmax,
 )
-from .measures.arrays import distinct, pair_key, pair_of
-from .measures.refusal import refuse_unknown
-from .record import Record, Version, cache
-from .record.cache import Columns, Source
-from .significance import bootstrap_interval
-from .significance.draws import EXPECTED, SEED
-
-# Measures without an upper bound. Others exceed 1 or fall below 0 only under unusual options.
-SIGNED = {"CG", "DCG", "IDCG"}
-SUMS = SIGNED | {name for name, definition in MEASURES.items() if definition.counts}
+from ..measures.refusal import refuse_unknown
+from ..record import Record, cache
+from ..record.cache import Columns, Source
+from ..significance import bootstrap_interval
+from ..significance.draws import EXPECTED, SEED
+from .asked import SIGNED, SUMS, fingerprint, measures_of
+from .bounds import bounds_of
 
 WHY = np.array(["" if reason == REASONS[COUNTED] else reason for reason in REASONS], object)  # by code
 
@@ -225,21 +221,6 @@ class Evaluation:
         }
 
 
-@dataclass(frozen=True)
-class Setup:
-    """All settings besides the measure that decide a number of a collection."""
-
-    options: Options
-    profile: str = "default"  # where the options come from
-    systems: tuple[str, ...] | None = None  # None: all
-    rule: str = "mean"
-    adjudications: str = "use"
-
-    @property
-    def source(self) -> Source:
-        return Source(_chosen(self.systems), self.options.ties, self.rule, self.adjudications)
-
-
 SUMMARY = (
     "mean",
     "low",
@@ -253,29 +234,6 @@ SUMMARY = (
     "why",
     "judged",
 )
-
-
-def fingerprint(options: Options, rule: str, adjudications: str) -> str:
-    """The options in short, with rule and adjudications where they are not the default."""
-    of_rule = "" if rule == "mean" else f" rule={rule}"
-    return options.fingerprint() + of_rule + ("" if adjudications == "use" else f" adjudications={adjudications}")
-
-
-def options_for(collection: Collection | None, profile: str = "default", **changes: str) -> Options:
-    """The options of a profile with `changes`, given as text. relevant_from is that of the collection, or 1.
-
-    ValueError, with a message for the user, for an unknown profile or option.
-    """
-    refuse_unknown("profile", profile, PROFILES)
-    options = PROFILES[profile]
-    if collection is not None:
-        options = replace(options, relevant_from=float(collection.relevant_from))
-    return options.revised(**changes)
-
-
-def measure_for(collection: Collection, text: str) -> Measure:
-    """The measure that `text` names, with the highest grade of the scale where needed: ERR(gmax=3)@10."""
-    return _with_gmax(collection, parse_measure(text))
 
 
 def evaluate(
@@ -292,7 +250,7 @@ def evaluate(
     `bounds`: the measures whose bounds are computed, too; only nDCG has bounds. ValueError, with a message for the
     user, for an unknown measure, system or rule, and for options that do not fit the collection.
     """
-    measures, bounds = (tuple(dict.fromkeys(_parsed(collection, given))) for given in (measures, bounds))
+    measures, bounds = (tuple(dict.fromkeys(measures_of(collection, given))) for given in (measures, bounds))
     source = Source(_chosen(systems), options.ties, rule, adjudications)
 
     def compute(data: Record, judgments: Judgments) -> dict[str, np.ndarray]:
@@ -309,7 +267,7 @@ def evaluate(
         measures=measures,
         systems=table.record.systems,
         table=table,
-        bounds=_bounds(collection, version, source, bounds, options, table.record.systems),
+        bounds=bounds_of(collection, version, source, bounds, options, table.record.systems),
     )
 
 
@@ -402,28 +360,9 @@ def read(
     return cache.read(collection, Source(_chosen(systems), options.ties, rule, adjudications))
 
 
-def has_bounds(measure: Measure) -> bool:
-    """Whether exact bounds are known for the measure."""
-    return measure.name == "nDCG"
-
-
 def why(reasons: dict[str, int]) -> str:
     """The reasons as text: "2 nothing to find, 1 not judged"."""
     return ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-
-
-def _parsed(collection: Collection, measures: Iterable[Measure | str]) -> list[Measure]:
-    parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
-    return [_with_gmax(collection, measure) for measure in parsed]
-
-
-def _with_gmax(collection: Collection, measure: Measure) -> Measure:
-    if not measure.lacks_gmax:
-        return measure
-    scale = record.scale(collection)
-    if not scale:
-        raise ValueError(f"{measure} needs the highest grade, and {collection.slug} has no scale yet.")
-    return with_gmax(measure, scale[-1])
 
 
 def _chosen(systems: Iterable[str] | None) -> frozenset[str] | None:
@@ -475,69 +414,3 @@ def _intervals(
                     high = min(high, max(1.0, values[counted[:, column], column].max()))
             intervals[columns[column]] = (float(low), float(high))
     return intervals
-
-
-# Bounds
-
-ENDS = tuple(each.name for each in fields(Bounds))
-
-
-def _bounds(
-    collection: Collection,
-    version: Version,
-    source: Source,
-    measures: tuple[Measure, ...],
-    options: Options,
-    systems: tuple[str, ...],
-) -> dict[tuple[Measure, str], Bounds]:
-    scale = record.scale(collection) if measures else []
-    if not scale:
-        return {}
-    tables = {
-        measure: _bounds_table(collection, version, source, measure, kernel.effective(measure, options), scale)
-        for measure in filter(has_bounds, measures)
-    }
-    return {
-        (measure, system): Bounds(**{name: table.of[name, system] for name in ENDS})
-        for measure, table in tables.items()
-        for system in systems
-        if system in table.record.systems
-    }
-
-
-def _bounds_table(
-    collection: Collection,
-    version: Version,
-    source: Source,
-    measure: Measure,
-    options: Options,
-    scale: list[float],
-) -> Columns:
-    """The arrays of `Bounds` by query, for each system. The pool is always that of all systems."""
-
-    def compute(data: Record, judgments: Judgments) -> dict[tuple[str, str], np.ndarray]:
-        pool = _pool(collection, source, data, judgments, measure.cutoff, options)
-        columns = {}
-        for system, rankings in data.rankings.items():
-            ends = kernel.bounds(measure.cutoff, judgments, rankings, options, (scale[0], scale[-1]), pool)
-            columns |= {(name, system): getattr(ends, name) for name in ENDS}
-        return columns
-
-    name = ("bounds", measure, options, tuple(scale))
-    return cache.columns(collection, version, replace(source, systems=None), name, compute)
-
-
-def _pool(
-    collection: Collection,
-    source: Source,
-    data: Record,
-    judgments: Judgments,
-    cutoff: int | None,
-    options: Options,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs to be judged, (query, document): the pool, and unjudged documents in the top of any system."""
-    pools = [record.pool(collection, data.queries, source.adjudications)]
-    pools += [kernel.unjudged(cutoff, judgments, rankings, options) for rankings in data.rankings.values()]
-    query, document = (np.concatenate(columns) for columns in zip(*pools, strict=True))
-    # Sorted once for all systems: the bounds of each sort the pool again, which is quick then.
-    return pair_of(distinct(pair_key(query, document)))

@@ -1,0 +1,21 @@
+"""Measures x systems x queries of a collection, with the options that made them."""
+
+from .asked import SUMS, Asked, fingerprint, measure_for, options_for
+from .bounds import has_bounds
+from .evaluation import SUMMARY, Evaluation, evaluate, explain, of_arrays, read, why
+
+__all__ = [
+    "SUMMARY",
+    "SUMS",
+    "Asked",
+    "Evaluation",
+    "evaluate",
+    "explain",
+    "fingerprint",
+    "has_bounds",
+    "measure_for",
+    "of_arrays",
+    "options_for",
+    "read",
+    "why",
+]

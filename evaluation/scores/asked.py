@@ -1,0 +1,188 @@
+"""What is asked of an evaluation: the measure, and every setting that decides its numbers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from ratings.models import Collection
+
+from .. import record
+from ..judgments.rules import ADJUDICATIONS as OF_ADJUDICATIONS
+from ..judgments.rules import RULES
+from ..measures import MEASURES, PROFILES, Measure, Options, effective, parse_measure, with_gmax
+from ..measures.refusal import refuse_unknown
+from ..record.cache import Source
+
+MEASURE, PROFILE, RULE, ADJUDICATIONS = "nDCG@10", "default", "mean", "use"
+DEFAULTS = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications": ADJUDICATIONS}
+CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)  # of the curve of a measure
+# Measures without an upper bound. Others exceed 1 or fall below 0 only under unusual options.
+SIGNED = {"CG", "DCG", "IDCG"}
+SUMS = SIGNED | {name for name, definition in MEASURES.items() if definition.counts}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A measure and all settings that decide its numbers. Equal ones give equal numbers of one version."""
+
+    measure: Measure
+    options: Options = Options()
+    profile: str = PROFILE
+    changes: tuple[tuple[str, str], ...] = ()  # options that differ from the profile, as text
+    rule: str = RULE
+    adjudications: str = ADJUDICATIONS
+    systems: tuple[str, ...] | None = None  # None: all, including later ones
+
+    @classmethod
+    def of(
+        cls,
+        collection: Collection,
+        *,
+        measure: str = MEASURE,
+        profile: str = PROFILE,
+        rule: str = RULE,
+        adjudications: str = ADJUDICATIONS,
+        systems: Iterable[str] | None = None,
+        **options: str,
+    ) -> "Asked":
+        """What is asked by these texts, under the names of commands and addresses. systems: none or None for all.
+
+        WrongOption, a ValueError with its option and a message for the user, for a text without a meaning.
+        """
+        refuse_unknown("rule", rule, RULES)
+        refuse_unknown("adjudications", adjudications, OF_ADJUDICATIONS)
+        found, usual = measure_for(collection, measure), options_for(collection, profile).as_dict()
+        in_force = options_for(collection, profile, **options)
+        changes = tuple((name, text) for name, text in in_force.as_dict().items() if text != usual[name])
+        named = tuple(systems or ()) or None
+        return cls(found, in_force, profile, changes, rule, adjudications, named)
+
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """(name, text) of measure, profile and all that differs from them, as an address has them."""
+        return [("measure", str(self.measure)), ("profile", self.profile), *self.of_judgments, *self.changes]
+
+    @property
+    def of_judgments(self) -> list[tuple[str, str]]:
+        """(name, text) of rule and adjudications where they differ from the default."""
+        texts = [("rule", self.rule), ("adjudications", self.adjudications)]
+        return [(name, text) for name, text in texts if text != DEFAULTS[name]]
+
+    @property
+    def departing(self) -> list[str]:
+        """The names of the options that differ from the profile."""
+        return [name for name, _ in (*self.changes, *self.of_judgments)]
+
+    @property
+    def source(self) -> Source:
+        """Which arrays are read for it."""
+        systems = None if self.systems is None else frozenset(self.systems)
+        return Source(systems, self.options.ties, self.rule, self.adjudications)
+
+    @property
+    def fingerprint(self) -> str:
+        """The options in force for the measure, in short."""
+        return self.fingerprint_of(self.measure)
+
+    def fingerprint_of(self, measure: Measure) -> str:
+        """The options in force for another measure, in short."""
+        return fingerprint(effective(measure, self.options), self.rule, self.adjudications)
+
+    @property
+    def label(self) -> str:
+        """The measure and its fingerprint."""
+        return f"{self.measure} {self.fingerprint}"
+
+    def label_beside(self, measure: Measure) -> str:
+        """The label of another measure of the page; "" where its options are those of the asked one."""
+        own = self.fingerprint_of(measure)
+        return "" if own == self.fingerprint else f"{measure} {own}"
+
+    @property
+    def keep(self) -> str:
+        """The query string with this measure, profile and options; "" for the defaults."""
+        return ending(self.texts)
+
+    @property
+    def keep_expected(self) -> str:
+        """The query string of `keep` that also asks for expected values."""
+        return self.keep_with("expected=1")
+
+    def keep_with(self, parameter: str) -> str:
+        """The query string of `keep` with one parameter more."""
+        return f"{self.keep}{'&' if self.keep else '?'}{parameter}"
+
+    @property
+    def reads_judgments(self) -> bool:
+        """Whether the measure reads the judgments of what a system returned, down to the cutoff."""
+        return MEASURES[self.measure.name].of_judgments
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the maximum of the measure is 1."""
+        return self.measure.name not in SUMS
+
+    def at(self, name: str) -> Measure:
+        """The measure with this name at the same cutoff, and with the same form of DCG where it has one."""
+        form = [param for param in self.measure.params if param[0] == "dcg" and "dcg" in MEASURES[name].parameters]
+        return Measure(name, self.measure.cutoff, tuple(form))
+
+    @property
+    def cumulative(self) -> list[Measure]:
+        """CG, DCG and IDCG at the same cutoff, without the asked measure."""
+        return [self.at(name) for name in ("CG", "DCG", "IDCG") if name != self.measure.name]
+
+    @property
+    def at_cutoffs(self) -> list[Measure]:
+        """The measure at the cutoffs of the curve; none where it takes no cutoff."""
+        if not MEASURES[self.measure.name].takes_cutoff:
+            return []
+        return [self.to(cutoff) for cutoff in sorted({*CUTOFFS, self.measure.cutoff} - {None})]
+
+    def to(self, cutoff: int | None) -> Measure:
+        """The same measure at another cutoff."""
+        return Measure(self.measure.name, cutoff, self.measure.params)
+
+
+def ending(parts: Iterable[tuple[str, str]]) -> str:
+    """The query string of these parameters without defaults."""
+    parts = [(name, value) for name, value in parts if value and DEFAULTS.get(name) != value]
+    return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
+
+
+def fingerprint(options: Options, rule: str, adjudications: str) -> str:
+    """The options in short, with rule and adjudications where they are not the default."""
+    of_rule = "" if rule == "mean" else f" rule={rule}"
+    return options.fingerprint() + of_rule + ("" if adjudications == "use" else f" adjudications={adjudications}")
+
+
+def options_for(collection: Collection | None, profile: str = "default", **changes: str) -> Options:
+    """The options of a profile with `changes`, given as text. relevant_from is that of the collection, or 1.
+
+    ValueError, with a message for the user, for an unknown profile or option.
+    """
+    refuse_unknown("profile", profile, PROFILES)
+    options = PROFILES[profile]
+    if collection is not None:
+        options = replace(options, relevant_from=float(collection.relevant_from))
+    return options.revised(**changes)
+
+
+def measure_for(collection: Collection, text: str) -> Measure:
+    """The measure that `text` names, with the highest grade of the scale where needed: ERR(gmax=3)@10."""
+    return _with_gmax(collection, parse_measure(text))
+
+
+def measures_of(collection: Collection, measures: Iterable[Measure | str]) -> list[Measure]:
+    """The measures, those given as text as `measure_for` reads them."""
+    parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
+    return [_with_gmax(collection, measure) for measure in parsed]
+
+
+def _with_gmax(collection: Collection, measure: Measure) -> Measure:
+    if not measure.lacks_gmax:
+        return measure
+    scale = record.scale(collection)
+    if not scale:
+        raise ValueError(f"{measure} needs the highest grade, and {collection.slug} has no scale yet.")
+    return with_gmax(measure, scale[-1])
