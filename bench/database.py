@@ -69,7 +69,6 @@ def load_sides(collection) -> list[Side]:
 def update_sides(collection, made: Synthetic) -> list[Side]:
     """Everything again, as after a change of more than ratings; and what one new rating leaves to do."""
     from evaluation import scores
-    from evaluation.measures import Options
     from ratings import queue
     from ratings.models import Pair, Rater
 
@@ -83,7 +82,7 @@ def update_sides(collection, made: Synthetic) -> list[Side]:
         queue.save(rater, next(pairs), queue.Submission(grade=grades[-1]))
 
     def evaluate(_) -> scores.Evaluation:
-        return scores.evaluate(collection, MEASURES, Options())
+        return scores.evaluate(collection, scores.Asked.of(collection, measure=MEASURES[0]), MEASURES[1:])
 
     def compared(_) -> np.ndarray:
         """Zeros, if the numbers of the present state are the same when all of it is read again."""

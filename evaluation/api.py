@@ -1,6 +1,6 @@
 """The API of results: evaluations, comparisons and judgments, with the same digits as pages and commands."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,10 +18,11 @@ from . import record, scores
 from .deciding import with_expected
 from .deciding.report import MOST_PAIRS
 from .judgments.rules import ADJUDICATIONS, RULES, combine
-from .measures import PROFILES, Measure, Options
+from .measures import PROFILES, Measure
 from .page import documents
 from .results import comparison, report
 from .results import machine_only as alone
+from .scores import Asked
 from .significance.draws import MOST_TESTS_OVER_API, TESTS_ON_PAGES
 
 MOST_VALUES = 500_000  # queries x systems x measures in one response
@@ -139,8 +140,8 @@ class JudgmentOut(Schema):
 def evaluation(request: HttpRequest, slug: str, asked: Query[OfEvaluation]):
     """The document of `evaluate --format json`, in the same digits."""
     collection = collection_in(request, slug, Scope.READ)
-    result = evaluated(collection, asked, asked.system or None)
-    return as_json(report.document(result, asked.profile, asked.per_query))
+    result = evaluated(collection, asked, asked.system)
+    return as_json(report.document(result, asked.per_query))
 
 
 class OfMachines(Schema):
@@ -162,11 +163,11 @@ class OfMachines(Schema):
 def machine_only(request: HttpRequest, slug: str, asked: Query[OfMachineOnly]):
     """No person has a part in these numbers. `machines` is empty unless a judge got a column from an admin."""
     collection = collection_in(request, slug, Scope.READ)
-    options, measures = options_and_measures(collection, asked)
-    refuse_too_many(collection.queries.count(), collection.systems.count(), measures)
+    made, beside = asked_of(collection, asked)
+    refuse_too_many(collection.queries.count(), collection.systems.count(), 1 + len(beside))
     with refusing(asked):
-        every = alone.alone_of(collection, tuple(measures), options)
-    return as_json(alone.document(collection, asked.profile, every))
+        every = alone.alone_of(collection, made, tuple(beside))
+    return as_json(alone.document(collection, made, every))
 
 
 @router.get("/collections/{slug:slug}/comparison", response=ComparisonOut, summary="Whether a difference is real")
@@ -174,13 +175,13 @@ def machine_only(request: HttpRequest, slug: str, asked: Query[OfMachineOnly]):
 def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
     """The document of `compare --format json`. A randomisation test has 2,000 draws by default."""
     collection = collection_in(request, slug, Scope.READ)
-    result = evaluated(collection, asked, [asked.baseline, *asked.other] if asked.other else None)
+    result = evaluated(collection, asked, [asked.baseline, *asked.other] if asked.other else [])
     if len(result.systems) > MOST_COMPARED + 1:
         message = f"{len(result.systems)} systems are too many to compare at once; name at most {MOST_COMPARED}."
         refuse(message, "other")
     with refusing(asked, "other" if asked.baseline in result.systems else "baseline"):
         every = comparison.compared(result, asked.baseline, asked.other, asked.all_pairs, asked.draws)
-    return as_json(comparison.document(every, asked.profile, asked.per_query))
+    return as_json(comparison.document(every, asked.per_query))
 
 
 @router.get("/collections/{slug:slug}/judgments", response=Page[JudgmentOut], summary="Judgments")
@@ -200,34 +201,37 @@ def judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
     return page
 
 
-def options_and_measures(collection: Collection, asked: WithOptions) -> tuple[Options, list[Measure]]:
-    """The options and measures of the request. Raises Problem for ones without a meaning in the collection."""
-    with refusing(asked):
-        options = scores.options_for(collection, asked.profile, **asked.changes)
+def asked_of(
+    collection: Collection, asked: WithOptions, systems: Sequence[str] = ()
+) -> tuple[Asked, list[Measure]]:
+    """What the request asks, and the measures beside. Raises Problem for texts without a meaning here."""
+    of_judgments = {name: getattr(asked, name) for name in OfJudgments.model_fields if hasattr(asked, name)}
     with refusing(asked, "measure"):
-        return options, [scores.measure_for(collection, each) for each in asked.measure]
+        first, *others = asked.measure
+        made = Asked.of(
+            collection, measure=first, profile=asked.profile, systems=systems, **of_judgments, **asked.changes
+        )
+        return made, [scores.measure_for(collection, each) for each in others]
 
 
-def refuse_too_many(queries: int, systems: int, measures: list[Measure]) -> None:
+def refuse_too_many(queries: int, systems: int, measures: int) -> None:
     """Raises Problem for more than MOST_VALUES values."""
-    values = queries * len(measures) * systems
+    values = queries * measures * systems
     if values > MOST_VALUES:
         refuse(f"that would be {values:,} values; ask for at most {MOST_VALUES:,}: fewer systems or measures.")
 
 
-def evaluated(collection: Collection, asked: How, systems: list[str] | None) -> scores.Evaluation:
+def evaluated(collection: Collection, asked: How, systems: Sequence[str]) -> scores.Evaluation:
     """The evaluation. Raises Problem for options without a meaning in the collection, and for too many values."""
-    options, measures = options_and_measures(collection, asked)
+    made, beside = asked_of(collection, asked, systems)
     queries, all_systems = collection.queries.count(), collection.systems.count()
-    refuse_too_many(queries, len(systems) if systems else all_systems, measures)
-    bounded = [measure for measure in measures if scores.has_bounds(measure)] if asked.bounds else []
+    refuse_too_many(queries, len(systems) or all_systems, 1 + len(beside))
+    bounded = [each for each in (made.measure, *beside) if scores.has_bounds(each)] if asked.bounds else []
     for measure in bounded:
         if measure.cutoff is None or queries * all_systems * measure.cutoff > MOST_BOUNDED:
             refuse(f"the bounds of {measure} take too long here; `evaluate --bounds` computes them.", "bounds")
     with refusing(asked):
-        result = scores.evaluate(
-            collection, measures, options, systems, asked.rule, asked.adjudications, bounds=bounded
-        )
+        result = scores.evaluate(collection, made, beside, bounded)
     with refusing(asked, "expected"):
         return with_expected(collection, result, most=MOST_PAIRS) if asked.expected else result
 

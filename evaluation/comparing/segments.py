@@ -184,12 +184,12 @@ def rows(result: Compared, every: Sequence[OnSegment]) -> list[dict]:
     ]
 
 
-def table(result: Compared, every: Sequence[OnSegment], profile: str) -> documents.Table:
+def table(result: Compared, every: Sequence[OnSegment]) -> documents.Table:
     """The CSV table: a row for each segment."""
     made_by = {
         "alpha": ALPHA,
         "correction": "holm",
-        "profile": profile,
+        "profile": result.evaluation.asked.profile,
         "options": result.evaluation.fingerprint_of(result.measure),
     }
     header = ["measure", "baseline", "system", "kind", "segment", "queries", "undefined", *NAMES, "why", *made_by]

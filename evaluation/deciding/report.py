@@ -196,9 +196,8 @@ def with_expected(
     The estimate is always of all systems of the decisive order, whichever the evaluation has. ValueError as from
     `expected_of`.
     """
-    how = {"rule": evaluation.rule, "adjudications": evaluation.adjudications, "systems": systems_of(collection)}
-    chosen = evaluation.measures if measures is None else measures
-    aims = {measure: Asked(measure, evaluation.options, **how) for measure in chosen}
+    of_all = replace(evaluation.asked, systems=systems_of(collection))
+    aims = {each: replace(of_all, measure=each) for each in measures or evaluation.measures}
     used = machines(collection)
     expected = {measure: expected_of(collection, aim, most, used) for measure, aim in aims.items()}
     return replace(evaluation, expected=expected)

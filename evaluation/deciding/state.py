@@ -65,7 +65,7 @@ class State:
         values are not defined: see `expected.pool_of`.
         """
         used = record.machines(collection) if used is None else used
-        data, judgments = scores.read(collection, aim.options, aim.systems, aim.rule, aim.adjudications)
+        data, judgments = scores.read(collection, aim)
         # Read after the judgments, so that the rows and rounds of all judged pairs are among them.
         rows, rounds = pool_rows(collection), round_rows(collection)
         place = index_of(rows.query, data.queries["pk"])

@@ -87,7 +87,7 @@ def freeze(
     used = record.machines(collection) if expected else ()
     # Read before the rows, so that the rows can be newer than the stored version and never older.
     version, terms = record.version(collection), record.terms(collection)
-    data, judgments = scores.read(collection, asked.options, asked.systems, asked.rule, asked.adjudications)
+    data, judgments = scores.read(collection, asked)
     if not data.systems or not judgments.count.any():
         raise ValueError(f"{collection.slug} has no numbers yet that could be frozen.")
     settings = Settings(
@@ -214,9 +214,10 @@ def evaluate_arrays(
     name: str, queries: pd.DataFrame, judgments: Judgments, rankings: dict[str, Rankings], asked: Settings
 ) -> Evaluation:
     """The evaluation of these arrays by these settings. queries: with the columns key and weight."""
-    evaluation = scores.of_arrays(name, queries["key"], judgments, rankings, asked.measures, asked.options)
-    table = Columns(replace(evaluation.table.record, queries=queries), evaluation.table.of)
-    return replace(evaluation, rule=asked.rule, adjudications=asked.adjudications, table=table)
+    evaluation = scores.of_arrays(name, queries["key"], judgments, rankings, asked.asked, asked.measures)
+    return replace(
+        evaluation, table=Columns(replace(evaluation.table.record, queries=queries), evaluation.table.of)
+    )
 
 
 def interval() -> dict:

@@ -67,17 +67,19 @@ def lines_of(frozen: FrozenEvaluation) -> Lines:
 
 def recomputed(frozen: FrozenEvaluation) -> Evaluation:
     """The evaluation computed again from the stored files. Raises Broken."""
-    return computed(about(frozen).collection, settings_of(frozen), lines_of(frozen))
+    facts = about(frozen)
+    return computed(facts.collection, settings_of(frozen), lines_of(frozen), facts.profile)
 
 
-def computed(name: str, asked: Settings, lines: Lines) -> Evaluation:
+def computed(name: str, asked: Settings, lines: Lines, profile: str) -> Evaluation:
     """The evaluation computed from canonical files. Raises Broken."""
     judged = content.Judged.read(asked, lines)
     rankings = {
         system.system: judged.rankings(system, lines(system.run), asked.options.ties) for system in asked.systems
     }
     evaluation = evaluate_arrays(name, judged.queries, judged.judgments, rankings, asked)
-    return replace(evaluation, expected=expected_in(asked, lines))
+    by_profile = replace(evaluation.asked, profile=profile)
+    return replace(evaluation, asked=by_profile, expected=expected_in(asked, lines))
 
 
 def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
@@ -94,9 +96,7 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
     data = Record(facts.collection, queries, systems, ratings=None, values=None, rankings={})
     evaluation = Evaluation(
         collection=facts.collection,
-        options=asked.options,
-        rule=asked.rule,
-        adjudications=asked.adjudications,
+        asked=replace(asked.asked, profile=facts.profile),
         measures=asked.measures,
         systems=systems,
         table=Columns(data, of),

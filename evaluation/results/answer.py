@@ -48,15 +48,15 @@ class Answer:
         bounds: with the bounds of the asked measure, where these can be computed in time. Raises CannotAnswer
         where the options do not fit the collection.
         """
-        names = None if system is None else [system.name]
-        measures = [asked.measure, asked.at("Judged"), *more]
+        asked = asked if system is None else replace(asked, systems=(system.name,))
+        beside = [asked.at("Judged"), *more]
         bounded = bounded_in(collection, asked) if bounds else []
-        evaluation = evaluated(collection, asked, measures, names, bounded)
+        evaluation = evaluated(collection, asked, beside, bounded)
         with told_to_reader():
-            record, judgments = scores.read(collection, asked.options, names, asked.rule, asked.adjudications)
+            record, judgments = scores.read(collection, asked)
         if not record.queries["key"].equals(evaluation.table.record.queries["key"]):
             # Queries were imported in between: both must have the same rows.
-            evaluation = evaluated(collection, asked, measures, names, bounded)
+            evaluation = evaluated(collection, asked, beside, bounded)
         listed = {each.name: each for each in (collection.systems.all() if system is None else [system])}
         systems = {name: listed[name] for name in evaluation.systems if name in listed}
         return cls(collection, asked, evaluation, systems, record, judgments)
@@ -167,14 +167,10 @@ def as_row(standing: Standing, *names: str, **more) -> dict:
 
 @told_to_reader()
 def evaluated(
-    collection: Collection,
-    asked: Asked,
-    measures: Iterable[Measure],
-    systems: Iterable[str] | None = None,
-    bounds: Iterable[Measure] = (),
+    collection: Collection, asked: Asked, beside: Iterable[Measure] = (), bounds: Iterable[Measure] = ()
 ) -> scores.Evaluation:
     """The evaluation by the asked options. Raises CannotAnswer where they do not fit the collection."""
-    return scores.evaluate(collection, measures, asked.options, systems, asked.rule, asked.adjudications, bounds)
+    return scores.evaluate(collection, asked, beside, bounds)
 
 
 def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:

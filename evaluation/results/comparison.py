@@ -177,7 +177,7 @@ def _bounded(result: Comparison, bounds: tuple[float, float] | None) -> Comparis
 # As files
 
 
-def document(every: Sequence[Compared], profile: str, per_query: bool = False) -> dict:
+def document(every: Sequence[Compared], per_query: bool = False) -> dict:
     """The JSON document: the settings of the tests, then an entry for each measure and pair."""
     first = every[0].tests
     evaluation = every[0].evaluation
@@ -195,7 +195,7 @@ def document(every: Sequence[Compared], profile: str, per_query: bool = False) -
             if per_query:
                 row |= facts | {"per_query": differences(each, *pair), "why_per_query": each.why_left_out}
             results.append(row | facts)
-    return report.made_by(evaluation, profile) | report.expectations(evaluation) | settings | {"results": results}
+    return report.made_by(evaluation) | report.expectations(evaluation) | settings | {"results": results}
 
 
 def differences(result: Compared, baseline: str, system: str) -> dict[str, float | None]:
@@ -206,25 +206,23 @@ def differences(result: Compared, baseline: str, system: str) -> dict[str, float
     return dict(zip(result.evaluation.per_query.index, map(documents.known, differences.tolist()), strict=True))
 
 
-def table(every: Sequence[Compared], profile: str) -> documents.Table:
+def table(every: Sequence[Compared]) -> documents.Table:
     """The CSV table of Compare: a row for each measure and pair.
 
     Its columns: those of `Compared.rows`, which end with the fields of `significance.Comparison`, then `_made_by`.
     """
     rows = [
-        row | _made_by(each, profile) | {"why": documents.in_words(row["why"])}
-        for each in every
-        for row in each.rows()
+        row | _made_by(each) | {"why": documents.in_words(row["why"])} for each in every for row in each.rows()
     ]
     return documents.table_of(list(rows[0]), rows)
 
 
-def every_query(every: Sequence[Compared], profile: str) -> documents.Table:
+def every_query(every: Sequence[Compared]) -> documents.Table:
     """The CSV table by query: a row for each measure, pair and query, with a reason where it is left out."""
     header = ["measure", "baseline", "system", "query", "baseline_value", "system_value", "difference", "reason"]
     rows = []
     for each in every:
-        made_by = [profile, each.evaluation.plain_fingerprint_of(each.measure)]
+        made_by = [each.evaluation.asked.profile, each.evaluation.asked.fingerprint_of(each.measure)]
         values = each.evaluation.counting(each.measure, each.systems)
         for pair in each.pairs:
             first, second = (values[:, each.systems.index(name)].tolist() for name in pair)
@@ -235,7 +233,7 @@ def every_query(every: Sequence[Compared], profile: str) -> documents.Table:
     return [*header, "profile", "options"], rows
 
 
-def _made_by(result: Compared, profile: str) -> dict:
+def _made_by(result: Compared) -> dict:
     tests = result.tests
     return {
         "critical_difference": tests.critical,
@@ -244,6 +242,6 @@ def _made_by(result: Compared, profile: str) -> dict:
         "seed": tests.seed,
         "alpha": ALPHA,
         "correction": tests.correction,
-        "profile": profile,
+        "profile": result.evaluation.asked.profile,
         "options": result.evaluation.fingerprint_of(result.measure),
     }

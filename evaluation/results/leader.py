@@ -39,7 +39,7 @@ class Selection:
 
 def scores_and_ranking(collection: Collection, asked: Asked) -> tuple[scores.Evaluation, list[tuple[str, float]]]:
     """The scores, and the ranking by them as `ranking` has it."""
-    evaluation = evaluated(collection, asked, [asked.measure])
+    evaluation = evaluated(collection, asked)
     return evaluation, ranking(evaluation, asked.measure)
 
 
@@ -102,5 +102,5 @@ def lead_of(collection: Collection, asked: Asked, answer: Answer, expected: Expe
     return sentences.leading(
         answer.standings,
         asked.measure,
-        *tests_of_best(evaluated(collection, asked, [asked.measure]), asked.measure),
+        *tests_of_best(evaluated(collection, asked), asked.measure),
     )

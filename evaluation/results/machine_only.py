@@ -7,7 +7,7 @@ import numpy as np
 from ratings.models import Collection, JudgeUse
 
 from .. import record, scores
-from ..measures import Measure, Options
+from ..measures import Measure
 from ..page import documents
 from ..page.address import CannotAnswer
 from ..record import Machine, cache
@@ -41,7 +41,7 @@ class Alone:
         return (float(apart.mean()) if apart.size else None), apart.size
 
 
-def alone_of(collection: Collection, measures: tuple[Measure, ...], options: Options) -> list[Alone]:
+def alone_of(collection: Collection, asked: Asked, beside: tuple[Measure, ...] = ()) -> list[Alone]:
     """The scores by each machine that an admin gave a column of its own, from the cache as far as possible.
 
     One database query where there is no such machine. ValueError as from `scores.evaluate`.
@@ -51,15 +51,15 @@ def alone_of(collection: Collection, measures: tuple[Measure, ...], options: Opt
         return []
 
     def every() -> list[Alone]:
-        data, _ = scores.read(collection, options)
+        data, _ = scores.read(collection, asked)
         keys, alone = data.queries["key"].tolist(), []
         for each in used:
             judgments = record.judgments_of(each, data.queries)
-            scored = scores.of_arrays(collection.slug, keys, judgments, data.rankings, measures, options)
+            scored = scores.of_arrays(collection.slug, keys, judgments, data.rankings, asked, beside)
             alone.append(Alone(each.machine, len(judgments.grade), scored))
         return alone
 
-    return cache.without_ratings(collection, ("alone", used, measures, options), every)
+    return cache.without_ratings(collection, ("alone", used, asked, beside), every)
 
 
 # On pages
@@ -68,7 +68,7 @@ def alone_of(collection: Collection, measures: tuple[Measure, ...], options: Opt
 def alone_in(collection: Collection, asked: Asked) -> list[Alone]:
     """The scores by each machine, in the measure and options of the address. Raises CannotAnswer."""
     try:
-        return alone_of(collection, (asked.measure,), asked.options)
+        return alone_of(collection, asked)
     except ValueError as error:
         raise CannotAnswer(f"By the grades of a machine alone: {error}") from error
 
@@ -94,11 +94,11 @@ def differences_of(every: list[Alone], pairs: list[tuple[str, str]], asked: Aske
 # As files
 
 
-def document(collection: Collection, profile: str, every: list[Alone]) -> dict:
+def document(collection: Collection, asked: Asked, every: list[Alone]) -> dict:
     """The JSON document: an entry for each machine, with a row for each system and measure."""
     return {
         "collection": collection.slug,
-        "profile": profile,
+        "profile": asked.profile,
         "machines": [
             each.machine.as_json() | {"pairs": each.pairs, "results": list(_rows(each))} for each in every
         ],

@@ -16,12 +16,13 @@ from ..measures import (
     Explanation,
     Measure,
     Row,
+    parse_measure,
 )
 from ..page.documents import Table, known
 from ..scores import Evaluation
 
 
-def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> dict:
+def document(evaluation: Evaluation, per_query: bool = False) -> dict:
     """The JSON document: the options, and an entry for each system and measure, with `per_query` also by query.
 
     By query, `per_query` has the value, and `why_per_query` the reason where the query counts in no mean.
@@ -32,18 +33,19 @@ def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> d
         | (_by_query(evaluation, measure, system) if per_query else {})
         for system, measure, row in rows(evaluation)
     ]
-    return made_by(evaluation, profile) | expectations(evaluation) | {"results": results}
+    return made_by(evaluation) | expectations(evaluation) | {"results": results}
 
 
-def made_by(evaluation: Evaluation, profile: str) -> dict:
+def made_by(evaluation: Evaluation) -> dict:
     """The settings that made the numbers, for JSON."""
+    asked = evaluation.asked
     return {
         "collection": evaluation.collection,
-        "profile": profile,
-        "rule": evaluation.rule,
-        "adjudications": evaluation.adjudications,
+        "profile": asked.profile,
+        "rule": asked.rule,
+        "adjudications": asked.adjudications,
         "fingerprint": evaluation.fingerprint,
-        "options": evaluation.options.as_dict() | ({"est": evaluation.est} if evaluation.expected else {}),
+        "options": asked.options.as_dict() | ({"est": evaluation.est} if evaluation.expected else {}),
     }
 
 
@@ -72,9 +74,11 @@ def _bounds(evaluation: Evaluation) -> dict[str, DataFrame]:
     return {"lowest_per_query": evaluation.lowest, "highest_per_query": evaluation.highest}
 
 
-def means(evaluation: Evaluation, profile: str) -> Table:
+def means(evaluation: Evaluation) -> Table:
     """The CSV table of means: a row for each system and measure."""
-    made_by = {str(each): [profile, evaluation.fingerprint_of(each)] for each in evaluation.measures}
+    made_by = {
+        str(each): [evaluation.asked.profile, evaluation.fingerprint_of(each)] for each in evaluation.measures
+    }
     table = [
         [system, measure, *(row | {"why": scores.why(row["why"])}).values(), *made_by[measure]]
         for system, measure, row in rows(evaluation)
@@ -82,7 +86,7 @@ def means(evaluation: Evaluation, profile: str) -> Table:
     return ["system", "measure", *columns(evaluation), "profile", "options"], table
 
 
-def every_query(evaluation: Evaluation, profile: str) -> Table:
+def every_query(evaluation: Evaluation) -> Table:
     """The CSV table by query: a row for each system, measure and query."""
     ends = _bounds(evaluation)
     header = ["system", "measure", "query", "value", "reason", *(["lowest", "highest"] if ends else [])]
@@ -92,7 +96,7 @@ def every_query(evaluation: Evaluation, profile: str) -> Table:
         both = [frame.get(column) for frame in ends.values()]
         for query, value in evaluation.per_query[column].items():
             bounds = [None if end is None else known(end[query]) for end in both]
-            made_by = [profile, evaluation.plain_fingerprint_of(measure)]
+            made_by = [evaluation.asked.profile, evaluation.asked.fingerprint_of(parse_measure(measure))]
             table.append([system, measure, query, known(value), reasons[query], *bounds, *made_by])
     return [*header, "profile", "options"], table
 
@@ -119,7 +123,6 @@ def columns(evaluation: Evaluation) -> list[str]:
 
 def explained(
     evaluation: Evaluation,
-    profile: str,
     query: str,
     explanations: Mapping[str, Explanation],
     documents: Mapping[int, str],
@@ -148,7 +151,7 @@ def explained(
                 "ideal": [_rank(row, documents) for row in explanation.ideal],
             }
         )
-    return made_by(evaluation, profile) | {
+    return made_by(evaluation) | {
         "fingerprint": evaluation.fingerprint_of(first),
         "query": query,
         "results": results,

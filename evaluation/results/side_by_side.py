@@ -1,5 +1,6 @@
 """The systems whose lists stand side by side on the page of one query, and how their values were computed."""
 
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -20,9 +21,8 @@ def explanations_of(
     collection: Collection, asked: Asked, found: Query, names: list[str] | None = None, whole: bool = False
 ) -> dict[str, Explanation]:
     """Explanations of these systems (None: all), down to the cutoff or `whole`. Raises CannotAnswer."""
-    measure = asked.to(None) if whole else asked.measure
-    how = (asked.options, asked.rule, asked.adjudications)
-    return scores.explain(collection, names, found.key, measure, *how)
+    asked = replace(asked, measure=asked.to(None)) if whole else asked
+    return scores.explain(collection, asked, found.key, names)
 
 
 def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:

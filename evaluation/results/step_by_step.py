@@ -95,7 +95,7 @@ def _first_steps(request: HttpRequest, context: dict, step: str) -> HttpResponse
 
 def plain_means(collection: Collection, asked: Asked) -> list[dict]:
     """The mean of each system with the number of queries behind it, the highest first, those without one last."""
-    evaluation = evaluated(collection, asked, [asked.measure])
+    evaluation = evaluated(collection, asked)
     values, counted = (of(asked.measure, evaluation.systems) for of in (evaluation.values, evaluation.counted))
     rows = [
         {"system": name, "mean": mean(values[:, place], counted[:, place]), "n": int(counted[:, place].sum())}

@@ -36,7 +36,7 @@ class Asked:
     @classmethod
     def of(
         cls,
-        collection: Collection,
+        collection: Collection | None,
         *,
         measure: str = MEASURE,
         profile: str = PROFILE,
@@ -45,9 +45,10 @@ class Asked:
         systems: Iterable[str] | None = None,
         **options: str,
     ) -> "Asked":
-        """What is asked by these texts, under the names of commands and addresses. systems: none or None for all.
+        """What is asked by these texts, under the names of commands and addresses.
 
-        WrongOption, a ValueError with its option and a message for the user, for a text without a meaning.
+        collection: None for files; systems: none or None for all. WrongOption, a ValueError with its option and a
+        message for the user, for a text without a meaning.
         """
         refuse_unknown("rule", rule, RULES)
         refuse_unknown("adjudications", adjudications, OF_ADJUDICATIONS)
@@ -168,19 +169,19 @@ def options_for(collection: Collection | None, profile: str = "default", **chang
     return options.revised(**changes)
 
 
-def measure_for(collection: Collection, text: str) -> Measure:
+def measure_for(collection: Collection | None, text: str) -> Measure:
     """The measure that `text` names, with the highest grade of the scale where needed: ERR(gmax=3)@10."""
     return _with_gmax(collection, parse_measure(text))
 
 
-def measures_of(collection: Collection, measures: Iterable[Measure | str]) -> list[Measure]:
+def measures_of(collection: Collection | None, measures: Iterable[Measure | str]) -> list[Measure]:
     """The measures, those given as text as `measure_for` reads them."""
     parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
     return [_with_gmax(collection, measure) for measure in parsed]
 
 
-def _with_gmax(collection: Collection, measure: Measure) -> Measure:
-    if not measure.lacks_gmax:
+def _with_gmax(collection: Collection | None, measure: Measure) -> Measure:
+    if collection is None or not measure.lacks_gmax:
         return measure
     scale = record.scale(collection)
     if not scale:

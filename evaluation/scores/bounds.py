@@ -12,6 +12,7 @@ from ..measures import Bounds, Judgments, Measure, Options
 from ..measures.arrays import distinct, pair_key, pair_of
 from ..record import Record, Version, cache
 from ..record.cache import Columns, Source
+from .asked import Asked
 
 ENDS = tuple(each.name for each in fields(Bounds))
 
@@ -24,16 +25,18 @@ def has_bounds(measure: Measure) -> bool:
 def bounds_of(
     collection: Collection,
     version: Version,
-    source: Source,
+    asked: Asked,
     measures: tuple[Measure, ...],
-    options: Options,
     systems: tuple[str, ...],
 ) -> dict[tuple[Measure, str], Bounds]:
+    """The bounds of these measures by (measure, system), by the options of `asked`; empty without a scale."""
     scale = record.scale(collection) if measures else []
     if not scale:
         return {}
     tables = {
-        measure: _bounds_table(collection, version, source, measure, kernel.effective(measure, options), scale)
+        measure: _bounds_table(
+            collection, version, asked.source, measure, kernel.effective(measure, asked.options), scale
+        )
         for measure in filter(has_bounds, measures)
     }
     return {

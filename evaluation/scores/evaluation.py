@@ -29,10 +29,10 @@ from ..measures import (
 )
 from ..measures.refusal import refuse_unknown
 from ..record import Record, cache
-from ..record.cache import Columns, Source
+from ..record.cache import Columns
 from ..significance import bootstrap_interval
 from ..significance.draws import EXPECTED, SEED
-from .asked import SIGNED, SUMS, fingerprint, measures_of
+from .asked import SIGNED, SUMS, Asked, fingerprint, measures_of
 from .bounds import bounds_of
 
 WHY = np.array(["" if reason == REASONS[COUNTED] else reason for reason in REASONS], object)  # by code
@@ -77,10 +77,8 @@ class Evaluation:
     """The scores of the systems of a collection. nan = no value; `reasons` says why, in words of REASONS."""
 
     collection: str  # slug
-    options: Options
-    rule: str  # a name in judgments.rules.RULES
-    adjudications: str  # "use" or "ignore"
-    measures: tuple[Measure, ...]
+    asked: Asked
+    measures: tuple[Measure, ...]  # the asked one first
     systems: tuple[str, ...]  # in the order of names
     # Arrays [queries, measures x systems] by name: values; codes, indices in REASONS; seen, the judged share of
     # the documents that the measure reads.
@@ -92,18 +90,13 @@ class Evaluation:
     @property
     def fingerprint(self) -> str:
         """The options in short, without the parameters of measures."""
-        of_options = fingerprint(self.options, self.rule, self.adjudications)
+        of_options = fingerprint(self.asked.options, self.asked.rule, self.asked.adjudications)
         return " ".join([of_options, *sorted({outlook.estimated for outlook in self.expected.values()})])
-
-    def plain_fingerprint_of(self, measure: Measure | str) -> str:
-        """The fingerprint of the options in force for this measure, without expected values."""
-        measure = parse_measure(measure) if isinstance(measure, str) else measure
-        return fingerprint(kernel.effective(measure, self.options), self.rule, self.adjudications)
 
     def fingerprint_of(self, measure: Measure | str) -> str:
         """The fingerprint of the options in force for this measure, with est where there are expected values."""
         measure = parse_measure(measure) if isinstance(measure, str) else measure
-        of_options = self.plain_fingerprint_of(measure)
+        of_options = self.asked.fingerprint_of(measure)
         return f"{of_options} {self.expected[measure].estimated}" if measure in self.expected else of_options
 
     @property
@@ -238,37 +231,26 @@ SUMMARY = (
 
 def evaluate(
     collection: Collection,
-    measures: Iterable[Measure | str],
-    options: Options,
-    systems: Iterable[str] | None = None,
-    rule: str = "mean",
-    adjudications: str = "use",
+    asked: Asked,
+    beside: Iterable[Measure | str] = (),
     bounds: Iterable[Measure | str] = (),
 ) -> Evaluation:
-    """The scores of the named systems (None: all), from the cache as far as possible.
+    """The scores in the asked measure and those `beside` it, from the cache as far as possible.
 
     `bounds`: the measures whose bounds are computed, too; only nDCG has bounds. ValueError, with a message for the
-    user, for an unknown measure, system or rule, and for options that do not fit the collection.
+    user, for an unknown measure or system, and for options that do not fit the collection.
     """
-    measures, bounds = (tuple(dict.fromkeys(measures_of(collection, given))) for given in (measures, bounds))
-    source = Source(_chosen(systems), options.ties, rule, adjudications)
+    measures = tuple(dict.fromkeys([asked.measure, *measures_of(collection, beside)]))
+    bounds = tuple(dict.fromkeys(measures_of(collection, bounds)))
 
     def compute(data: Record, judgments: Judgments) -> dict[str, np.ndarray]:
-        return _scored(data, judgments, measures, options)
+        return _scored(data, judgments, measures, asked.options)
 
     # The same version for scores and bounds: a rating saved in between could move a value out of its bounds.
     version = record.version(collection)
-    table = cache.columns(collection, version, source, ("scores", measures, options), compute)
-    return Evaluation(
-        collection=collection.slug,
-        options=options,
-        rule=rule,
-        adjudications=adjudications,
-        measures=measures,
-        systems=table.record.systems,
-        table=table,
-        bounds=bounds_of(collection, version, source, bounds, options, table.record.systems),
-    )
+    table = cache.columns(collection, version, asked.source, ("scores", measures, asked.options), compute)
+    ends = bounds_of(collection, version, asked, bounds, table.record.systems)
+    return Evaluation(collection.slug, asked, measures, table.record.systems, table, ends)
 
 
 def of_arrays(
@@ -276,8 +258,8 @@ def of_arrays(
     queries: Sequence[str],
     judgments: Judgments,
     rankings: dict[str, Rankings],
-    measures: Iterable[Measure | str],
-    options: Options,
+    asked: Asked,
+    beside: Iterable[Measure | str] = (),
     expected_among: Mapping[str, Rankings] | None = None,
 ) -> Evaluation:
     """The scores of rankings without a collection, such as those of files; `name` takes the place of its slug.
@@ -286,23 +268,16 @@ def of_arrays(
     `expected_among`: the rankings of all systems that a model of expected means learns from; None: no expected
     means. ValueError for a measure that cannot be expected.
     """
-    parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
     highest = float(judgments.grade.max(initial=0))
+    parsed = [asked.measure, *measures_of(None, beside)]
     measures = tuple(dict.fromkeys(with_gmax(measure, highest) for measure in parsed))
     frame = pd.DataFrame({"key": list(queries), "weight": 1.0})
     # There are no ratings behind these judgments.
     data = Record(name, frame, tuple(rankings), ratings=None, values=None, rankings=rankings)
-    return Evaluation(
-        collection=name,
-        options=options,
-        rule="mean",
-        adjudications="use",
-        measures=measures,
-        systems=data.systems,
-        table=Columns(data, _scored(data, judgments, measures, options)),
-        bounds={},
-        expected=_expected(judgments, expected_among, measures, options) if expected_among else {},
-    )
+    table = Columns(data, _scored(data, judgments, measures, asked.options))
+    expected = _expected(judgments, expected_among, measures, asked.options) if expected_among else {}
+    asked = replace(asked, measure=measures[0])
+    return Evaluation(name, asked, measures, data.systems, table, {}, expected)
 
 
 def _expected(
@@ -324,20 +299,13 @@ def _expected(
 
 
 def explain(
-    collection: Collection,
-    systems: Iterable[str] | None,
-    query: str,
-    measure: Measure | str,
-    options: Options,
-    rule: str = "mean",
-    adjudications: str = "use",
+    collection: Collection, asked: Asked, query: str, systems: Iterable[str] | None = None
 ) -> dict[str, Explanation]:
-    """The computation of nDCG at the measure's cutoff for the query with this key, by system; documents are pks.
+    """The computation of nDCG at the asked measure's cutoff for the query with this key, by system.
 
-    ValueError for an unknown query or system.
+    Documents are pks. systems: None for all. ValueError for an unknown query or system.
     """
-    measure = parse_measure(measure) if isinstance(measure, str) else measure
-    data, judgments = read(collection, options, rule=rule, adjudications=adjudications)
+    measure, (data, judgments) = asked.measure, read(collection, asked)
     places = np.flatnonzero(data.queries["key"] == query)
     if not places.size:
         raise ValueError(f"unknown query {query!r} in {collection.slug}.")
@@ -345,28 +313,18 @@ def explain(
     for name in names:
         refuse_unknown("system", name, data.systems)
     place = int(places[0])
-    options = kernel.effective(measure, options)
+    options = kernel.effective(measure, asked.options)
     return {name: kernel.explain(measure.cutoff, judgments, data.rankings[name], options, place) for name in names}
 
 
-def read(
-    collection: Collection,
-    options: Options,
-    systems: Iterable[str] | None = None,
-    rule: str = "mean",
-    adjudications: str = "use",
-) -> tuple[Record, Judgments]:
+def read(collection: Collection, asked: Asked) -> tuple[Record, Judgments]:
     """The record and judgments that `evaluate` uses, from the same cache. Do not change the arrays."""
-    return cache.read(collection, Source(_chosen(systems), options.ties, rule, adjudications))
+    return cache.read(collection, asked.source)
 
 
 def why(reasons: dict[str, int]) -> str:
     """The reasons as text: "2 nothing to find, 1 not judged"."""
     return ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-
-
-def _chosen(systems: Iterable[str] | None) -> frozenset[str] | None:
-    return None if systems is None else frozenset(systems)
 
 
 def _scored(

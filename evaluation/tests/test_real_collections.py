@@ -10,7 +10,8 @@ from django.core.management import call_command
 from django.db import transaction
 
 from evaluation import scores
-from evaluation.measures import PROFILES
+from evaluation.measures import PROFILES, Measure
+from evaluation.tests.worked import evaluated
 from ratings.models import Collection
 
 # The fixture below holds the transaction; the mark has the database made when this module runs alone.
@@ -77,7 +78,7 @@ def expected_in(shared, name: str) -> dict[str, dict]:
 
 def assert_means(collection: Collection, expected: dict[str, dict]) -> None:
     """Both are given to six decimals, so that half a millionth is the file's rounding."""
-    evaluation = scores.evaluate(collection, MEASURES.values(), TREC_EVAL)
+    evaluation = evaluated(collection, MEASURES.values(), TREC_EVAL)
     assert set(evaluation.systems) == set(expected)
     for system, numbers in expected.items():
         means = evaluation.summary.loc[system, "mean"]
@@ -98,15 +99,15 @@ def test_cranfield_scores_as_trec_eval_scores_it(cranfield, shared):
 
 def test_cranfield_with_exponential_gain_and_its_judged_share(cranfield, shared):
     options = scores.options_for(cranfield, "trec_eval -c", gain="exponential")
-    summary = scores.evaluate(cranfield, ["nDCG@10"], options).summary.xs("nDCG@10", level="measure")
+    summary = evaluated(cranfield, ["nDCG@10"], options).summary.xs("nDCG@10", level="measure")
     for system, numbers in expected_in(shared, "cranfield/expected.graded.json").items():
         assert summary.loc[system, "mean"] == pytest.approx(numbers["mean_all"]["ndcg_exp_cut_10"], abs=1e-6)
         assert summary.loc[system, "judged"] == pytest.approx(numbers["judged_at_10"], abs=1e-6)
 
 
 def test_cranfield_without_negative_grades_scores_the_same_by_default(cranfield):
-    ours = scores.evaluate(cranfield, ["nDCG@10"], scores.options_for(cranfield, ties="score")).per_query
-    theirs = scores.evaluate(cranfield, ["nDCG@10"], TREC_EVAL).per_query
+    ours = evaluated(cranfield, ["nDCG@10"], scores.options_for(cranfield, ties="score")).per_query
+    theirs = evaluated(cranfield, ["nDCG@10"], TREC_EVAL).per_query
     assert ours.notna().all(axis=None)
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
@@ -127,7 +128,7 @@ def test_trec_covid_scores_as_the_leaderboard_of_nist(covid, shared):
         (shared / "data" / "trec-covid" / "round1" / "leaderboard.csv").read_text().splitlines()
     )
     published = {row["run"]: float(row["ndcg@10"]) for row in board}
-    summary = scores.evaluate(covid, ["nDCG@10"], TREC_EVAL).summary.xs("nDCG@10", level="measure")
+    summary = evaluated(covid, ["nDCG@10"], TREC_EVAL).summary.xs("nDCG@10", level="measure")
     assert len(summary) == 10
     for system, mean in summary["mean"].items():
         assert mean == pytest.approx(published[system], abs=1e-4), system
@@ -144,8 +145,8 @@ def test_the_test_file_of_trec_eval_gives_what_trec_eval_prints(record, shared, 
 
 def test_negative_grades_gain_nothing_for_trec_eval(record, shared, tmp_path):
     collection = trec_eval_test(shared, tmp_path, "rel-level", "qrels.rel_level")
-    assert (scores.read(collection, TREC_EVAL)[1].grade < 0).sum() == 304
+    assert (scores.read(collection, scores.Asked(Measure("nDCG", 10), TREC_EVAL))[1].grade < 0).sum() == 304
     assert_means(collection, expected_in(shared, "trec_eval/expected.rel_level.json"))
-    ours = scores.evaluate(collection, ["nDCG@10"], scores.options_for(collection, ties="score")).summary["mean"]
-    theirs = scores.evaluate(collection, ["nDCG@10"], TREC_EVAL).summary["mean"]
+    ours = evaluated(collection, ["nDCG@10"], scores.options_for(collection, ties="score")).summary["mean"]
+    theirs = evaluated(collection, ["nDCG@10"], TREC_EVAL).summary["mean"]
     assert not np.isclose(ours, theirs).any()

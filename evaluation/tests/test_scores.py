@@ -8,7 +8,9 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from evaluation import scores
-from evaluation.measures import PROFILES, Options
+from evaluation.measures import PROFILES, Options, parse_measure
+from evaluation.scores import Asked
+from evaluation.tests.worked import evaluated
 from ratings import queue
 from ratings.models import Collection, Pair, Query, Ranking
 from ratings.pool.adjudication import adjudicate
@@ -30,6 +32,10 @@ pytestmark = pytest.mark.django_db
 DEFAULT = Options()
 
 
+def asked_for(measure: str) -> Asked:
+    return Asked(parse_measure(measure), DEFAULT)
+
+
 def queries_asked(act) -> int:
     with CaptureQueriesContext(connection) as captured:
         act()
@@ -37,7 +43,7 @@ def queries_asked(act) -> int:
 
 
 def test_two_queries_and_two_systems_by_hand():
-    evaluation = scores.evaluate(worked_collection(), ["nDCG@10", "DCG@10"], DEFAULT)
+    evaluation = evaluated(worked_collection(), ["nDCG@10", "DCG@10"], DEFAULT)
     assert evaluation.per_query.index.tolist() == ["q1", "q2"]
     assert evaluation.per_query.columns.tolist() == [
         ("nDCG@10", "hybrid"),
@@ -62,7 +68,7 @@ def test_two_queries_and_two_systems_by_hand():
 
 def test_judged_stands_beside_every_measure_at_its_cutoff():
     collection = worked_collection()
-    summary = scores.evaluate(collection, ["nDCG@2", "nDCG@10", "AP"], DEFAULT).summary
+    summary = evaluated(collection, ["nDCG@2", "nDCG@10", "AP"], DEFAULT).summary
     # keyword: b a d with d unjudged for q1, d a for q2. hybrid returned nothing for q2, which tells nothing.
     assert summary.loc["keyword", "judged"].tolist() == pytest.approx([1.0, (2 / 3 + 1) / 2, (2 / 3 + 1) / 2])
     assert summary.loc["hybrid", "judged"].tolist() == [1.0, 1.0, 1.0]
@@ -70,9 +76,7 @@ def test_judged_stands_beside_every_measure_at_its_cutoff():
 
 def test_judged_tells_what_condensing_left_out():
     collection = worked_collection()
-    condensed = scores.evaluate(
-        collection, ["nDCG@10", "Judged@10"], replace(DEFAULT, unjudged="condensed")
-    ).summary
+    condensed = evaluated(collection, ["nDCG@10", "Judged@10"], replace(DEFAULT, unjudged="condensed")).summary
     assert condensed.loc[("keyword", "nDCG@10"), "judged"] == pytest.approx((2 / 3 + 1) / 2)
     assert condensed.loc[("keyword", "Judged@10"), "mean"] == 1.0
 
@@ -84,7 +88,7 @@ def test_queries_that_do_not_count_are_counted_with_their_reason():
     rate(collection, "q4", a="1")
     for query in ("q1", "q2", "q3"):
         make_ranking(collection, "s", query, "ab")
-    evaluation = scores.evaluate(collection, ["nDCG@10", "DCG@10"], DEFAULT)
+    evaluation = evaluated(collection, ["nDCG@10", "DCG@10"], DEFAULT)
     ndcg = evaluation.summary.loc[("s", "nDCG@10")]
     assert (ndcg["queries"], ndcg["undefined"]) == (2, 2)
     assert ndcg["why"] == {"not judged": 1, "nothing to find": 1}
@@ -105,13 +109,11 @@ def test_queries_that_do_not_count_are_counted_with_their_reason():
 
 def test_a_missing_ranking_is_empty_by_default_and_skipped_as_trec_eval_does():
     collection = worked_collection()
-    summary = scores.evaluate(collection, ["RR"], DEFAULT, ["hybrid"]).summary.loc[("hybrid", "RR")]
+    summary = evaluated(collection, ["RR"], DEFAULT, ["hybrid"]).summary.loc[("hybrid", "RR")]
     assert (summary["mean"], summary["queries"], summary["undefined"]) == (0.5, 2, 0)
-    summary = scores.evaluate(collection, ["RR"], PROFILES["trec_eval"], ["hybrid"]).summary.loc[("hybrid", "RR")]
+    summary = evaluated(collection, ["RR"], PROFILES["trec_eval"], ["hybrid"]).summary.loc[("hybrid", "RR")]
     assert (summary["mean"], summary["queries"], summary["why"]) == (1.0, 1, {"no ranking": 1})
-    summary = scores.evaluate(collection, ["RR"], PROFILES["trec_eval -c"], ["hybrid"]).summary.loc[
-        ("hybrid", "RR")
-    ]
+    summary = evaluated(collection, ["RR"], PROFILES["trec_eval -c"], ["hybrid"]).summary.loc[("hybrid", "RR")]
     assert (summary["mean"], summary["queries"]) == (0.5, 2)
 
 
@@ -123,7 +125,7 @@ def test_three_raters_are_averaged_and_other_rules_give_their_own_numbers():
     make_ranking(collection, "s", "q1", "a")
 
     def cg(rule: str) -> float:
-        return scores.evaluate(collection, ["CG"], DEFAULT, rule=rule).summary.loc[("s", "CG"), "mean"]
+        return evaluated(collection, ["CG"], DEFAULT, rule=rule).summary.loc[("s", "CG"), "mean"]
 
     assert cg("mean") == 7 / 3
     assert [cg(rule) for rule in ("median", "min", "max", "majority")] == [2, 2, 3, 2]
@@ -136,7 +138,7 @@ def test_the_interval_lies_around_the_mean_and_within_the_scale():
         rate(collection, key, a="1")
         make_ranking(collection, "good", key, "ba" if place == 0 else "ab")
         make_ranking(collection, "poor", key, "a" if place == 0 else "b")
-    summary = scores.evaluate(collection, ["RR"], DEFAULT).summary.xs("RR", level="measure")
+    summary = evaluated(collection, ["RR"], DEFAULT).summary.xs("RR", level="measure")
     # Every third resample misses the one query that differs, so that only the end of the scale stops the widening.
     good, poor = summary.loc["good"], summary.loc["poor"]
     assert good["mean"] == pytest.approx(11.5 / 12)
@@ -147,14 +149,14 @@ def test_the_interval_lies_around_the_mean_and_within_the_scale():
 
 def test_one_query_has_no_interval():
     collection = worked_collection()
-    row = scores.evaluate(collection, ["nDCG@10"], PROFILES["trec_eval"], ["hybrid"]).summary.iloc[0]
+    row = evaluated(collection, ["nDCG@10"], PROFILES["trec_eval"], ["hybrid"]).summary.iloc[0]
     assert row["queries"] == 1
     assert np.isnan(row["low"])
     assert np.isnan(row["high"])
 
 
 def test_measures_may_be_given_twice_and_in_any_spelling():
-    evaluation = scores.evaluate(worked_collection(), ["ndcg@10", "nDCG@10", "map"], DEFAULT)
+    evaluation = evaluated(worked_collection(), ["ndcg@10", "nDCG@10", "map"], DEFAULT)
     assert [str(measure) for measure in evaluation.measures] == ["nDCG@10", "AP"]
 
 
@@ -162,12 +164,12 @@ def test_measures_may_be_given_twice_and_in_any_spelling():
 def test_a_collection_without_rankings_ratings_or_queries_gives_empty_frames(undefined):
     options = Options(undefined=undefined)
     bare = make_collection("bare", queries=(), documents=(), scale={})
-    evaluation = scores.evaluate(bare, ["nDCG@10", "AP"], options)
+    evaluation = evaluated(bare, ["nDCG@10", "AP"], options)
     assert (evaluation.per_query.shape, len(evaluation.summary)) == ((0, 0), 0)
 
     unrated = make_collection("unrated")
     make_ranking(unrated, "s", "q1", "ab")
-    evaluation = scores.evaluate(unrated, ["nDCG@10", "AP"], options)
+    evaluation = evaluated(unrated, ["nDCG@10", "AP"], options)
     assert evaluation.per_query.shape == (2, 2)
     row = evaluation.summary.loc[("s", "nDCG@10")]
     assert (row["queries"], row["undefined"], row["why"]) == (0, 2, {"not judged": 2})
@@ -176,7 +178,7 @@ def test_a_collection_without_rankings_ratings_or_queries_gives_empty_frames(und
 
     bare.systems.create(name="s")
     bare.touch()
-    evaluation = scores.evaluate(bare, ["nDCG@10"], options)
+    evaluation = evaluated(bare, ["nDCG@10"], options)
     assert (evaluation.per_query.shape, evaluation.summary.loc[("s", "nDCG@10"), "undefined"]) == ((0, 1), 0)
 
 
@@ -194,14 +196,14 @@ def test_options_come_from_the_profile_the_collection_and_what_is_given():
 
 def test_the_fingerprint_names_a_rule_that_is_not_the_mean():
     collection = worked_collection()
-    assert scores.evaluate(collection, ["AP"], DEFAULT).fingerprint == DEFAULT.fingerprint()
-    assert scores.evaluate(collection, ["AP"], DEFAULT, rule="max").fingerprint.endswith(" rule=max")
+    assert evaluated(collection, ["AP"], DEFAULT).fingerprint == DEFAULT.fingerprint()
+    assert evaluated(collection, ["AP"], DEFAULT, rule="max").fingerprint.endswith(" rule=max")
 
 
 def test_the_open_query_adds_up_to_the_number_that_is_shown():
     collection = worked_collection()
-    value = scores.evaluate(collection, ["nDCG@10"], DEFAULT).per_query.loc["q2", ("nDCG@10", "keyword")]
-    opened = scores.explain(collection, None, "q2", "nDCG@10", DEFAULT)
+    value = evaluated(collection, ["nDCG@10"], DEFAULT).per_query.loc["q2", ("nDCG@10", "keyword")]
+    opened = scores.explain(collection, asked_for("nDCG@10"), "q2")
     assert list(opened) == ["hybrid", "keyword"]
     keyword = opened["keyword"]
     ids = dict(collection.documents.values_list("key", "pk"))
@@ -218,20 +220,20 @@ def test_the_open_query_adds_up_to_the_number_that_is_shown():
 def test_an_unknown_query_or_system_cannot_be_opened():
     collection = worked_collection()
     with pytest.raises(ValueError, match="unknown query 'q3' in hills"):
-        scores.explain(collection, None, "q3", "nDCG", DEFAULT)
+        scores.explain(collection, asked_for("nDCG"), "q3")
     with pytest.raises(ValueError, match="unknown system 'hybrids'; did you mean hybrid"):
-        scores.explain(collection, ["hybrids"], "q1", "nDCG", DEFAULT)
+        scores.explain(collection, asked_for("nDCG"), "q1", ["hybrids"])
 
 
 def test_the_arrays_behind_the_numbers_can_be_had_without_reading_them_again():
     collection = worked_collection()
-    scores.evaluate(collection, ["AP"], DEFAULT)
+    evaluated(collection, ["AP"], DEFAULT)
     with CaptureQueriesContext(connection) as asked:
-        found, judgments = scores.read(collection, DEFAULT)
+        found, judgments = scores.read(collection, asked_for("AP"))
     assert len(asked) == 1
     assert found.queries["key"].tolist() == ["q1", "q2"]
     assert judgments.grade.tolist() == [3, 2, 0, 1, -1]
-    assert scores.read(collection, DEFAULT, ["hybrid"])[0].systems == ("hybrid",)
+    assert scores.read(collection, replace(asked_for("AP"), systems=("hybrid",)))[0].systems == ("hybrid",)
 
 
 # What values can still become
@@ -239,7 +241,7 @@ def test_the_arrays_behind_the_numbers_can_be_had_without_reading_them_again():
 
 def test_a_document_that_another_system_has_at_the_top_can_lower_a_value():
     collection = worked_collection()
-    evaluation = scores.evaluate(collection, ["nDCG@3", "AP"], DEFAULT, bounds=["nDCG@3", "AP"])
+    evaluation = evaluated(collection, ["nDCG@3", "AP"], DEFAULT, bounds=["nDCG@3", "AP"])
     # q1: hybrid has a=3 b=2 c=0, keyword b a d with d unjudged. If d is a 3, the ideal is 3 3 2.
     best = 3 + 3 * SECOND + 2 / 2
     assert evaluation.lowest.loc["q1", ("nDCG@3", "hybrid")] == pytest.approx(IDEAL / best)
@@ -253,8 +255,8 @@ def test_a_document_that_another_system_has_at_the_top_can_lower_a_value():
 
 def test_bounds_are_those_of_all_systems_whichever_are_asked_for():
     collection = worked_collection()
-    both = scores.evaluate(collection, ["nDCG@3"], DEFAULT, bounds=["nDCG@3"])
-    alone = scores.evaluate(collection, ["nDCG@3"], DEFAULT, ["hybrid"], bounds=["nDCG@3"])
+    both = evaluated(collection, ["nDCG@3"], DEFAULT, bounds=["nDCG@3"])
+    alone = evaluated(collection, ["nDCG@3"], DEFAULT, ["hybrid"], bounds=["nDCG@3"])
     assert alone.summary.loc[("hybrid", "nDCG@3"), "lowest"] == both.summary.loc[("hybrid", "nDCG@3"), "lowest"]
 
 
@@ -267,7 +269,7 @@ def test_a_pair_that_is_only_adjudicated_is_open_where_adjudications_do_not_coun
     adjudicate(Pair.objects.get(pk=pair), worst, reason="Read twice.", actor=None)
 
     def highest(**how) -> float:
-        asked = scores.evaluate(collection, ["nDCG@3"], DEFAULT, bounds=["nDCG@3"], **how)
+        asked = evaluated(collection, ["nDCG@3"], DEFAULT, bounds=["nDCG@3"], **how)
         return asked.highest.loc["q1", ("nDCG@3", "keyword")]
 
     used, ignored = highest(), highest(adjudications="ignore")
@@ -280,7 +282,7 @@ def test_an_interval_of_counts_does_not_begin_below_0():
     for query in ("q2", "q3", "q4"):
         rate(collection, query, a="0")
     make_ranking(collection, "s", "q1", "a")
-    row = scores.evaluate(collection, ["NumRel"], DEFAULT).summary.loc[("s", "NumRel")]
+    row = evaluated(collection, ["NumRel"], DEFAULT).summary.loc[("s", "NumRel")]
     assert (row["mean"], row["total"], row["low"]) == (1, 4, 0)
     assert row["high"] > 2
 
@@ -289,7 +291,7 @@ def test_the_weighted_mean_is_a_number_of_its_own():
     collection = worked_collection()
     collection.queries.filter(key="q1").update(weight=3)
     collection.touch()
-    evaluation = scores.evaluate(collection, ["nDCG@10"], DEFAULT)
+    evaluation = evaluated(collection, ["nDCG@10"], DEFAULT)
     row = evaluation.summary.loc[("keyword", "nDCG@10")]
     assert row["weighted"] == pytest.approx((3 * KEYWORD_Q1 + KEYWORD_Q2) / 4)
     assert row["mean"] == pytest.approx((KEYWORD_Q1 + KEYWORD_Q2) / 2)
@@ -301,24 +303,24 @@ def test_the_weighted_mean_is_a_number_of_its_own():
 
 def test_a_collection_is_read_once_for_all_measures_of_a_page():
     collection = worked_collection()
-    first = queries_asked(lambda: scores.evaluate(collection, ["nDCG@10"], DEFAULT))
+    first = queries_asked(lambda: evaluated(collection, ["nDCG@10"], DEFAULT))
     assert first == 1 + 7
-    assert queries_asked(lambda: scores.evaluate(collection, ["AP", "P@5"], DEFAULT)) == 1
-    assert queries_asked(lambda: scores.evaluate(collection, ["nDCG@10"], DEFAULT)) == 1
-    assert queries_asked(lambda: scores.explain(collection, None, "q1", "nDCG@10", DEFAULT)) == 1
-    assert queries_asked(lambda: scores.evaluate(collection, ["AP"], replace(DEFAULT, gain="exponential"))) == 1
+    assert queries_asked(lambda: evaluated(collection, ["AP", "P@5"], DEFAULT)) == 1
+    assert queries_asked(lambda: evaluated(collection, ["nDCG@10"], DEFAULT)) == 1
+    assert queries_asked(lambda: scores.explain(collection, asked_for("nDCG@10"), "q1")) == 1
+    assert queries_asked(lambda: evaluated(collection, ["AP"], replace(DEFAULT, gain="exponential"))) == 1
 
 
 def test_a_new_rating_changes_the_number_at_once():
     collection = worked_collection()
-    before = scores.evaluate(collection, ["nDCG@10"], DEFAULT).per_query.loc["q1", ("nDCG@10", "keyword")]
+    before = evaluated(collection, ["nDCG@10"], DEFAULT).per_query.loc["q1", ("nDCG@10", "keyword")]
     # The one that holds the collection need not know that its version went up.
     rate(Collection.objects.get(pk=collection.pk), "q1", d="3")
-    after = scores.evaluate(collection, ["nDCG@10"], DEFAULT).per_query.loc["q1", ("nDCG@10", "keyword")]
+    after = evaluated(collection, ["nDCG@10"], DEFAULT).per_query.loc["q1", ("nDCG@10", "keyword")]
     assert before == pytest.approx(KEYWORD_Q1)
     # b a d, now 2, 3 and 3, against the ideal 3 3 2.
     assert after == pytest.approx((2 + 3 * SECOND + 3 / 2) / (3 + 3 * SECOND + 2 / 2))
-    opened = scores.explain(collection, ["keyword"], "q1", "nDCG@10", DEFAULT)["keyword"]
+    opened = scores.explain(collection, asked_for("nDCG@10"), "q1", ["keyword"])["keyword"]
     assert opened.ranking[2].grade == 3
 
 
@@ -329,7 +331,7 @@ def test_a_collection_made_anew_after_a_rollback_gets_its_own_numbers():
         collection = make_collection("again", queries=("q1",))
         rate(collection, "q1", a="1")
         make_ranking(collection, "s", "q1", documents)
-        numbers.append(scores.evaluate(collection, ["RR"], DEFAULT).summary["mean"].tolist())
+        numbers.append(evaluated(collection, ["RR"], DEFAULT).summary["mean"].tolist())
         transaction.savepoint_rollback(point)
     assert numbers == [[1.0], [0.5]]
 
@@ -339,20 +341,20 @@ def test_rules_options_and_systems_do_not_get_each_others_numbers():
     rate(collection, "q1", rater="second", a="0")
 
     def mean(system="keyword", options=DEFAULT, **choice) -> float:
-        return scores.evaluate(collection, ["CG"], options, **choice).summary.loc[(system, "CG"), "mean"]
+        return evaluated(collection, ["CG"], options, **choice).summary.loc[(system, "CG"), "mean"]
 
     assert mean(rule="max") - mean(rule="min") == 1.5
     assert mean(options=replace(DEFAULT, negatives="clip")) == mean() + 0.5
-    assert len(scores.evaluate(collection, ["CG"], DEFAULT, systems=["hybrid"]).summary) == 1
-    assert len(scores.evaluate(collection, ["CG"], DEFAULT).summary) == 2
+    assert len(evaluated(collection, ["CG"], DEFAULT, systems=["hybrid"]).summary) == 1
+    assert len(evaluated(collection, ["CG"], DEFAULT).summary) == 2
 
 
 def test_changing_a_frame_does_not_change_what_is_kept():
     collection = worked_collection()
-    first = scores.evaluate(collection, ["nDCG@10"], DEFAULT)
+    first = evaluated(collection, ["nDCG@10"], DEFAULT)
     first.per_query.loc["q1"] = 99.0
     first.summary["mean"] = 99.0
-    second = scores.evaluate(collection, ["nDCG@10"], DEFAULT)
+    second = evaluated(collection, ["nDCG@10"], DEFAULT)
     assert second.per_query.loc["q1", ("nDCG@10", "keyword")] == pytest.approx(KEYWORD_Q1)
     assert second.summary["mean"].max() <= 1
 
@@ -410,7 +412,7 @@ def test_every_worked_case_gives_its_numbers_through_the_database(shared):
         for query in collection.queries.all():
             loaded_case(query, queries[query.key], letters)
         at = {key: f"{name}@{cutoff}" if cutoff else name for key, name in names.items()}
-        evaluation = scores.evaluate(collection, at.values(), options)
+        evaluation = evaluated(collection, at.values(), options)
         values = evaluation.per_query.xs("s", axis="columns", level="system")
         for key in queries:
             expected = wanted.get(key)
@@ -444,7 +446,7 @@ def test_every_worked_bound_is_exact_through_the_database(shared):
             list(queue.pairs_for([(query.pk, pk) for pk in waiting.values_list("pk", flat=True)]).values()), 1
         )
         measure = f"nDCG@{case['options']['k']}"
-        evaluation = scores.evaluate(collection, [measure], DEFAULT, bounds=[measure])
+        evaluation = evaluated(collection, [measure], DEFAULT, bounds=[measure])
         row = evaluation.summary.loc[("s", measure)]
         assert row["lowest"] == close(case["expected"]["ndcg_min"])
         assert row["highest"] == close(case["expected"]["ndcg_max"])
@@ -457,7 +459,7 @@ def close(expected: float | None):
 
 
 def test_reasons_and_values_agree_on_what_has_no_value():
-    evaluation = scores.evaluate(worked_collection(), ["nDCG@10", "R@1"], PROFILES["trec_eval"])
+    evaluation = evaluated(worked_collection(), ["nDCG@10", "R@1"], PROFILES["trec_eval"])
     undefined = evaluation.reasons != "counted"
     assert undefined.to_numpy().any()
     pd.testing.assert_frame_equal(evaluation.per_query.isna(), undefined)

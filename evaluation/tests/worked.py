@@ -1,8 +1,13 @@
 """A worked collection for tests: two queries, two systems, grades from -1 to 3, small enough to add up by hand."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 from math import log2
 
+from evaluation import scores
+from evaluation.measures import Options
+from evaluation.measures.options import DEFAULT
+from evaluation.scores import Asked, Evaluation
 from ratings.models import Collection, Rater
 from ratings.tests.cast import Imported, make_collection, make_ranking, record_imported
 
@@ -40,3 +45,18 @@ def rate(collection: Collection, query: str, rater: str = "expert", kind: str = 
     ]
     record_imported(who, rows)
     collection.touch()
+
+
+def evaluated(
+    collection: Collection,
+    measures: Iterable[str],
+    options: Options = DEFAULT,
+    systems: Iterable[str] | None = None,
+    bounds: Iterable[str] = (),
+    **judged: str,
+) -> Evaluation:
+    """The evaluation of these measures by these options. judged: rule and adjudications."""
+    first, *others = measures
+    chosen = None if systems is None else tuple(systems)
+    asked = Asked(scores.measure_for(collection, first), options, systems=chosen, **judged)
+    return scores.evaluate(collection, asked, others, bounds)

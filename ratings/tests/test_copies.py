@@ -14,8 +14,8 @@ from django.core.files.storage import storages
 from django.core.management import call_command
 from django.db import connection, transaction
 
-from evaluation import scores
 from evaluation.measures import Options
+from evaluation.tests.worked import evaluated
 from ratings import intake, queue, tables
 from ratings.copies import archive, package, restoring
 from ratings.formats.source import Source
@@ -189,14 +189,14 @@ def from_elsewhere() -> bytes:
 @pytest.mark.both_databases
 def test_a_collection_that_was_lived_in_comes_back_to_the_byte_with_its_numbers(tmp_path):
     collection = lived_in()
-    before, numbers = written("hills"), scores.evaluate(collection, ["nDCG@10", "P@5"], Options()).per_query
+    before, numbers = written("hills"), evaluated(collection, ["nDCG@10", "P@5"], Options()).per_query
     pairs, events = set(Pair.objects.values_list("token", flat=True)), RatingEvent.objects.count()
     assert [name for name, text in members_of(before).items() if not text] == []
     forget_everything()
     assert restored(tmp_path, before, "hills") == []
     assert written("hills") == before
     collection = Collection.objects.get()
-    assert scores.evaluate(collection, ["nDCG@10", "P@5"], Options()).per_query.equals(numbers)
+    assert evaluated(collection, ["nDCG@10", "P@5"], Options()).per_query.equals(numbers)
     assert set(Pair.objects.values_list("token", flat=True)) == pairs
     assert RatingEvent.objects.count() == events > 5
     assert not Assignment.objects.filter(state="leased").exists()

@@ -390,4 +390,4 @@ def test_a_rating_whose_request_came_before_the_deletion_counts_after_the_restor
 
 
 def judged(collection: Collection) -> list[float]:
-    return scores.read(collection, scores.options_for(collection))[1].grade.tolist()
+    return scores.read(collection, scores.Asked.of(collection))[1].grade.tolist()

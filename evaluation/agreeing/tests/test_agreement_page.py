@@ -7,6 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from evaluation.agreeing.views import agreement
+from evaluation.page import raters
 from evaluation.tests.hills import (
     GRADES,
     analyst,
@@ -116,7 +117,8 @@ def test_pseudonyms_sort_otherwise_than_names(client, monkeypatch):
     """With names that sort the other way round every number must move with its person."""
     collection = make_two()
     anna, boris = (collection.raters.get(name=name).pk for name in NAMES)
-    monkeypatch.setattr(agreement, "pseudonym", lambda pk: {anna: "z", boris: "a"}.get(pk, "m"))
+    for module in (agreement, raters):
+        monkeypatch.setattr(module, "pseudonym", lambda pk: {anna: "z", boris: "a"}.get(pk, "m"))
     shown = analyst(client, collection).get(URL + "agreement.json").json()
     assert [(row["rater"], row["ratings"]) for row in shown["raters"]] == [("a", 4), ("z", 5)]
     (two,) = shown["pairs_of_raters"]

@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluation import scores
 from evaluation.measures import Options
+from evaluation.tests.worked import evaluated
 from ratings.judges import sample as samples
 from ratings.judges import uses, versions
 from ratings.models import JudgeRun, MachineGrade, Pair, Rating, Role
@@ -165,7 +165,7 @@ def test_means_of_a_sample_of_everything_are_the_plain_means(hills):
     version = judged(hills, everything())
     samples.draw(version.judge, 12, seed=1)
     found = means(hills, version)
-    plain = scores.evaluate(hills, ["DCG@10"], Options()).summary
+    plain = evaluated(hills, ["DCG@10"], Options()).summary
     assert found["measure"] == "DCG@10" and (found["sampled"], found["pairs"], found["queries"]) == (12, 12, 6)
     for row in found["systems"]:
         # The plain mean of a system that lists one query of six is over the six, too.

@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from evaluation.comparing.views import compare
 from evaluation.measures import MEASURES
-from evaluation.results import comparison
+from evaluation.results import comparison, leader
 from evaluation.significance import CANNOT_TELL
 from evaluation.significance.draws import TESTS_ON_PAGES
 from evaluation.tests.hills import (
@@ -101,7 +101,8 @@ def test_what_makes_no_sense_is_refused(client):
 
 
 def test_more_systems_than_can_be_compared_are_cut(client, monkeypatch):
-    monkeypatch.setattr(compare, "MOST", 3)
+    for module in (compare, leader):
+        monkeypatch.setattr(module, "MOST", 3)
     response = analyst(client, make_field()).get(URL)
     assert response.context["selection"].systems == ("best", "near", "fair")
     named = client.get(URL, {"baseline": "worst"})

@@ -8,7 +8,7 @@ from scipy import stats
 from evaluation import scores
 from evaluation.comparing import segments
 from evaluation.comparing.segments import LENGTH, TAG, WEIGHT
-from evaluation.measures import Judgments, Options, Rankings, parse_measure
+from evaluation.measures import Judgments, Rankings, parse_measure
 from evaluation.results.comparison import compared
 
 
@@ -102,7 +102,7 @@ def pair(swapped_by_other: list[bool], undefined=()):
     judgments = Judgments(n, query, document, grade.astype(float))
     measure = parse_measure("nDCG@10")
     keys = [f"q{number}" for number in range(n)]
-    evaluation = scores.of_arrays("hills", keys, judgments, rankings, [measure], Options())
+    evaluation = scores.of_arrays("hills", keys, judgments, rankings, scores.Asked(measure))
     return compared(evaluation, "a", ["b"], draws=200)[0]
 
 

@@ -240,8 +240,8 @@ def compare_files(request: HttpRequest, collection: Collection, asked: Asked) ->
     result = for_file(request, collection, asked)
     return Files(
         f"{collection.slug}-compare-{asked.measure}",
-        table=lambda: comparison.table([result], asked.profile),
-        json=lambda: comparison.document([result], asked.profile),
+        table=lambda: comparison.table([result]),
+        json=lambda: comparison.document([result]),
     )
 
 

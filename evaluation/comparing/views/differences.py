@@ -112,7 +112,7 @@ def every_row(result: Compared, asked: Asked) -> list[dict]:
 
     first, second: the values of baseline and system, None without one; why: why the query is left out.
     """
-    header, lines = comparison.every_query([result], asked.profile)
+    header, lines = comparison.every_query([result])
     names = {"first": "baseline_value", "second": "system_value", "difference": "difference", "why": "reason"}
     queries = result.evaluation.table.record.queries[["pk", "key", "text", "weight", "tags"]]
     return [
@@ -247,12 +247,12 @@ def differences_files(request: HttpRequest, collection: Collection, asked: Asked
     result, every = for_file(request, collection, asked)
 
     def document() -> dict:
-        of_pair = comparison.document([result], asked.profile, per_query=True)
+        of_pair = comparison.document([result], per_query=True)
         return of_pair | {"segments": segments.rows(result, every)}
 
     return Files(
         f"{collection.slug}-differences-{asked.measure}",
-        table=lambda: comparison.every_query([result], asked.profile),
+        table=lambda: comparison.every_query([result]),
         json=document,
     )
 
@@ -261,9 +261,7 @@ def differences_files(request: HttpRequest, collection: Collection, asked: Asked
 def segments_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """A row for each segment."""
     result, every = for_file(request, collection, asked)
-    return Files(
-        f"{collection.slug}-segments-{asked.measure}", table=lambda: segments.table(result, every, asked.profile)
-    )
+    return Files(f"{collection.slug}-segments-{asked.measure}", table=lambda: segments.table(result, every))
 
 
 def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> tuple[Compared, list[OnSegment]]:

@@ -58,7 +58,7 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         "rounds_in_all": rounds.count(),
     }
     try:
-        aim = aim_of(collection, asked, chosen)
+        aim = aim_for(collection, asked, chosen)
         state = State.of(collection, aim)
         context |= {
             "pairs": state.pool.pairs,
@@ -82,7 +82,7 @@ def choose_decisive(request: HttpRequest, collection: Collection, asked: Asked) 
     """Switches the collection to this order. The worker draws the first round."""
     chosen = systems_in(request, collection)[1]
     try:
-        aim = aim_of(collection, asked, chosen)
+        aim = aim_for(collection, asked, chosen)
     except ValueError as error:
         messages.error(request, f"Nothing was changed: {error}")
         return redirect("decisive", collection.slug)

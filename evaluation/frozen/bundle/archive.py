@@ -52,19 +52,19 @@ def _refuse_changed(frozen: FrozenEvaluation, sums: dict[str, str]) -> None:
 
 def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]]]:
     """(name, size, content) of each file, in their order. The size is 0 unless it can be large."""
-    evaluation, facts = evaluation_of(frozen), about(frozen)
+    evaluation = evaluation_of(frozen)
     charts, tests = figures.figures(evaluation), comparisons(evaluation)
-    document = report.document(evaluation, facts.profile, per_query=True)
+    document = report.document(evaluation, per_query=True)
     yield "README.md", 0, [texts.readme(frozen, charts, tests is not None).encode()]
     for file in files_of(frozen):
         yield file.name, file.bytes, pieces(frozen, file.name)
     yield ABOUT, 0, [_json(about_document(frozen))]
     yield NUMBERS, 0, [documents.as_text(document).encode()]
-    yield "means.csv", 0, _csv(*report.means(evaluation, facts.profile))
-    yield "per_query.csv", 0, _csv(*report.every_query(evaluation, facts.profile))
+    yield "means.csv", 0, _csv(*report.means(evaluation))
+    yield "per_query.csv", 0, _csv(*report.every_query(evaluation))
     if tests:
-        yield PAIRS, 0, [documents.as_text(comparison.document([tests], facts.profile)).encode()]
-        yield "comparisons.csv", 0, _csv(*comparison.table([tests], facts.profile))
+        yield PAIRS, 0, [documents.as_text(comparison.document([tests])).encode()]
+        yield "comparisons.csv", 0, _csv(*comparison.table([tests]))
     yield "methods.txt", 0, [texts.methods(frozen, evaluation, tests).encode()]
     yield "methods.md", 0, [texts.methods(frozen, evaluation, tests, markdown=True).encode()]
     yield "table.tex", 0, [latex.table(frozen, evaluation).encode()]

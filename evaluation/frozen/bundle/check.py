@@ -63,9 +63,9 @@ def _checked(archive: zipfile.ZipFile) -> Checked:
     files = [File(name, 0, 0, sums[name]) for name in asked.names]
     if hash_of(files) != facts["hash"]:
         raise Broken(f"the content has the hash {hash_of(files)}, and {ABOUT} says {facts['hash']}.")
-    evaluation = computed(facts["collection"], asked, _lines(archive))
-    again = report.document(evaluation, facts["profile"], per_query=True)
-    compared = [*_leaves(document, again), *_leaves_of_tests(archive, evaluation, facts["profile"])]
+    evaluation = computed(facts["collection"], asked, _lines(archive), facts["profile"])
+    again = report.document(evaluation, per_query=True)
+    compared = [*_leaves(document, again), *_leaves_of_tests(archive, evaluation)]
     different = [(where, old, new) for where, old, new in compared if old != new]
     return Checked(
         name=facts["name"],
@@ -103,15 +103,13 @@ def _lines(archive: zipfile.ZipFile) -> Lines:
     return lines
 
 
-def _leaves_of_tests(
-    archive: zipfile.ZipFile, evaluation: Evaluation, profile: str
-) -> Iterator[tuple[str, object, object]]:
+def _leaves_of_tests(archive: zipfile.ZipFile, evaluation: Evaluation) -> Iterator[tuple[str, object, object]]:
     """`_leaves` of the tests in the bundle and the same tests again, with the same draws and seed."""
     if PAIRS not in archive.namelist():
         return
     old = json.loads(archive.read(PAIRS))
     tests = comparisons(evaluation, old["draws"], old["seed"])
-    new = json.loads(documents.as_text(comparison.document([tests], profile))) if tests else None
+    new = json.loads(documents.as_text(comparison.document([tests]))) if tests else None
     yield from _leaves(old, new, PAIRS)
 
 

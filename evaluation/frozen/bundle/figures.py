@@ -69,7 +69,7 @@ def _means(evaluation: Evaluation) -> Figure | None:
         title=f"Mean {measure} by system",
         sentence=f"Dots are means of {measure}, lines their 95 % intervals over queries; the dotted one "
         f"stands at the {degree(measure).most}; "
-        f"{evaluation.plain_fingerprint_of(measure)}, n = {counts(row['queries'] for row in rows)}.",
+        f"{evaluation.asked.fingerprint_of(measure)}, n = {counts(row['queries'] for row in rows)}.",
         alt="; ".join(_mean_in_words(row) for row in rows) + ".",
         spec=charts.means(rows, bounded=measure.name not in SUMS),
     )
@@ -100,7 +100,7 @@ def _curves(evaluation: Evaluation) -> Figure | None:
         name="cutoffs",
         title=f"Mean {name}@k for k from {first.cutoff} to {last.cutoff}",
         sentence=f"Means of {name} at growing cutoffs, bands to 95 %; "
-        f"{evaluation.plain_fingerprint_of(first)}, n = {counts(row['queries'] for row in rows)}. "
+        f"{evaluation.asked.fingerprint_of(first)}, n = {counts(row['queries'] for row in rows)}. "
         f"Where lines cross, the choice of k decides which system looks {degree(first).more}.",
         alt=f"At {last.cutoff}: "
         + ", ".join(f"{system} {decimals(value)}" for system, value in ends.items())
@@ -139,7 +139,7 @@ def _heat(evaluation: Evaluation) -> Figure | None:
         name="queries",
         title=f"{measure} of each query and system",
         sentence=f"Queries from {ends[0]} to {ends[1]} by their median, in five equal steps from 0 to {top:g}: "
-        f"the stronger the shade, the higher. {evaluation.plain_fingerprint_of(measure)}.",
+        f"the stronger the shade, the higher. {evaluation.asked.fingerprint_of(measure)}.",
         alt=f"{len(values):,} queries by {len(order)} systems, {left_out:,} of them not counted (hatched). "
         "per_query.csv has the numbers.",
         spec=charts.heat_map(cells, queries, systems=order, top=top, ends=ends),

@@ -64,7 +64,7 @@ def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
     ]
     caption = (
         f"Mean {measure} of {len(rows)} system{'' if len(rows) == 1 else 's'} on "
-        f"{about(frozen).collection_name}. Options: {evaluation.plain_fingerprint_of(measure)}. "
+        f"{about(frozen).collection_name}. Options: {evaluation.asked.fingerprint_of(measure)}. "
         f"{about(frozen).software}, frozen evaluation {frozen.short}."
     )
     lines = [

@@ -116,7 +116,7 @@ def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
         for line in in_force
         if line["used"] and line["label"] not in _OF_JUDGMENTS
     )
-    return f"The measure is {text(str(measure))} ({text(evaluation.plain_fingerprint_of(measure))}) with {listed}."
+    return f"The measure is {text(str(measure))} ({text(evaluation.asked.fingerprint_of(measure))}) with {listed}."
 
 
 _OF_JUDGMENTS = {options.ABOUT[name][0] for name in options.OF_JUDGMENTS}

@@ -17,6 +17,7 @@ from evaluation.frozen import content, freezing
 from evaluation.measures import Options, parse_measure
 from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import make_hills, rate
+from evaluation.tests.worked import evaluated
 from ratings import sample
 from ratings.models import Document, Guidelines, Query, Ranking, Role, System
 from ratings.pool.adjudication import adjudicate
@@ -137,7 +138,7 @@ def test_a_name_is_given_once_in_a_collection():
 def test_stored_numbers_are_those_that_evaluate_gives():
     collection = sample.load()
     found, _ = freeze(collection)
-    live = scores.evaluate(collection, MEASURES, scores.options_for(collection))
+    live = evaluated(collection, MEASURES, scores.options_for(collection))
     kept = frozen.evaluation_of(found)
     assert kept.per_query.equals(live.per_query) and kept.reasons.equals(live.reasons)
     for column in ("mean", "low", "high", "queries", "undefined", "judged", "why"):
@@ -148,7 +149,7 @@ def test_means_and_intervals_stay_those_that_were_shown(monkeypatch):
     """Even when a later program would make others of the same values."""
     found, _ = freeze(make_hills())
     before = frozen.evaluation_of(found).summary
-    monkeypatch.setattr(scores, "bootstrap_interval", lambda values: (values[0] - 1, values[0] + 1))
+    monkeypatch.setattr(scores.evaluation, "bootstrap_interval", lambda values: (values[0] - 1, values[0] + 1))
     assert frozen.evaluation_of(found).summary.equals(before)
     assert not frozen.recomputed(found).summary.equals(before)
 

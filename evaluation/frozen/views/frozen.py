@@ -206,7 +206,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         # All systems are tested, as in the paragraph on methods: with fewer, a verdict could be another one.
         "lead": sentences.leading(standings, measure, *tests_of_best(evaluation, measure, len(standings))),
         "queries": len(evaluation.table.record.queries),
-        "label": f"{measure} {evaluation.plain_fingerprint_of(measure)}",
+        "label": f"{measure} {evaluation.asked.fingerprint_of(measure)}",
         "expected": expected_of(evaluation, standings),
         "expected_lead": expected_lead(evaluation),
         "described": options.in_force(asked.asked),
@@ -266,12 +266,12 @@ def frozen_file(
 ) -> HttpResponse:
     """The table `what`, "means" or "queries", as CSV or for Excel; or the JSON of `evaluate --per-query`."""
     found = found_in(collection, sha)
-    evaluation, profile = frozen.evaluation_of(found), frozen.about(found).profile
+    evaluation = frozen.evaluation_of(found)
     name = bundle.file_name(found).removesuffix(".zip")
     if ending == "json":
-        return json_response(f"{name}-evaluation", report.document(evaluation, profile, per_query=True))
+        return json_response(f"{name}-evaluation", report.document(evaluation, per_query=True))
     table = {"means": report.means, "queries": report.every_query}[what]
-    return table_response(request, ending, f"{name}-{what}", *table(evaluation, profile))
+    return table_response(request, ending, f"{name}-{what}", *table(evaluation))
 
 
 @readers_page

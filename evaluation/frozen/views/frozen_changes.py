@@ -48,7 +48,7 @@ def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse
     }
     if changes.measures:
         measure = asked(request, "measure", changes.measures)
-        labels = [each.plain_fingerprint_of(measure) for each in evaluations]
+        labels = [each.asked.fingerprint_of(measure) for each in evaluations]
         context |= {
             "measure": measure,
             "means": means(changes, evaluations, measure),
@@ -212,7 +212,7 @@ def compare_frozen_files(request: HttpRequest, collection: Collection, ending: s
         raise Http404("They have no measure in common.")
     measure = asked(request, "measure", changes.measures)
     evaluations = [frozen.evaluation_of(each) for each in changes.both]
-    labels = [each.plain_fingerprint_of(measure) for each in evaluations]
+    labels = [each.asked.fingerprint_of(measure) for each in evaluations]
     header = ["system", "measure", "query", "before", "after", "difference"]
     header += ["why before", "why after", "options before", "options after"]
     rows = (

@@ -1,5 +1,4 @@
 from evaluation import scores
-from evaluation.deciding import with_expected
 from evaluation.page import documents
 from evaluation.results import comparison
 from evaluation.results.comparison import Compared
@@ -18,14 +17,12 @@ from .evaluate import (
     aligned,
     between,
     chance_of,
-    changes,
     decimals,
+    evaluation_of,
     expected_notes,
     fingerprint_lines,
     format_in,
     missing_steps,
-    refuse_expected_queries,
-    refuse_format,
     with_reasons,
 )
 
@@ -63,47 +60,31 @@ class Command(ExportCommand):
 
     def handle(self, *, slug: str, baseline: str, others: list[str], measure: list[str], **arguments) -> None:
         collection = self.collection(slug)
-        refuse_format(arguments["format"])
-        refuse_expected_queries(arguments)
-        measures = measure or ["nDCG@10"]
+        evaluation = evaluation_of(collection, measure, [baseline, *others] if others else [], arguments)
         try:
-            evaluation = scores.evaluate(
-                collection,
-                measures,
-                scores.options_for(collection, arguments["profile"], **changes(arguments)),
-                systems=[baseline, *others] if others else None,
-                rule=arguments["rule"],
-                adjudications=arguments["adjudications"],
-                bounds=measures if arguments["bounds"] else (),
-            )
-            if arguments["expected"]:
-                evaluation = with_expected(collection, evaluation)
             every = comparison.compared(
                 evaluation, baseline, others, arguments["all_pairs"], arguments["draws"], arguments["seed"]
             )
         except ValueError as error:
             raise Refused(str(error)) from error
-        self.put_out(
-            [format_in(FORMATS, arguments)(every, arguments["profile"], arguments["per_query"])],
-            arguments["output"],
-        )
+        self.put_out([format_in(FORMATS, arguments)(every, arguments["per_query"])], arguments["output"])
         for line in [*missing_steps(evaluation), *expected_notes(evaluation)]:
             self.stderr.write(line)
 
 
-# The three formats: (comparison by each measure, profile, per query) -> text
+# The three formats: (comparison by each measure, per query) -> text
 
 
-def as_json(every: list[Compared], profile: str, per_query: bool) -> str:
-    return documents.as_text(comparison.document(every, profile, per_query))
+def as_json(every: list[Compared], per_query: bool) -> str:
+    return documents.as_text(comparison.document(every, per_query))
 
 
-def as_csv(every: list[Compared], profile: str, per_query: bool, *, raw: bool = False) -> str:
-    header, lines = (comparison.every_query if per_query else comparison.table)(every, profile)
+def as_csv(every: list[Compared], per_query: bool, *, raw: bool = False) -> str:
+    header, lines = (comparison.every_query if per_query else comparison.table)(every)
     return "".join(spreadsheet.written([header, *lines], raw=raw, end="\n"))
 
 
-def as_table(every: list[Compared], profile: str, per_query: bool) -> str:
+def as_table(every: list[Compared], per_query: bool) -> str:
     rows = [row for each in every for row in each.rows()]
     columns = [name for name in COLUMNS if name in rows[0]]
     titles = [COLUMNS[name][0] for name in columns]

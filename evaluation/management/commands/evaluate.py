@@ -44,28 +44,24 @@ class Command(ExportCommand):
 
     def handle(self, *, slug: str, measure: list[str], system: list[str], **arguments) -> None:
         collection = self.collection(slug)
-        refuse_format(arguments["format"])
-        refuse_expected_queries(arguments)
-        try:
-            options = scores.options_for(collection, arguments["profile"], **changes(arguments))
-            measures = measure or ["nDCG@10"]
-            evaluation = scores.evaluate(
-                collection,
-                measures,
-                options,
-                systems=system or None,
-                rule=arguments["rule"],
-                adjudications=arguments["adjudications"],
-                bounds=measures if arguments["bounds"] else (),
-            )
-            if arguments["expected"]:
-                evaluation = with_expected(collection, evaluation)
-        except ValueError as error:
-            raise Refused(str(error)) from error
-        text = format_in(FORMATS, arguments)(evaluation, arguments["profile"], arguments["per_query"])
+        evaluation = evaluation_of(collection, measure, system, arguments)
+        text = format_in(FORMATS, arguments)(evaluation, arguments["per_query"])
         self.put_out([text], arguments["output"])
         for line in [*missing_steps(evaluation), *expected_notes(evaluation)]:
             self.stderr.write(line)
+
+
+def evaluation_of(collection: Collection, measures: list[str], systems: list[str], arguments: dict) -> Evaluation:
+    """The evaluation that these arguments ask for. Raises Refused."""
+    refuse_format(arguments["format"])
+    refuse_expected_queries(arguments)
+    measures = measures or ["nDCG@10"]
+    try:
+        asked = asked_in(collection, measures[0], systems, arguments)
+        evaluation = scores.evaluate(collection, asked, measures[1:], measures if arguments["bounds"] else ())
+        return with_expected(collection, evaluation) if arguments["expected"] else evaluation
+    except ValueError as error:
+        raise Refused(str(error)) from error
 
 
 # Arguments that several commands take
@@ -117,9 +113,9 @@ def changes(arguments: dict) -> dict[str, str]:
     return {name: arguments[name] for name in OPTIONS if arguments[name] is not None}
 
 
-def asked_in(collection: Collection, measure: str | None, systems: list[str], arguments: dict) -> Asked:
-    """What these arguments ask. ValueError for options without a meaning."""
-    named = {name: arguments[name] for name in ("profile", "rule", "adjudications")}
+def asked_in(collection: Collection | None, measure: str | None, systems: list[str], arguments: dict) -> Asked:
+    """What these arguments ask. ValueError for texts without a meaning."""
+    named = {name: arguments[name] for name in ("profile", "rule", "adjudications") if name in arguments}
     return Asked.of(collection, measure=measure or "nDCG@10", systems=systems, **named, **changes(arguments))
 
 
@@ -162,19 +158,19 @@ def expected_notes(evaluation: Evaluation) -> list[str]:
     ] + [line for line in machines if line]
 
 
-# The three formats: (evaluation, profile, per query) -> text
+# The three formats: (evaluation, per query) -> text
 
 
-def as_json(evaluation: Evaluation, profile: str, per_query: bool) -> str:
-    return documents.as_text(report.document(evaluation, profile, per_query))
+def as_json(evaluation: Evaluation, per_query: bool) -> str:
+    return documents.as_text(report.document(evaluation, per_query))
 
 
-def as_csv(evaluation: Evaluation, profile: str, per_query: bool, *, raw: bool = False) -> str:
-    header, lines = (report.every_query if per_query else report.means)(evaluation, profile)
+def as_csv(evaluation: Evaluation, per_query: bool, *, raw: bool = False) -> str:
+    header, lines = (report.every_query if per_query else report.means)(evaluation)
     return "".join(spreadsheet.written([header, *lines], raw=raw, end="\n"))
 
 
-def as_table(evaluation: Evaluation, profile: str, per_query: bool) -> str:
+def as_table(evaluation: Evaluation, per_query: bool) -> str:
     names = [name for name in COLUMNS if name in report.columns(evaluation)]
     lines = [["system", "measure", *(COLUMNS[name][0] for name in names)]]
     for system, measure, row in report.rows(evaluation):

@@ -8,7 +8,7 @@ from ratings.management.commands._collection_command import OutputCommand, Refus
 from .evaluate import (
     FORMATS,
     add_scoring,
-    changes,
+    asked_in,
     format_in,
     refuse_expected_queries,
     refuse_format,
@@ -49,18 +49,17 @@ class Command(ReportingCommand, OutputCommand):
         expected = arguments["expected"]
         refuse_expected_queries(arguments)
         try:
-            options = scores.options_for(None, arguments["profile"], **changes(arguments))
-            loaded = files.load(
-                qrels, runs, arguments["order"], options.ties in BY_SCORE, arguments["system_from"], expected
-            )
+            asked = asked_in(None, next(iter(measure), None), [], arguments)
+            by_score = asked.options.ties in BY_SCORE
+            loaded = files.load(qrels, runs, arguments["order"], by_score, arguments["system_from"], expected)
             rankings = {name: loaded.rankings[name] for name in self.systems(system, loaded)}
             evaluation = scores.of_arrays(
                 qrels,
                 loaded.queries,
                 loaded.judgments,
                 rankings,
-                measure or ["nDCG@10"],
-                options,
+                asked,
+                measure[1:],
                 loaded.rankings if expected else None,
             )
         except files.Refused as error:
@@ -72,10 +71,7 @@ class Command(ReportingCommand, OutputCommand):
             raise Refused(str(error)) from error
         for note in [*loaded.notes, *([WITHOUT_INTERVAL] if expected else [])]:
             self.stderr.write(note)
-        self.put_out(
-            [format_in(FORMATS, arguments)(evaluation, arguments["profile"], arguments["per_query"])],
-            arguments["output"],
-        )
+        self.put_out([format_in(FORMATS, arguments)(evaluation, arguments["per_query"])], arguments["output"])
 
     def systems(self, names: list[str], loaded: files.Loaded) -> list[str]:
         """The systems with these names; without names, all. ValueError for an unknown name."""

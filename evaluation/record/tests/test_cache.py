@@ -15,6 +15,7 @@ from evaluation.measures import Options, parse_measure
 from evaluation.page import documents
 from evaluation.page.holdings import holdings
 from evaluation.record import cache, versions
+from evaluation.tests.worked import evaluated
 from ratings import queue
 from ratings.models import Pair, Rater
 from ratings.pool import adjudication
@@ -47,10 +48,10 @@ def collection():
 
 def everything(collection, rule: str = "mean") -> dict:
     """Every number that can be asked for, as bytes."""
-    evaluation = scores.evaluate(collection, MEASURES, Options(), rule=rule, bounds=["nDCG@3"])
+    evaluation = evaluated(collection, MEASURES, Options(), rule=rule, bounds=["nDCG@3"])
     frames = [evaluation.per_query, evaluation.lowest, evaluation.highest]
     numbers = {place: frame.to_numpy(np.float64).tobytes() for place, frame in enumerate(frames)}
-    _, judgments = scores.read(collection, Options(), rule=rule)
+    _, judgments = scores.read(collection, scores.Asked(parse_measure("RR"), rule=rule))
     judged = (judgments.query.tobytes(), judgments.document.tobytes(), judgments.grade.tobytes())
     numbers |= {"reasons": evaluation.reasons.to_numpy().tolist(), "judgments": judged}
     agreed = consistency.agreement_of(cache.opinions(collection))
@@ -97,7 +98,7 @@ def test_the_order_of_systems_has_the_means_of_the_results(collection, measure, 
     kept, anew = (
         order(collection, asked, draws=4).stability for order in (consistency.cached_order, consistency.order_of)
     )
-    evaluation = scores.evaluate(collection, [measure], asked.options)
+    evaluation = evaluated(collection, [measure], asked.options)
     (name,) = map(str, evaluation.measures)
     expected = [evaluation.summarised[system, name]["mean"] for system in evaluation.systems]
     np.testing.assert_array_equal(kept.means, expected)
@@ -160,10 +161,10 @@ def spied(act, read: list):
 
 
 def test_what_changes_everything_is_computed_anew(collection):
-    before = scores.evaluate(collection, ["RR"], Options()).summary.loc[("first", "RR"), "mean"]
+    before = evaluated(collection, ["RR"], Options()).summary.loc[("first", "RR"), "mean"]
     make_ranking(collection, "third", "q1", "a")
     collection.touch()
-    after = scores.evaluate(collection, ["RR"], Options()).summary
+    after = evaluated(collection, ["RR"], Options()).summary
     assert after.loc[("first", "RR"), "mean"] == before
     assert ("third", "RR") in after.index
 
@@ -271,7 +272,7 @@ def test_a_rater_who_came_later_is_looked_up_once(collection):
     for pair in pairs[:3]:
         queue.save(rater, pair, queue.Submission(grade=collection.grades.first()))
         with CaptureQueriesContext(connection) as captured:
-            scores.evaluate(collection, MEASURES, Options(), bounds=["nDCG@3"])
+            evaluated(collection, MEASURES, Options(), bounds=["nDCG@3"])
         counts.append(len(captured))
     assert counts[0] > counts[1] == counts[2]
 

@@ -22,6 +22,7 @@ from evaluation.measures import (
 from evaluation.record import files
 from evaluation.results import comparison
 from evaluation.results.comparison import COULD_TURN, compared
+from evaluation.scores import Asked
 
 MEASURE = parse_measure("nDCG@10")
 
@@ -41,7 +42,7 @@ def arrays(lists: dict[str, list], grades: dict[str, dict[int, float]]) -> tuple
 def evaluated(lists: dict[str, list], grades: dict[str, dict[int, float]], missing: str = "empty", **options):
     """Systems by name, each with a list of documents (or None) for every query; grades by query and document."""
     asked = Options(missing=missing, **options)
-    return scores.of_arrays("hills", list(grades), *arrays(lists, grades), [MEASURE], asked)
+    return scores.of_arrays("hills", list(grades), *arrays(lists, grades), Asked(MEASURE, asked))
 
 
 def twelve(missing: str = "empty"):
@@ -89,8 +90,7 @@ def test_a_value_that_does_not_count_is_no_value():
         ["q1", "q2"],
         Judgments(2, np.array([0]), np.array([1]), np.array([1.0])),
         evaluation.table.record.rankings,
-        ["DCG@5"],
-        Options(),
+        Asked(parse_measure("DCG@5")),
     )
     (found,) = compared(evaluation, "a", ["b"])
     assert evaluation.per_query.loc["q2", ("DCG@5", "a")] == 0
@@ -279,11 +279,10 @@ def test_rows_say_what_made_them():
 def cranfield(shared):
     folder = shared / "data" / "cranfield"
     runs = sorted((folder / "runs").glob("*.run.gz"))
-    options = scores.options_for(None, "trec_eval -c")
+    asked = Asked.of(None, measure="nDCG@10", profile="trec_eval -c")
     found = files.load(str(folder / "qrels.cran.graded.txt"), [str(run) for run in runs], "score", tiebreak=True)
-    return scores.of_arrays(
-        "cranfield", found.queries, found.judgments, found.rankings, ["nDCG@10"], options
-    ), json.loads((folder / "expected.graded.json").read_text())
+    evaluation = scores.of_arrays("cranfield", found.queries, found.judgments, found.rankings, asked)
+    return evaluation, json.loads((folder / "expected.graded.json").read_text())
 
 
 def test_the_fifteen_paired_tests_of_cranfield(cranfield):

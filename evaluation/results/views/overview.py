@@ -223,12 +223,10 @@ def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list
 @files("expected")
 def overview_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV and JSON of `evaluate`: a row for each system and measure of the page's first tables."""
-    evaluation = evaluated(
-        collection, asked, [asked.measure, *asked.cumulative], bounds=bounded_in(collection, asked)
-    )
+    evaluation = evaluated(collection, asked, asked.cumulative, bounded_in(collection, asked))
     evaluation = with_expected_in(request, collection, asked, evaluation)
     return Files(
         f"{collection.slug}-systems-{asked.measure}",
-        table=lambda: report.means(evaluation, asked.profile),
-        json=lambda: report.document(evaluation, asked.profile),
+        table=lambda: report.means(evaluation),
+        json=lambda: report.document(evaluation),
     )

@@ -77,7 +77,7 @@ def queries_files(request: HttpRequest, collection: Collection, asked: Asked) ->
     """The CSV has a row for each query and system; the JSON is that of `evaluate --per-query`."""
 
     def document() -> dict:
-        return report.document(evaluated(collection, asked, [asked.measure]), asked.profile, per_query=True)
+        return report.document(evaluated(collection, asked), per_query=True)
 
     return Files(
         f"{collection.slug}-queries-{asked.measure}",

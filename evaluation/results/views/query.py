@@ -202,7 +202,7 @@ def opened(
     chosen = chosen_in(request, best_first(values))
     judged = any(each.reason != REASONS[NOT_JUDGED] for each in explanations.values())
     differences = parts.differences(explanations, chosen, measure) if chosen and judged else {}
-    document = report.explained(evaluation, asked.profile, found.key, explanations, keys, differences, measure)
+    document = report.explained(evaluation, found.key, explanations, keys, differences, measure)
     return document, {document.key: document.title for document in documents.values()}
 
 

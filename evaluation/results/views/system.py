@@ -1,5 +1,6 @@
 """The page of a system: its means, its best and worst queries, its rankings."""
 
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
@@ -97,8 +98,8 @@ def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk:
     found = get_object_or_404(System, collection=collection, pk=pk)
 
     def document() -> dict:
-        evaluation = evaluated(collection, asked, [asked.measure, *main_measures(asked)], [found.name])
-        return report.document(evaluation, asked.profile, per_query=True)
+        evaluation = evaluated(collection, replace(asked, systems=(found.name,)), main_measures(asked))
+        return report.document(evaluation, per_query=True)
 
     return Files(
         f"{collection.slug}-system-{found.pk}-{asked.measure}",
