@@ -73,6 +73,6 @@ def test_where_people_work_only_wheels_are_installed(lock):
 
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-machines.lock"])
 def test_what_serves_has_no_tools_of_tests(lock):
-    tools = {"pytest", "pytest-django", "hypothesis", "playwright", "schemathesis", "ruff", "uv"}
+    tools = {"pytest", "pytest-django", "hypothesis", "playwright", "schemathesis", "ruff", "mypy", "uv"}
     assert "django" in pins(lock) and not tools & pins(lock).keys()
     assert tools <= pins("requirements-dev.lock").keys()
