@@ -21,6 +21,7 @@ CHECKS = {
     "ruff check": ["-m", "ruff", "check", "."],
     "manage.py makemigrations --check": ["manage.py", "makemigrations", "--check", "--dry-run"],
     "manage.py check": ["manage.py", "check"],
+    "mypy": ["-m", "config.tests.type_hints"],
 }
 QUICK = "not slow and (walk or not browser)"
 ON_SQLITE = "not postgresql"

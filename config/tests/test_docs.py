@@ -22,11 +22,12 @@ ALL = "\n".join(path.read_text(encoding="utf-8") for path in paths())
 BLOCKS = list(chain.from_iterable(map(blocks_of, paths())))
 MAP = next(block.text for block in BLOCKS if block.mark == "map")
 WALK = re.compile(r"^\| \d+ \| `([^`]+)` \|", re.MULTILINE)
+LEADING_ON = [ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]  # which no page shows
 # Blocks that are not run, by document: a new one is a new line here.
 ONLY_READ = {
     ("README", "server"): 1,
     ("architecture", "map"): 1,
-    ("contributing", "server"): 7,
+    ("contributing", "server"): 9,
     ("files", "outside"): 2,
     ("first-steps", "server"): 2,
     ("judges", "outside"): 2,
@@ -133,7 +134,7 @@ def anchors(path: Path) -> set[str]:
 
 def links() -> list[tuple[Path, str]]:
     found = []
-    for path in paths():
+    for path in (*paths(), *LEADING_ON):
         for token in MarkdownIt("commonmark").enable("table").parse(path.read_text(encoding="utf-8")):
             for child in token.children or ():
                 if child.type == "link_open":
