@@ -37,7 +37,7 @@ class JsonFormatter(logging.Formatter):
     """A line of JSON without such keys and codes. An event of the audit is its member `event`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = {
+        line: dict[str, object] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,

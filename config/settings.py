@@ -430,7 +430,7 @@ CONTENT_SECURITY_POLICY = {
         "object-src": [NONE],
     }
 }
-PERMISSIONS_POLICY = {
+PERMISSIONS_POLICY: dict[str, list[str]] = {
     feature: [] for feature in ("camera", "geolocation", "microphone", "payment", "usb", "interest-cohort")
 }
 X_FRAME_OPTIONS = "DENY"

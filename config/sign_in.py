@@ -92,7 +92,7 @@ def rsa_bits(number: int) -> int:
 
 def session_limits() -> dict[str, tuple[float, float]]:
     """{role: (seconds of idleness, seconds since the sign-in) after which sessions end}"""
-    limits = {}
+    limits: dict[str, tuple[float, float]] = {}
     for part in text("IDEALIST_SESSIONS").replace(",", " ").split():
         role, _, times = part.partition("=")
         match = re.fullmatch(r"(\d+)([mhd])/(\d+)([mhd])", times)

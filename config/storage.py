@@ -3,7 +3,7 @@
 Old files are not deleted, so that a page that is open during an upgrade still finds its files.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 
 from django.contrib.staticfiles.finders import AppDirectoriesFinder
 from whitenoise.storage import CompressedManifestStaticFilesStorage
@@ -12,7 +12,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 class AppFinder(AppDirectoriesFinder):
     """Leaves out the maps of sources that come with django-ninja, and its second page, which are megabytes."""
 
-    def list(self, ignore_patterns: Sequence[str]) -> Iterator[tuple]:
+    def list(self, ignore_patterns: Iterable[str] | None) -> Iterable[tuple]:
         return super().list([*(ignore_patterns or ()), "*.map", "redoc*"])
 
 

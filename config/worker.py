@@ -45,7 +45,7 @@ def _keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, 
                 env=environment,
                 start_new_session=True,
             ) as worker:
-                status = worker.wait()
+                status: int | OSError = worker.wait()
         except OSError as error:
             status = error
         if time.monotonic() - started > STABLE_AFTER:

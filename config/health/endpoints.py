@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from secrets import compare_digest
 from threading import Lock
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -45,7 +46,7 @@ def livez(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """200, or 503 where pages cannot be served: the state of each check and, for those who may, its problems."""
     results = readiness.current()
-    body = {"ready": not any(result.problems and result.check.blocks_pages for result in results)}
+    body: dict[str, Any] = {"ready": not any(result.problems and result.check.blocks_pages for result in results)}
     body["checks"] = {result.check.name: state_text(result) for result in results}
     if may_see(request):
         body["problems"] = [
@@ -62,7 +63,8 @@ class Readiness:
     """The outcomes of the checks of /readyz, at most MAX_AGE seconds old. One thread runs them; others wait."""
 
     def __init__(self) -> None:
-        self.lock, self.checked_at, self.outcomes = Lock(), -MAX_AGE, []
+        self.lock, self.checked_at = Lock(), -MAX_AGE
+        self.outcomes: list[Outcome] = []
 
     def current(self) -> list[Outcome]:
         with self.lock:

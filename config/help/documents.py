@@ -18,7 +18,7 @@ from markdown_it.token import Token
 FOLDER = settings.BASE_DIR / "docs"
 PICTURES = "pictures"  # the folder in docs/, and the prefix of its static files
 # In the order in which the help lists them.
-NAMES = (
+NAMES: tuple[str, ...] = (
     "first-steps",
     "raters",
     "analysts",
