@@ -16,7 +16,6 @@ from ..measures import (
     Explanation,
     Measure,
     Row,
-    parse_measure,
 )
 from ..page.documents import Table, known
 from ..scores import Evaluation
@@ -96,7 +95,7 @@ def every_query(evaluation: Evaluation) -> Table:
         both = [frame.get(column) for frame in ends.values()]
         for query, value in evaluation.per_query[column].items():
             bounds = [None if end is None else known(end[query]) for end in both]
-            made_by = [evaluation.asked.profile, evaluation.asked.fingerprint_of(parse_measure(measure))]
+            made_by = [evaluation.asked.profile, evaluation.asked.fingerprint_of(measure)]
             table.append([system, measure, query, known(value), reasons[query], *bounds, *made_by])
     return [*header, "profile", "options"], table
 

@@ -85,8 +85,9 @@ class Asked:
         """The options in force for the measure, in short."""
         return self.fingerprint_of(self.measure)
 
-    def fingerprint_of(self, measure: Measure) -> str:
+    def fingerprint_of(self, measure: Measure | str) -> str:
         """The options in force for another measure, in short."""
+        measure = parse_measure(measure) if isinstance(measure, str) else measure
         return fingerprint(effective(measure, self.options), self.rule, self.adjudications)
 
     @property

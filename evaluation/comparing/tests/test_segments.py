@@ -153,7 +153,7 @@ def test_fewer_than_ten_queries_are_not_tested_and_count_for_no_correction():
 def test_the_file_has_a_row_for_each_segment_with_why_a_number_is_missing():
     found = pair([n % 2 == 0 for n in range(20)])
     every = segments.compared(found, [part(TAG, "x", range(9), 20), part(WEIGHT, "1 to 2", range(20), 20)])
-    header, rows = segments.table(found, every, "default")
+    header, rows = segments.table(found, every)
     first, second = (dict(zip(header, row, strict=True)) for row in rows)
     assert (first["kind"], first["segment"], first["queries"], first["p_holm"]) == ("tag", "x", 9, None)
     assert first["why"] == "p: fewer than 10 queries, p_holm: fewer than 10 queries"

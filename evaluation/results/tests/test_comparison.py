@@ -147,10 +147,10 @@ def bounded(scale: tuple[float, float], lists: dict, grades: dict, **options):
     """The evaluation with the bounds of every system. The pool is what any of them returned."""
     evaluation = evaluated(lists, grades, **options)
     judgments, rankings = arrays(lists, grades)
-    open_ = [unjudged(10, judgments, each, evaluation.options) for each in rankings.values()]
+    open_ = [unjudged(10, judgments, each, evaluation.asked.options) for each in rankings.values()]
     pool = tuple(np.concatenate(columns) for columns in zip(*open_, strict=True))
     ends = {
-        (MEASURE, name): bounds(10, judgments, each, evaluation.options, scale, pool)
+        (MEASURE, name): bounds(10, judgments, each, evaluation.asked.options, scale, pool)
         for name, each in rankings.items()
     }
     object.__setattr__(evaluation, "bounds", ends)
@@ -240,7 +240,7 @@ def every_difference(first: np.ndarray, second: np.ndarray, other: int) -> Itera
 
 def test_the_document_has_plain_numbers_and_a_reason_for_each_that_is_missing():
     every = compared(twelve(missing="skip"), "a", ["b", "c"], draws=100, seed=3)
-    document = json.loads(json.dumps(comparison.document(every, "default", per_query=True), allow_nan=False))
+    document = json.loads(json.dumps(comparison.document(every, per_query=True), allow_nan=False))
     assert (document["collection"], document["draws"], document["seed"], document["alpha"]) == (
         "hills",
         100,
@@ -259,12 +259,12 @@ def test_the_document_has_plain_numbers_and_a_reason_for_each_that_is_missing():
 
 def test_rows_say_what_made_them():
     every = compared(twelve(), "a", ["b", "c"], draws=100, seed=3)
-    header, rows = comparison.table(every, "default")
+    header, rows = comparison.table(every)
     first = dict(zip(header, rows[0], strict=True))
     assert [row[header.index("system")] for row in rows] == ["b", "c"]
     assert (first["draws"], first["seed"], first["correction"], first["exact"]) == (100, 3, "holm", True)
     assert first["options"].startswith("lin log2") and first["profile"] == "default"
-    header, rows = comparison.every_query(every, "default")
+    header, rows = comparison.every_query(every)
     assert len(rows) == 24
     last = dict(zip(header, rows[-1], strict=True))
     assert (last["query"], last["difference"], last["reason"]) == ("q12", None, "nothing to find")
