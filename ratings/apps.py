@@ -10,15 +10,15 @@ class RatingsConfig(AppConfig):
         from allauth.mfa import signals  # these need the models
         from django.contrib.auth.signals import user_logged_in, user_login_failed
 
-        from . import chores
+        from .importing import chores
         from .people import sessions
-        from .sign_in import second_factor, tries
+        from .people.sign_in import second_factor, tries
 
         chores.of_apps.append(chores.Chore(back_up_if_due, BACK_UP_EVERY))
         user_logged_in.connect(sessions.start, dispatch_uid="ratings.people.sessions")
-        user_login_failed.connect(tries.wrong_password, dispatch_uid="ratings.sign_in.tries")
+        user_login_failed.connect(tries.wrong_password, dispatch_uid="ratings.people.sign_in.tries")
         for changed in (signals.authenticator_added, signals.authenticator_removed, signals.authenticator_reset):
-            changed.connect(second_factor.note_change, dispatch_uid="ratings.sign_in.second_factor")
+            changed.connect(second_factor.note_change, dispatch_uid="ratings.people.sign_in.second_factor")
 
 
 def back_up_if_due() -> None:

@@ -17,11 +17,19 @@ PURE = [
 ]
 PURE += ["evaluation/draws.py", "evaluation/files", "ratings/formats"]
 WRITERS = {
-    "Assignment": {"ratings/queue/wanting.py", "ratings/queue/mixing.py", "ratings/queue/importing.py"},
-    "Rating": {"ratings/queue/saving.py", "ratings/queue/importing.py", "ratings/queue/tasks.py"},
-    "RatingEvent": {"ratings/queue/acts.py", "ratings/queue/importing.py", "ratings/pool/adjudication.py"},
-    "LostLease": {"ratings/queue/leases.py"},
-    "Check": {"ratings/queue/mixing.py"},
+    "Assignment": {
+        "ratings/desk/queue/wanting.py",
+        "ratings/desk/queue/mixing.py",
+        "ratings/desk/queue/importing.py",
+    },
+    "Rating": {"ratings/desk/queue/saving.py", "ratings/desk/queue/importing.py", "ratings/desk/queue/tasks.py"},
+    "RatingEvent": {
+        "ratings/desk/queue/acts.py",
+        "ratings/desk/queue/importing.py",
+        "ratings/pool/adjudication.py",
+    },
+    "LostLease": {"ratings/desk/queue/leases.py"},
+    "Check": {"ratings/desk/queue/mixing.py"},
     "Anchor": {"ratings/pool/anchors.py"},
     "Adjudication": {"ratings/pool/adjudication.py"},
 }

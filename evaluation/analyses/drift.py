@@ -10,8 +10,8 @@ from math import isnan
 import numpy as np
 
 from ratings.models import Collection
-from ratings.progress.counts import LOOKED_THROUGH, hits, latest_grades
-from ratings.progress.figures import ENOUGH, Pace, Share
+from ratings.pool.progress.counts import LOOKED_THROUGH, hits, latest_grades
+from ratings.pool.progress.figures import ENOUGH, Pace, Share
 
 from ..agreement import FEWEST, Course
 from . import report

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Collection, Drawn, JudgeUse, Round
 
 from .. import record

@@ -20,7 +20,7 @@ from evaluation.models import FrozenPart
 from evaluation.tests.hills import make_hills, rate
 from evaluation.tests.test_frozen import CASES, HILLS, MEASURES, freeze, make_tied
 from evaluation.words.numbers import decimals
-from ratings import sample
+from ratings.collection import sample
 from ratings.models import Document, Query
 from ratings.tests.cast import make_collection, make_ranking
 

@@ -13,7 +13,7 @@ from evaluation.judgments.rules import RULES, RULES_OF_ALL
 from evaluation.measures import Options
 from evaluation.pages.answer import holdings
 from evaluation.record import versions
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Pair, Rater
 from ratings.pool import adjudication
 from ratings.pool.pooling import pool

@@ -11,7 +11,8 @@ from evaluation.decisive.noise import Noise, noise_of
 from evaluation.decisive.plan import plan_of
 from evaluation.decisive.stop import forecast
 from evaluation.measures import Options, parse_measure
-from ratings import chores, queue
+from ratings.desk import queue
+from ratings.importing import chores
 from ratings.models import Collection, Role, Round
 from ratings.tests.cast import make_member, make_rater
 

@@ -13,7 +13,7 @@ from evaluation.frozen import content
 from evaluation.frozen.content import Broken
 from evaluation.measures import Options, parse_measure
 from evaluation.words.numbers import decimals
-from ratings import queue
+from ratings.desk import queue
 from ratings.management.commands._collection_command import Refused
 from ratings.models import Collection
 

@@ -15,8 +15,8 @@ from evaluation.decisive import Aim, State, draw_next, expected_of
 from evaluation.decisive.drawing import draw_from, triage
 from evaluation.frozen.content import Broken
 from evaluation.measures import Options, parse_measure
-from ratings import queue
 from ratings.copies import rounds
+from ratings.desk import queue
 from ratings.judges import uses
 from ratings.models import AuditEvent, JudgeRun, MachineGrade, Pair, Rater, Role
 from ratings.tests.cast import make_asked, make_member

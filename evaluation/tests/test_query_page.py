@@ -6,7 +6,7 @@ from evaluation.templatetags.numbers import number
 from evaluation.tests.hills import GRADES, RANKINGS, analyst, make_hills, make_unjudged, rate, rows_in, text_of
 from evaluation.views import opinions
 from evaluation.views.agreement import pseudonym
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Rater, Role
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater

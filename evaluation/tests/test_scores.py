@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from evaluation import scores
 from evaluation.measures import PROFILES, Options
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Collection, Pair, Query, Ranking
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import make_collection, make_ranking

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from ratings.models import Collection, Pair, Role
 from ratings.people.access import readers_page
 from ratings.people.privacy import pseudonym
-from ratings.views.pages import paged
+from ratings.web.pages import paged
 
 from .. import cache, charts
 from ..analyses import consistency

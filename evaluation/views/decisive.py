@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from ratings.models import Collection
 from ratings.people.access import admin_page, record_act
 from ratings.pool import judging
-from ratings.progress.counts import pace
+from ratings.pool.progress.counts import pace
 
 from ..decisive import Aim, State
 from ..decisive.plan import plan_of

@@ -9,10 +9,10 @@ from django.http import HttpRequest, HttpResponse
 
 from ratings.models import Collection, Role
 from ratings.people.access import readers_page
-from ratings.progress.counts import LOOKED_THROUGH
-from ratings.progress.figures import ENOUGH
-from ratings.templatetags.grades import tone
-from ratings.views.pages import paged
+from ratings.pool.progress.counts import LOOKED_THROUGH
+from ratings.pool.progress.figures import ENOUGH
+from ratings.web.pages import paged
+from ratings.web.tags.grades import tone
 
 from .. import cache, charts
 from ..agreement import FEWEST, courses

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from ratings.models import Collection
 from ratings.people.access import readers_page
-from ratings.progress.counts import gold_hits
+from ratings.pool.progress.counts import gold_hits
 
 from .. import cache, charts, record, scores
 from ..analyses import consistency, report

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from ratings.formats.values import natural
 from ratings.models import Collection
 from ratings.people.access import readers_page
-from ratings.views.pages import paged
+from ratings.web.pages import paged
 
 from ..analyses import report
 from ..pages import heat, tables

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from ratings.models import Collection, System
 from ratings.people.access import readers_page
-from ratings.views.pages import paged
+from ratings.web.pages import paged
 
 from .. import charts
 from ..analyses import report

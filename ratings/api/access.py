@@ -3,10 +3,10 @@
 from django.http import Http404, HttpRequest
 from ninja.security import HttpBearer
 
+from ..desk.queue.acts import with_versions
 from ..models import SCOPES_OF, ApiToken, Collection, Rater, Role, Scope
 from ..people import throttle, tokens
-from ..queue.acts import with_versions
-from .problems import Problem
+from ..web.problems import Problem
 
 MAY = {
     Scope.READ: "analysts and admins read",

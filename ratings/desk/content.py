@@ -15,8 +15,8 @@ from ..presentation.html import html_of, render_document
 from ..presentation.parts import Presented, pieces_of
 from ..presentation.pictures import NONE, Pictures, pictures_of
 from ..presentation.versions import presented_in
-from ..queue import Outlook, Saved, Task
 from ..words import counted
+from .queue import Outlook, Saved, Task
 
 # What a rater is told about the fate of a rating. "Surplus" is missing, as it would reveal extra gold.
 FATES = {

@@ -5,7 +5,7 @@ from django import forms
 from ..database.prepared import Blank, Prepared
 from ..models import Collection, Grade, Reason, Shown
 from ..pool.forms import on_scale
-from ..queue import MOST_HELD, Submission
+from .queue import MOST_HELD, Submission
 
 LONGEST_VISIT = 600.0  # seconds; a page left open overnight says nothing about effort
 LONGEST_COMMENT = 5_000

@@ -26,7 +26,7 @@ class AuditEventQuerySet(models.QuerySet):
 
 
 class AuditEvent(models.Model):
-    """One act. Append-only; written by `ratings.audit.note`."""
+    """One act. Append-only; written by `ratings.people.audit.note`."""
 
     class Way(models.TextChoices):
         PAGE = "page", "page"
@@ -35,7 +35,7 @@ class AuditEvent(models.Model):
         WORKER = "worker", "worker"
 
     at = models.DateTimeField(db_index=True)
-    act = models.CharField(max_length=40)  # of `ratings.audit.Act`, where an app can add its own
+    act = models.CharField(max_length=40)  # of `ratings.people.audit.Act`, where an app can add its own
     way = models.CharField(max_length=7, choices=Way.choices)
     account = models.BigIntegerField(null=True, help_text="The number of the account that did it.")
     name = models.CharField(

@@ -163,7 +163,7 @@ class DeletionQuerySet(models.QuerySet):
 class Deletion(models.Model):
     """A deleted collection: who deleted it, and until when it can be restored.
 
-    `ratings.set_up.deleting` writes this table.
+    `ratings.collection.deleting` writes this table.
     """
 
     collection = models.OneToOneField(Collection, models.CASCADE, related_name="deletion")

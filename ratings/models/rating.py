@@ -1,6 +1,6 @@
 """Pairs, their assignments, ratings, adjudications, and the events of all of them.
 
-Only `ratings.queue` writes these tables; `ratings.pool.adjudication` writes adjudications and their events.
+Only `ratings.desk.queue` writes these tables; `ratings.pool.adjudication` writes adjudications and their events.
 """
 
 import random

@@ -17,10 +17,10 @@ from django.utils.deprecation import MiddlewareMixin
 from django.views.decorators.http import require_POST, require_safe
 
 from ..database.prepared import Blank, Prepared
+from ..desk.queue.acts import with_versions
 from ..models import AuditEvent, Collection, Deletion, Job, Rater, Role
-from ..queue.acts import with_versions
-from . import sent
-from .ways_back import page_above, page_before
+from ..web import sent
+from ..web.ways_back import page_above, page_before
 
 READERS = (Role.ANALYST, Role.ADMIN)
 

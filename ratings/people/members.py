@@ -15,10 +15,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from .. import queue
-from ..audit import Act, note
+from ..desk import queue
 from ..models import Collection, Invitation, Membership, Query, Rater, Rating, RatingEvent, Role
 from . import sessions
+from .audit import Act, note
 from .tokens import KEY_BYTES, hash_of
 
 OPEN = Q(accepted_at=None, withdrawn_at=None)  # and not expired

@@ -17,8 +17,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from .. import queue
-from ..audit import ABOUT_PEOPLE, Act, note
+from ..desk import queue
 from ..desk.answers import Answer, answers
 from ..models import (
     Adjudication,
@@ -38,6 +37,7 @@ from ..models import (
     plain_value,
 )
 from . import members
+from .audit import ABOUT_PEOPLE, Act, note
 
 AT_ONCE = 2_000  # rows read at a time: a person may have rated a hundred thousand pairs
 

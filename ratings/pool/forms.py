@@ -6,7 +6,7 @@ from decimal import Decimal
 from django import forms
 
 from ..models import Anchor, Collection, Grade, Pair, System
-from ..settings_forms import Versioned
+from ..web.settings_forms import Versioned
 from .pooling import MOST_RATINGS
 
 

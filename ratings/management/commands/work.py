@@ -11,11 +11,10 @@ from django.utils.crypto import get_random_string
 from django_tasks_db.management.commands.db_worker import Worker
 from django_tasks_db.models import DBTaskResult
 
-from ratings import chores
-from ratings.chores import Chore
-from ratings.imports import jobs, signs, uploads
+from ratings.collection import deleting
+from ratings.importing import chores, jobs, signs, uploads
+from ratings.importing.chores import Chore
 from ratings.judges import runs
-from ratings.set_up import deleting
 
 from ._writable import refuse_unwritable
 

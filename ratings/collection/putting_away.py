@@ -1,0 +1,37 @@
+"""Put a collection away, so that nobody rates in it, and take it out again."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from ..desk import queue
+from ..judges import runs
+from ..models import Collection
+from ..people.audit import Act, note
+
+
+@transaction.atomic
+def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
+    """Whether the collection was put away now; False if it was already.
+
+    The leases of raters end. Ratings that they still send are kept. The runs of its judges are paused.
+    """
+    in_use = Collection.objects.filter(pk=collection.pk, put_away_at=None)
+    if not in_use.update(put_away_at=now or timezone.now()):
+        return False
+    for rater in collection.raters.filter(user__isnull=False):
+        queue.stop(rater)
+    runs.pause_all(collection)
+    note(Act.PUT_AWAY, collection)
+    return True
+
+
+@transaction.atomic
+def take_out(collection: Collection) -> bool:
+    """Whether the collection was taken out now; False if it was not put away."""
+    away = Collection.objects.filter(pk=collection.pk, put_away_at__isnull=False)
+    if not away.update(put_away_at=None):
+        return False
+    note(Act.TAKEN_OUT, collection)
+    return True
