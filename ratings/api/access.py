@@ -3,7 +3,6 @@
 from django.http import Http404, HttpRequest
 from ninja.security import HttpBearer
 
-from ..desk.queue.acts import with_versions
 from ..models import SCOPES_OF, ApiToken, Collection, Rater, Role, Scope
 from ..people import throttle, tokens
 from ..web.problems import Problem
@@ -79,7 +78,8 @@ def require_scope(request: HttpRequest, scope: str) -> None:
 def rater_in(request: HttpRequest, slug: str) -> Rater:
     """The token's owner as a rater. Raises as `collection_in`."""
     collection = collection_in(request, slug, Scope.RATE)
-    rater = with_versions(Rater.objects.members().filter(collection=collection, user=request.auth.user)).first()
+    members = Rater.objects.members().with_versions()
+    rater = members.filter(collection=collection, user=request.auth.user).first()
     if rater is None:
         raise Http404
     return rater

@@ -11,8 +11,8 @@ from django.template.loader import render_to_string
 from django.views import defaults
 
 from ..database import disk
-from ..people.access import wants_json
 from . import sent
+from .pages import wants_json
 from .problems import ADDRESS, Problem
 
 # The database is locked for too long, or the database, the file store or the cache of tries cannot be reached.

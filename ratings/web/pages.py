@@ -1,4 +1,4 @@
-"""What pages of a collection have in common."""
+"""What pages have in common."""
 
 from collections.abc import Sequence
 
@@ -12,6 +12,11 @@ from ..models import Collection
 def frame(collection: Collection, section: str) -> dict:
     """The context of the navigation; `section` is its current entry."""
     return {"collection": collection, "role": collection.role, "section": section}
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Whether the answer should be JSON. Links and forms of a browser accept anything, and get a page."""
+    return request.get_preferred_type(["text/html", "application/json"]) == "application/json"
 
 
 def paged(request: HttpRequest, rows: QuerySet | Sequence, at_once: int, by: str = "page") -> dict:

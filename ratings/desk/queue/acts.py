@@ -7,10 +7,10 @@ from typing import ParamSpec, TypeVar
 from uuid import UUID
 
 from django.db import IntegrityError, OperationalError, transaction
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet
 
 from ...database.prepared import Blank, Prepared, PreparedInsert
-from ...models import Guidelines, Pair, Presentation, Rater, Rating, RatingEvent
+from ...models import Pair, Rater, Rating, RatingEvent
 
 AGAIN = 3
 
@@ -65,18 +65,7 @@ def lock(rater: Rater) -> Rater:
 
 def locking(raters: QuerySet) -> QuerySet:
     """`raters`, annotated as by `with_versions`. Each row is locked when it is read."""
-    return with_versions(raters).select_for_update(of=("self",), no_key=True)
-
-
-def with_versions(raters: QuerySet) -> QuerySet:
-    """`raters` with their collections loaded. `guidelines_now` and `presentation_now` are the latest versions."""
-    latest = {
-        name: Subquery(
-            model.objects.filter(collection=OuterRef("collection")).order_by("-version").values("version")[:1]
-        )
-        for name, model in (("guidelines_now", Guidelines), ("presentation_now", Presentation))
-    }
-    return raters.annotate(**latest).select_related("collection")
+    return raters.with_versions().select_for_update(of=("self",), no_key=True)
 
 
 _locked = Prepared(lambda: locking(Rater.objects.filter(pk=Blank("rater", Rating, "rater"))))

@@ -13,7 +13,8 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from ...models import Rater
-from ...people.access import NotARater, account_key, of_rater, wants_json
+from ...people.access import NotARater, account_key, of_rater
+from ...web.pages import wants_json
 from .. import queue
 from ..content import FATES, Showing, outlook_json, rating_json, saved_json, task_json
 from ..forms import ClaimForm, RatingForm, comment_of

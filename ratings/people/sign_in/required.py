@@ -6,8 +6,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 
+from ...web.pages import wants_json
 from .. import visits
-from ..access import wants_json
 from . import second_factor
 
 SET_UP = "mfa_index"

@@ -6,8 +6,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from ...models import Collection, Guidelines, Rater, Role
-from ...people.access import of_collection, of_rater, rater_in, wants_json
-from ...web.pages import frame
+from ...people.access import of_collection, of_rater, rater_in
+from ...web.pages import frame, wants_json
 from ..guidelines import versions as acts
 from ..guidelines.changes import changes
 from ..guidelines.forms import GuidelinesForm

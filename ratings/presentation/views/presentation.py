@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods
 
 from ...importing import jobs
 from ...models import Collection, Document, Presentation, Query, Role
-from ...people.access import of_collection, wants_json
-from ...web.pages import frame
+from ...people.access import of_collection
+from ...web.pages import frame, wants_json
 from .. import versions as acts
 from ..content import first_of, members_of, queries_of, sample_of, source_of, source_of_query
 from ..forms import PresentationForm

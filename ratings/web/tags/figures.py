@@ -2,12 +2,15 @@
 
 from django import template
 
-from ...desk.content import left_words
+from ...words import counted
 
 register = template.Library()
 
 
-register.filter("left", left_words)
+@register.filter("left")
+def left_words(outlook: object, noun: str = "") -> str:
+    """The number of tasks that a rater's outlook leaves, followed by `noun`, if any."""
+    return f"{'more than ' if outlook.more else ''}{counted(outlook.left, noun) if noun else outlook.left}"
 
 
 @register.filter

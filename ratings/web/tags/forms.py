@@ -1,18 +1,13 @@
 """What pages say and load because of their forms: the tags `error_first` and `with_forms`."""
 
 from django import template
-from django.forms import BaseForm
-from django.forms.formsets import BaseFormSet
 from django.template import Context
 from django.template.base import NodeList, Parser, Token
 from django.templatetags.static import static
 from django.utils.html import format_html
 
-from ...presentation.forms import PresentationForm
-
 register = template.Library()
 
-FORMS = (BaseForm, BaseFormSet, PresentationForm)
 # What static/forms.js has to do with: forms that write, and errors to open.
 SIGNS = ('method="post"', "errorlist")
 
@@ -22,7 +17,7 @@ def error_first(context: Context) -> str:
     """ "Error: " on a page with a refused form, for the beginning of its title, which is read first."""
     values = (value for layer in context.dicts for value in layer.values())
     # By its type: to ask a lazy user for its class would take a query.
-    forms = (value for value in values if issubclass(type(value), FORMS))
+    forms = (value for value in values if hasattr(type(value), "is_valid"))
     return "Error: " if any(getattr(form, "is_bound", True) and form.errors for form in forms) else ""
 
 
