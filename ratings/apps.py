@@ -10,11 +10,13 @@ class RatingsConfig(AppConfig):
         from allauth.mfa import signals  # these need the models
         from django.contrib.auth.signals import user_logged_in, user_login_failed
 
+        from .desk import queue
         from .importing import chores
-        from .people import sessions
+        from .people import members, sessions
         from .people.sign_in import second_factor, tries
 
         chores.of_apps.append(chores.Chore(back_up_if_due, BACK_UP_EVERY))
+        members.at_stop.append(queue.stop)
         user_logged_in.connect(sessions.start, dispatch_uid="ratings.people.sessions")
         user_login_failed.connect(tries.wrong_password, dispatch_uid="ratings.people.sign_in.tries")
         for changed in (signals.authenticator_added, signals.authenticator_removed, signals.authenticator_reset):

@@ -20,7 +20,7 @@ from ratings.collection import deleting
 from ratings.formats.source import Source
 from ratings.importing import intake, jobs
 from ratings.models import AuditEvent, Collection, Job, Role
-from ratings.people import audit, members, privacy, tokens
+from ratings.people import audit, erasure, members, tokens
 from ratings.people.audit import Act
 from ratings.people.audit.who import acting_for
 from ratings.pool import anchors
@@ -369,7 +369,7 @@ def test_an_erased_person_is_in_no_event_and_the_acts_stay():
     with acting_for(rater.user):
         members.invite(collection, ["Zenobia <z@example.org>"], role="rater", days=1, by=rater.user)
     acts = list(AuditEvent.objects.filter(collection=collection.pk).values_list("act", flat=True))
-    pseudonym = privacy.erase(rater)
+    pseudonym = erasure.erase(rater)
     events = list(AuditEvent.objects.filter(collection=collection.pk).values())
     assert "zenobia" not in repr(list(AuditEvent.objects.values())).casefold()
     assert [event["act"] for event in events][-len(acts) :] == acts

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from evaluation.tests.hills import GRADES, analyst, make_hills, rate, spec_of, text_of
 from evaluation.views import agreement
 from ratings.models import Rater, Role
-from ratings.people import privacy
+from ratings.people import erasure
 from ratings.tests.cast import make_member
 
 pytestmark = pytest.mark.django_db
@@ -120,7 +120,7 @@ def test_pseudonyms_sort_otherwise_than_names(client, monkeypatch):
 def test_who_is_erased_is_not_named_any_more(client):
     collection = make_two()
     assert "canary-boris" in admin(client, collection).get(URL).content.decode()
-    privacy.erase(Rater.objects.get(collection=collection, name="canary-boris"))
+    erasure.erase(Rater.objects.get(collection=collection, name="canary-boris"))
     body = client.get(URL).content.decode()
     assert "canary-boris" not in body and "canary-anna" in body
 

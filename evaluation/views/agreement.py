@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 
 from ratings.models import Collection, Pair, Role
 from ratings.people.access import readers_page
-from ratings.people.privacy import pseudonym
+from ratings.people.names import pseudonym
 from ratings.web.pages import paged
 
 from .. import cache, charts

@@ -15,7 +15,7 @@ from ..collection.scales import Step
 from ..copies import rounds
 from ..formats import values
 from ..models import Collection, Drawn, Rating, Role, Scope
-from ..people.privacy import pseudonym
+from ..people.names import pseudonym
 from ..pool import pooling
 from ..web.problems import Problem
 from .access import collection_in, collections_of, names_people, require_scope

@@ -16,7 +16,7 @@ class AuditEventQuerySet(models.QuerySet):
     def forget_actor(self, pseudonym: str) -> int:
         """The number of rows whose actor is replaced by the pseudonym, and whose address and token are removed.
 
-        This and `forget_subject` are the only changes allowed: `people.privacy` erases a person with them.
+        This and `forget_subject` are the only changes allowed: `people.erasure` erases a person with them.
         """
         return super().update(name=pseudonym, token="", address="", account=None)
 

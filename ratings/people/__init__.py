@@ -1,1 +1,1 @@
-"""Accounts, members, access, sign-in, sessions, tokens, rate limits, privacy, and the audit of what all do."""
+"""Accounts, members, access, sign-in, sessions, tokens, rate limits, erasure, and the audit of what all do."""

@@ -8,7 +8,7 @@ import pytest
 
 from ratings.desk import queue
 from ratings.models import Rating, RatingEvent, Role
-from ratings.people import privacy
+from ratings.people import names
 from ratings.pool.anchors import set_anchor
 from ratings.tests.calls import Caller, items, make_caller
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_round
@@ -153,7 +153,7 @@ def test_a_drawn_pair_comes_with_its_round_and_its_chance(reader):
 def test_only_admins_read_names(reader, collection):
     admin = make_caller(make_member(collection, "boss", Role.ADMIN), collection, "read")
     assert {row["rater"] for row in items(admin.get(f"{HILLS}/ratings"))} == {"anna", "boris"}
-    called = {privacy.pseudonym(pk) for pk in collection.raters.values_list("pk", flat=True)}
+    called = {names.pseudonym(pk) for pk in collection.raters.values_list("pk", flat=True)}
     assert {row["rater"] for row in items(reader.get(f"{HILLS}/ratings"))} == called
 
 

@@ -6,11 +6,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django_tasks_db.management.commands import db_worker
 
+from ratings.copies import person
 from ratings.copies.restoring import Restoring
 from ratings.importing import jobs, uploads
 from ratings.management.commands.work import work
 from ratings.models import Collection, Job, Query, Role
-from ratings.people import privacy
 from ratings.tests.cast import make_collection, make_member, signed_in
 
 from .test_copies import BOMB, from_elsewhere, members_of, packed, written
@@ -70,7 +70,7 @@ def test_an_archive_is_sent_shown_and_made(root, good):
     assert root.get(f"/collections/there/import/{job.pk}/").status_code == 404
     assert "hills-0123456789ab.zip" not in root.get("/collections/there/import/").content.decode()
     assert "whole collection" in " ".join(jobs.undo(job))
-    assert '"kind": "archive"' in "".join(privacy.export(get_user_model().objects.get()))
+    assert '"kind": "archive"' in "".join(person.export(get_user_model().objects.get()))
 
 
 def test_a_slug_that_is_taken_is_told_and_another_can_be_given(root, good):

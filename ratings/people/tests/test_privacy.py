@@ -12,11 +12,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from ratings.copies import person
 from ratings.copies import rows as record_rows
 from ratings.desk import queue
 from ratings.formats.registry import BY_NAME
 from ratings.models import AuditEvent, Check, Collection, Rater, Rating, RatingEvent, Role
-from ratings.people import members, privacy
+from ratings.people import erasure, members
 from ratings.people.audit import Act
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import (
@@ -79,7 +80,7 @@ def everything() -> str:
 
 
 def download(user) -> dict:
-    return json.loads("".join(privacy.export(user)))
+    return json.loads("".join(person.export(user)))
 
 
 # Export
@@ -146,7 +147,7 @@ def test_of_a_file_that_cannot_be_made_nothing_is_sent(world, monkeypatch):
         yield {"id": 1}
         raise RuntimeError("in the middle")
 
-    monkeypatch.setattr("ratings.people.privacy.in_pieces", breaks)
+    monkeypatch.setattr("ratings.copies.person.in_pieces", breaks)
     response = client.get(reverse("my_data"))
     assert response.status_code == 500 and "Content-Disposition" not in response
 
@@ -182,7 +183,7 @@ def test_afterwards_no_table_and_no_export_knows_name_or_address(world):
     before = everything()
     for known in (NAME, MAIL, "quirin", "adalbert"):
         assert known in before  # else the test would prove nothing
-    pseudonym = privacy.erase(world.rater)
+    pseudonym = erasure.erase(world.rater)
     after = everything()
     for known in (NAME, MAIL, "quirin", "adalbert"):
         assert known not in after
@@ -214,7 +215,7 @@ def test_ratings_and_events_stay_as_they_were_but_for_who(world):
     events = list(RatingEvent.objects.order_by("pk").values_list(*facts))
     ratings = list(Rating.objects.order_by("pk").values())
     version = Collection.objects.get().version
-    pseudonym = privacy.erase(world.rater)
+    pseudonym = erasure.erase(world.rater)
     assert list(RatingEvent.objects.order_by("pk").values_list(*facts)) == events
     assert list(Rating.objects.order_by("pk").values()) == ratings
     assert Rater.objects.get(pk=world.rater.pk).name == pseudonym
@@ -225,7 +226,7 @@ def test_ratings_and_events_stay_as_they_were_but_for_who(world):
 
 
 def test_comments_go_where_that_is_asked_for(world):
-    privacy.erase(world.rater, comments=True)
+    erasure.erase(world.rater, comments=True)
     assert "blog" not in everything()
     assert RatingEvent.objects.get(kind="adjudicate").comment == "clear"
 
@@ -237,7 +238,7 @@ def test_what_an_erased_admin_imported_for_others_keeps_its_words(world):
     pair = world.pairs[3]
     row = Imported(pair.query_id, pair.document_id, grade(world.collection, "1"), comment="theirs")
     record_imported(other, [row], actor=world.rater.user, at=NOW)
-    privacy.erase(world.rater, comments=True)
+    erasure.erase(world.rater, comments=True)
     event = RatingEvent.objects.get(rater=other)
     assert (event.actor, event.comment) == (None, "theirs")
 
@@ -246,7 +247,7 @@ def test_an_account_that_another_collection_needs_stays_and_so_does_what_it_did_
     sea = make_collection("sea")
     there = make_rater(sea, NAME)
     queue.save(there, queue_one(there), queue.Submission(grade=grade(sea, "1")))
-    privacy.erase(world.rater)
+    erasure.erase(world.rater)
     user = get_user_model().objects.get(username=NAME)
     assert list(user.memberships.values_list("collection__slug", "role")) == [("sea", "rater")]
     assert RatingEvent.objects.get(rater=there).actor == user
@@ -264,7 +265,7 @@ def test_a_deleted_account_leaves_no_name_in_a_collection_that_the_person_had_le
     make_member(sea, "sam", Role.ADMIN)
     (invitation, _), _ = members.invite(sea, [f"{REAL} <{MAIL}>", "Ann"], role=Role.ANALYST, days=7, by=world.dora)
     members.remove(members.accept(invitation, world.rater.user))
-    pseudonym = privacy.erase(world.rater)
+    pseudonym = erasure.erase(world.rater)
     for known in (NAME, MAIL, "quirin", "adalbert"):
         assert known not in everything()
     assert set(sea.invitations.values_list("name", flat=True)) == {"", "Ann"}
@@ -274,7 +275,7 @@ def test_a_deleted_account_leaves_no_name_in_a_collection_that_the_person_had_le
 
 def test_the_erased_holds_nothing_and_gets_nothing_more(world):
     queue.claim(world.rater, 20)
-    privacy.erase(world.rater)
+    erasure.erase(world.rater)
     rater = Rater.objects.get(pk=world.rater.pk)
     assert not rater.active
     assert not rater.assignments.filter(state="leased").exists()
@@ -283,7 +284,7 @@ def test_the_erased_holds_nothing_and_gets_nothing_more(world):
 def test_a_lease_that_outlived_the_membership_is_given_back(world):
     queue.claim(world.rater, 20)
     world.collection.memberships.filter(user=world.rater.user).delete()
-    privacy.erase(world.rater)
+    erasure.erase(world.rater)
     assert not world.rater.assignments.filter(state="leased").exists()
 
 
@@ -291,13 +292,13 @@ def test_the_last_admin_is_not_erased_and_nothing_of_them(world):
     members.set_role(world.collection.memberships.get(user=world.rater.user), Role.ADMIN)
     members.remove(world.collection.memberships.get(user=world.dora))
     with pytest.raises(members.LastAdmin):
-        privacy.erase(world.rater)
+        erasure.erase(world.rater)
     assert Rater.objects.get(pk=world.rater.pk).name == NAME
 
 
 def test_the_name_of_somebody_else_that_begins_alike_stays(world):
     longer, _ = members.invite(world.collection, ["quirinusson"], role=Role.RATER, days=7, by=world.dora)[0]
-    privacy.erase(world.rater)
+    erasure.erase(world.rater)
     longer.refresh_from_db()
     assert longer.name == "quirinusson"
 
@@ -311,5 +312,5 @@ def test_events_have_no_other_door(world):
 
 def test_an_imported_rater_without_an_account_becomes_a_pseudonym_too(world):
     imported = Rater.objects.create(collection=world.collection, name="canary imported", kind="imported")
-    privacy.erase(imported)
+    erasure.erase(imported)
     assert "canary" not in everything()

@@ -12,8 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from ratings.copies import person
 from ratings.models import Role, Session
-from ratings.people import members, privacy, sessions, throttle, tokens
+from ratings.people import members, sessions, throttle, tokens
 from ratings.tests import clocks
 from ratings.tests.calls import Caller, make_caller
 from ratings.tests.cast import make_collection, make_member, make_rater, make_user
@@ -151,7 +152,7 @@ def test_a_browser_is_told_in_words(agent, words):
 def test_the_export_tells_of_sessions_without_their_keys():
     user = make_user("anna")
     key = browser("anna").session.session_key
-    text = "".join(privacy.export(user))
+    text = "".join(person.export(user))
     (told,) = json.loads(text)["sessions"]
     assert told["with"] == "Firefox on Linux" and key not in text
 

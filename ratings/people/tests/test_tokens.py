@@ -14,8 +14,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.logs import TextFormatter
+from ratings.copies import person
 from ratings.models import ApiToken, Collection, Role
-from ratings.people import privacy, throttle, tokens
+from ratings.people import erasure, throttle, tokens
 from ratings.tests import clocks
 from ratings.tests.calls import Caller, make_caller
 from ratings.tests.cast import make_collection, make_member, make_rater, make_user
@@ -60,7 +61,7 @@ def test_no_table_keeps_the_key_and_the_export_does_not_know_it(collection):
     user = make_member(collection, "ana", Role.ANALYST)
     _, key = tokens.make(user, collection, name="nightly", scopes=["read"], days=7)
     rows = repr([list(model.objects.values()) for model in apps.get_models()])
-    export = "".join(privacy.export(user))
+    export = "".join(person.export(user))
     assert "nightly" in rows and key not in rows
     assert '"name": "nightly"' in export and key not in export and tokens.hash_of(key) not in export
 
@@ -124,7 +125,7 @@ def test_erasing_a_person_takes_their_tokens(collection):
     make_rater(make_collection("sea"), "boris")
     make_member(Collection.objects.get(slug="sea"), "ana", Role.ANALYST)
     make_caller(rater.user, collection, "rate")
-    privacy.erase(rater)
+    erasure.erase(rater)
     assert not ApiToken.objects.exists()
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from ...web.pages import paged
 from .. import accounts as changing
-from .. import mail, privacy, sessions
+from .. import erasure, mail, sessions
 from ..access import of_accounts
 from ..audit import Act, note
 from ..forms import AccountForm
@@ -91,8 +91,8 @@ def remove_second_factor(request: HttpRequest, known: QuerySet, pk: int) -> Http
 def delete_account(request: HttpRequest, known: QuerySet, pk: int) -> HttpResponse:
     user = get_object_or_404(known, pk=pk)
     try:
-        pseudonym = privacy.delete_account(user)
-    except privacy.Needed:
+        pseudonym = erasure.delete_account(user)
+    except erasure.Needed:
         messages.error(request, f"{user} is needed. The page says by what.")
         return redirect("account", pk)
     messages.success(request, f"The account is deleted. The audit calls the person “{pseudonym}”.")
@@ -112,6 +112,6 @@ def account_page(
         "second_factors": second_factor.kinds_of(user),
         "memberships": user.memberships.filter(collection__slug__isnull=False).select_related("collection"),
         "former": raters.select_related("collection"),
-        "needed": privacy.is_needed(user),
+        "needed": erasure.is_needed(user),
     }
     return render(request, "ratings/account.html", context, status=400 if form else 200)

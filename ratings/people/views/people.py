@@ -10,7 +10,7 @@ from django.utils import timezone
 from ...models import ApiToken, Collection, Invitation, Membership, Rater, Role, plain_value
 from ...web.pages import frame, paged
 from ...web.settings_forms import lock
-from .. import mail, members, privacy, sessions, tokens
+from .. import erasure, mail, members, sessions, tokens
 from ..access import admin_act, admin_page
 from ..forms import ErasureForm, InviteForm, RoleForm, TermsForm
 
@@ -180,7 +180,7 @@ def erase_rater(request: HttpRequest, collection: Collection, pk: int) -> HttpRe
         context = person_context(collection, membership_of(rater), rater, erasure=form)
         return render(request, "ratings/person.html", context, status=400)
     try:
-        pseudonym = privacy.erase(rater, comments=form.cleaned_data["comments"])
+        pseudonym = erasure.erase(rater, comments=form.cleaned_data["comments"])
     except members.LastAdmin:
         messages.error(request, LAST_ADMIN.format(rater))
         return redirect("rater_settings", collection.slug, pk)
