@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from django.http import HttpRequest, HttpResponse
 
+from ratings.desk.figures import ENOUGH
 from ratings.models import Collection, Role
 from ratings.people.access import readers_page
 from ratings.pool.progress.counts import LOOKED_THROUGH
-from ratings.pool.progress.figures import ENOUGH
 from ratings.web.pages import paged
 from ratings.web.tags.grades import tone
 

@@ -12,10 +12,10 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.desk import queue
+from ratings.desk.figures import pace_of
 from ratings.models import Collection, Deletion, Rater, Rating, Role
 from ratings.people import visits
 from ratings.people.access import may_make
-from ratings.pool.progress.counts import pace_of
 
 from .. import cache, record
 from ..analyses.standings import Standing

@@ -12,10 +12,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from ..importing import jobs, uploads
-from ..judges import runs
 from ..models import Collection, Deletion, Job, Ranking, Rating
 from ..people.audit import Act, note
 from .making import free_slug
+from .putting_away import stop
 from .removing import remove_collection
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def delete(collection: Collection, by: AbstractBaseUser | None = None, *, now: d
         note(Act.DELETED, collection)
     for job in collection.jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]):
         jobs.cancel(job)
-    runs.pause_all(collection)
+    stop(collection)
     return deletion
 
 

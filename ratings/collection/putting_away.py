@@ -1,14 +1,22 @@
 """Put a collection away, so that nobody rates in it, and take it out again."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
 
-from ..desk import queue
-from ..judges import runs
 from ..models import Collection
+from ..people import members
 from ..people.audit import Act, note
+
+# What else stops in a collection that is put away or deleted; the judges add their runs.
+at_stop: list[Callable[[Collection], object]] = []
+
+
+def stop(collection: Collection) -> None:
+    for end in at_stop:
+        end(collection)
 
 
 @transaction.atomic
@@ -21,8 +29,8 @@ def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
     if not in_use.update(put_away_at=now or timezone.now()):
         return False
     for rater in collection.raters.filter(user__isnull=False):
-        queue.stop(rater)
-    runs.pause_all(collection)
+        members.stop(rater)
+    stop(collection)
     note(Act.PUT_AWAY, collection)
     return True
 

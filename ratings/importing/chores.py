@@ -1,4 +1,4 @@
-"""The periodic chores of a worker, beside its jobs. Apps add theirs when they are loaded."""
+"""What a worker does beside imports: chores, and jobs of other kinds. Apps add theirs when they are loaded."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,3 +10,4 @@ class Chore(NamedTuple):
 
 
 of_apps: list[Chore] = []
+of_jobs: dict[str, Callable] = {}  # kind → what does such a job and reports it, from the job and its progress

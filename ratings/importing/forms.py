@@ -7,7 +7,6 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils.text import capfirst
 
-from ..copies.restoring import wrong_slug
 from ..formats import values
 from ..formats.columns import FIELDS, NAMES, RATERS, SEVERAL, Chosen, layout_of
 from ..formats.registry import KEY, TEXT, readable
@@ -92,14 +91,6 @@ class SendForm(forms.Form):
         return cleaned
 
 
-class ArchiveForm(forms.Form):
-    file = forms.FileField(
-        label="File",
-        help_text=f"As <i>Export</i> or export_collection wrote it, here or on another server. At most {LARGEST}.",
-        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
-    )
-
-
 class ZipForm(forms.Form):
     """Pictures of documents."""
 
@@ -111,17 +102,6 @@ class ZipForm(forms.Form):
         ),
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )
-
-
-class SlugForm(forms.Form):
-    """The name of a new collection in addresses and commands."""
-
-    slug = forms.CharField(label="Name in addresses", max_length=80, help_text="Letters, digits, - and _.")
-
-    def clean_slug(self) -> str:
-        if problem := wrong_slug(self.cleaned_data["slug"]):
-            raise forms.ValidationError(f"{problem}.")
-        return self.cleaned_data["slug"]
 
 
 class HowForm(forms.Form):

@@ -14,14 +14,12 @@ from django.utils import timezone
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
 
-from ..copies import restoring
-from ..copies.package import Unreadable
 from ..database import disk
 from ..models import LEASE, Collection, Job
 from ..people import audit
 from ..presentation.versions import latest_of
 from ..words import as_sentence
-from . import intake, signs, uploads
+from . import chores, intake, signs, uploads
 from .intake import opening
 from .intake.publishing import Superseded
 from .intake.report import Report
@@ -80,10 +78,10 @@ def _content(files: Sequence[dict]) -> list[tuple[str, str]]:
 def check(collection: Collection | None, kind: str, files: Sequence[dict], options: dict, by) -> Job:
     """A new job, which a worker is to check. An archive has no collection yet."""
     facts = {"kind": kind, "files": list(files), "options": options, "by": by}
-    return _store_queued(Job(collection=collection, checking=True, **facts))
+    return store_queued(Job(collection=collection, checking=True, **facts))
 
 
-def _store_queued(job: Job) -> Job:
+def store_queued(job: Job) -> Job:
     """The new job, stored and queued."""
     job.beat_at = timezone.now()
     with transaction.atomic():
@@ -92,12 +90,6 @@ def _store_queued(job: Job) -> Job:
     if not signs.has_worker():
         log.error("Job %s waits, and there is no worker. Start one: %s", job.pk, START)
     return job
-
-
-def copy(source: Collection, slug: str, name: str, by) -> Job:
-    """A new job that copies a collection without what people did in it. `by` becomes the admin of the copy."""
-    options = {"source": source.pk, "of": source.name, "slug": slug, "name": name}
-    return _store_queued(Job(kind=Job.Kind.COPY, options=options, by=by))
 
 
 def await_kind(collection: Collection, files: Sequence[dict], by) -> Job:
@@ -116,7 +108,7 @@ def fetch_pictures(collection: Collection, by, files: Sequence[dict] = ()) -> Jo
     waiting = collection.jobs.filter(kind=Job.Kind.PICTURES, state=State.QUEUED, options={}, files=[])
     if not files and (job := waiting.first()):
         return job
-    return _store_queued(Job(collection=collection, kind=Job.Kind.PICTURES, files=list(files), by=by))
+    return store_queued(Job(collection=collection, kind=Job.Kind.PICTURES, files=list(files), by=by))
 
 
 def check_again(job: Job, kind: str, options: dict) -> bool:
@@ -199,28 +191,15 @@ def _failure_message(job: Job, error: Exception) -> str:
 
 
 def _import(job: Job, progress: Progress) -> Report:
-    if job.kind == Job.Kind.ARCHIVE:
-        return _restore(job, progress)
     if job.kind == Job.Kind.PICTURES:
         return _fetch(job, progress)
-    if job.kind == Job.Kind.COPY:
-        return _copy(job, progress)
+    if work := chores.of_jobs.get(job.kind):
+        return work(job, progress)
     choices = {name: value for name, value in job.options.items() if name not in opening.READING}
     with ExitStack() as stack:
         files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in job.files]
         sources = stack.enter_context(opening.sources(files, opening.reading(job.options)))
         return INTAKES[job.kind](job.collection, sources, progress=progress, job=job, **choices)
-
-
-def _restore(job: Job, progress: Progress) -> Report:
-    (file,) = job.files
-    try:
-        with uploads.opened(file) as stored, restoring.unpacked(stored, file["name"]) as opened:
-            return restoring.restore(opened, job.options.get("slug", ""), progress=progress, job=job)
-    except Unreadable as unreadable:
-        report = Report()
-        report.refuse(unreadable.refusal)
-        return report
 
 
 def _fetch(job: Job, progress: Progress) -> Report:
@@ -244,15 +223,6 @@ def _fetch(job: Job, progress: Progress) -> Report:
             job.mine().update(options=done)
             raise
     return Report()
-
-
-def _copy(job: Job, progress: Progress) -> Report:
-    names = job.options["slug"], job.options["name"]
-    try:
-        source = Collection.objects.get(pk=job.options["source"])
-        return restoring.copy(source, *names, maker=job.by, progress=progress, job=job)
-    except Collection.DoesNotExist as error:
-        raise ValueError("The collection was deleted meanwhile") from error
 
 
 def _store(job: Job, report: Report) -> None:

@@ -17,6 +17,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import resolve
 
+from ..people.bearer import token_of
+from ..web import problems
+from ..web.problems import ADDRESS, Problem
+
 UNREAD = "HTTP_IDEALIST_UNREAD"  # the server has discarded the body
 BODIES = 16  # bodies of the largest size that a server receives and works on at once
 KEPT = 30 * 24 * 60 * 60  # seconds
@@ -64,11 +68,6 @@ def takes_files(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
     """The answer that refuses a body of this size; None for no refusal. Raises Http404 as the view would."""
-    # They bring all of the API along, which a worker and a doctor do not need.
-    from ..api.access import token_of
-    from ..web import problems
-    from ..web.problems import ADDRESS, Problem
-
     match = resolve(request.path_info)
     files = request.method == "POST" and hasattr(match.func, "takes_files")
     if request.path_info.startswith(ADDRESS):
@@ -96,8 +95,6 @@ def too_large(request: HttpRequest, size: int, most: int) -> HttpResponse:
 
 def no_room(request: HttpRequest) -> HttpResponse:
     """The answer for a body that gets no space: a page, or a problem of the API."""
-    from ..web.problems import ADDRESS, Problem
-
     if request.path_info.startswith(ADDRESS):
         return Problem(503, NO_ROOM, kind="no-room", headers={"Retry-After": "60"}).response()
     response = render(request, "503.html", status=503)

@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 
 State = JudgeRun.State
 Row = MachineGrade.State
-LOOK_EVERY = 2.0  # seconds: a worker looks for runs
 MOST_AT_ONCE = 64  # calls
 MOST_CALLS, MOST_PER_MINUTE = 2**31 - 1, 1_000_000
 TRIES = 5  # of one pair

@@ -16,6 +16,7 @@ from django_tasks_db.management.commands import db_worker
 
 from ratings.collection import deleting, putting_away
 from ratings.copies import restoring
+from ratings.copies.jobs import copy
 from ratings.desk import queue
 from ratings.importing import jobs, uploads
 from ratings.management.commands._collection_command import Refused
@@ -278,7 +279,7 @@ def test_only_an_admin_who_may_make_collections_copies_it(client, collection):
 
 
 def test_who_asked_for_a_copy_and_superusers_see_it_and_nobody_else(maker, collection):
-    job = jobs.copy(collection, "copy", "Copy", maker)
+    job = copy(collection, "copy", "Copy", maker)
     other = signed_in(make_member(collection, "other", Role.ADMIN))
     for person, status in ((signed_in(maker), 200), (root(), 200), (other, 404)):
         assert person.get(f"/copies/{job.pk}/").status_code == status
@@ -295,14 +296,14 @@ def test_a_wrong_name_of_a_copy_is_refused(maker, collection):
 
 
 def test_an_address_that_is_taken_meanwhile_ends_the_copy_with_nothing_written(maker, collection):
-    job = jobs.copy(collection, "copy", "Copy", maker)
+    job = copy(collection, "copy", "Copy", maker)
     Collection.objects.create(slug="copy", name="Another")
     work()
     assert Job.objects.get(pk=job.pk).state == "failed" and Collection.written.count() == 2
 
 
 def test_a_source_that_is_deleted_meanwhile_ends_the_copy(maker, collection):
-    job = jobs.copy(collection, "copy", "Copy", maker)
+    job = copy(collection, "copy", "Copy", maker)
     deleting.delete(collection, None)
     work()
     assert Job.objects.get(pk=job.pk).state == "failed" and not Collection.objects.exists()
@@ -310,7 +311,7 @@ def test_a_source_that_is_deleted_meanwhile_ends_the_copy(maker, collection):
 
 @pytest.mark.both_databases
 def test_a_copy_is_cancelled_before_and_while_it_is_written(maker, collection, monkeypatch):
-    before, during = (jobs.copy(collection, slug, slug, maker) for slug in ("before", "during"))
+    before, during = (copy(collection, slug, slug, maker) for slug in ("before", "during"))
     signed_in(maker).post(f"/copies/{before.pk}/cancel/")
     restore = restoring.restore
 
@@ -327,7 +328,7 @@ def test_a_copy_is_cancelled_before_and_while_it_is_written(maker, collection, m
 
 
 def test_a_copy_whose_worker_died_is_taken_up_by_the_next_which_begins_anew(maker, collection):
-    job = jobs.copy(collection, "copy", "Copy", maker)
+    job = copy(collection, "copy", "Copy", maker)
     dead = timezone.now() - timedelta(minutes=1)
     Job.objects.update(state="running", attempt=1, beat_at=dead)
     jobs.reap()

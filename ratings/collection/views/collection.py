@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
-from ...importing import jobs
+from ...copies.jobs import copy
 from ...models import Collection
 from ...people.access import admin_act, admin_page, may_make, of_source
 from ...web.pages import frame
@@ -60,7 +60,7 @@ def copy_collection(request: HttpRequest, collection: Collection) -> HttpRespons
     if not form.is_valid():
         return collection_page(request, collection, copy=form)
     sent = form.cleaned_data
-    return redirect("copy_job", jobs.copy(collection, sent["slug"], sent["name"], request.user).pk)
+    return redirect("copy_job", copy(collection, sent["slug"], sent["name"], request.user).pk)
 
 
 @admin_page

@@ -11,11 +11,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from ...database import disk
 from ...importing import jobs, uploads
-from ...importing.forms import ArchiveForm, SlugForm
 from ...importing.job_pages import cancel, heading, no_worker_warning, progress, refusals_of, step, waiting_reason
 from ...models import Job
 from ...people.access import of_archives
 from ...web.pages import paged
+from ..forms import ArchiveForm, SlugForm
 from ..restoring import wrong_slug
 
 AT_ONCE = 50

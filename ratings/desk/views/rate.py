@@ -11,7 +11,6 @@ from django.views.decorators.http import require_safe
 
 from ...models import Grade, Rater, Rating, RatingEvent, Reason, Role
 from ...people.access import account_key, of_rater
-from ...pool.progress.counts import pace_of
 from ...presentation.guidelines.changes import changes
 from ...presentation.guidelines.markdown import rendered, section_of
 from ...web.pages import paged
@@ -27,6 +26,7 @@ from ..content import (
     task_json,
     total_of,
 )
+from ..figures import pace_of
 from ..forms import RatingForm
 from ..keys import keys_of, with_keys
 from ..preferences import in_list

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
+from ...desk.figures import Pace
 from ...models import Anchor, Check, Collection, Rater, RatingEvent
 from .counts import Progress
-from .figures import Pace
 
 Kind = RatingEvent.Kind
 RATED = Q(kind__in=[Kind.GRADE, Kind.CANNOT]) | Q(kind=Kind.IMPORT, seconds__isnull=False)

@@ -10,17 +10,15 @@ from datetime import date, datetime
 from functools import cached_property
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField
-from django.db.models.functions import Cast, Coalesce, Substr
+from django.db.models.functions import Cast, Substr
 from django.utils import timezone
 
+from ...desk.figures import ENOUGH, TIMED, Pace, Share, latest_grades
 from ...models import Anchor, Assignment, Check, Collection, Grade, Rater, Rating, RatingEvent, Reason
-from .figures import ENOUGH, Pace, Share
 
 Kind = RatingEvent.Kind
-TIMED_KINDS = (Kind.GRADE, Kind.IMPORT)
 State = Assignment.State
 
-TIMED = 200  # latest acts of a rater that make the pace
 LOOKED_THROUGH = 1_000  # grades of a rater that make the pace of each grade
 
 
@@ -140,15 +138,6 @@ def pace(collection: Collection) -> Pace | None:
     return Pace.of([seconds for _, seconds in _latest_seconds(collection.raters)])
 
 
-def pace_of(rater: Rater) -> Pace | None:
-    """The pace of this rater, as they see it. One query.
-
-    Repeats count: otherwise a rater who sends an extreme time would find out whether that grade was a repeat.
-    """
-    rows = latest_grades(Rater.objects.filter(pk=rater.pk), TIMED, [*TIMED_KINDS, Kind.REPEAT])
-    return Pace.of(list(rows.values_list("events__seconds", flat=True)))
-
-
 @dataclass(frozen=True)
 class GradeGiven:
     """How often and how fast one rater gives one grade, and how often all raters do."""
@@ -220,20 +209,6 @@ def gold_hits(collection: Collection) -> Share:
     """The gold hits of all raters. One query."""
     answers = gold_answers(Rating.objects.filter(rater__collection=collection))
     return Share(**answers.aggregate(hits=Count("pk", filter=Q(grade=F("pair__anchor__grade"))), n=Count("pk")))
-
-
-def latest_grades(raters: QuerySet, acts: int, kinds: Sequence[str] = TIMED_KINDS) -> QuerySet:
-    """(rater, value, seconds) of the timed grades among the latest `acts` events of each rater.
-
-    The query begins with the raters, so that both databases read only a few rows of an index for each.
-    """
-    latest = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("pk")
-    since = Coalesce(Subquery(latest[acts - 1 : acts]), 0)
-    # Repeats are left out by default because they are faster than first grades, warm-ups because they are slower.
-    timed = Q(events__kind__in=kinds, events__value__isnull=False)
-    raters = raters.order_by().annotate(since=since)
-    raters = raters.filter(timed, events__pk__gte=F("since"), events__seconds__isnull=False)
-    return raters.values_list("pk", "events__value", "events__seconds")
 
 
 # Queries

@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from ratings.desk import queue
+from ratings.desk.figures import Pace, Share
 from ratings.models import Anchor, Assignment, Check, Rater, Rating, RatingEvent, Role
 from ratings.pool.progress.counts import Extent, grades_given, pace, progress, ratings_left, work_of
 from ratings.pool.progress.counts import Progress as Counted
-from ratings.pool.progress.figures import Pace, Share
 from ratings.pool.progress.forecast import forecast
 from ratings.pool.progress.stuck import stuck
 from ratings.pool.views.progress import burn_up, forecast_sentence

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from ...desk import queue
+from ...desk.figures import Share
 from ...models import Anchor, Check, Collection, Grade, Pair, Rating
 from ...people.access import admin_act, admin_page, record_act
 from ...presentation.html import render_current
@@ -15,7 +16,6 @@ from ...web.pages import frame
 from ..anchors import remove_anchor as remove
 from ..anchors import set_anchor
 from ..forms import AnchorForm, FindPairForm, SuggestedForm
-from ..progress.figures import Share
 from .adjudicate import pair_of, without_names
 
 SUGGESTED = 20

@@ -13,9 +13,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from ...desk import queue
-from ...importing import jobs
+from ...desk.figures import Pace
 from ...models import Anchor, Collection, Pair, System
 from ...people.access import admin_page, record_act
+from ...presentation.pictures import fetch_pictures
 from ...web.pages import frame, paged
 from ...web.settings_forms import lock
 from ...words import counted
@@ -23,7 +24,6 @@ from .. import judging, pooling
 from ..forms import FewerForm, HolesForm, JudgingForm, MoreForm, PairsForm, PlanForm, WantHolesForm
 from ..progress import cost
 from ..progress.counts import pace, ratings_left
-from ..progress.figures import Pace
 
 AT_ONCE = 50
 USUAL_DEPTH = 10
@@ -46,7 +46,7 @@ def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     if not form.is_valid():
         return pool_page(request, collection, asked=form)
     made = pooling.pool(collection, **form.cleaned_data)
-    jobs.fetch_pictures(collection, request.user)
+    fetch_pictures(collection, request.user)
     messages.success(
         request,
         f"{counted(made.pairs, 'pair')} in this pool, {counted(made.new_assignments, 'rating')} newly wanted.",
@@ -138,7 +138,7 @@ def want_holes(request: HttpRequest, collection: Collection) -> HttpResponse:
         return holes_page(request, collection, form)
     sent = form.cleaned_data
     added = pooling.want_holes(collection, sent["system"], sent["depth"], sent["wanted"])
-    jobs.fetch_pictures(collection, request.user)
+    fetch_pictures(collection, request.user)
     messages.success(request, f"{counted(added, 'rating')} newly wanted, for the holes of {sent['system']}.")
     return redirect("pool", collection.slug)
 

@@ -9,7 +9,6 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_http_methods
 
-from ...importing import jobs
 from ...models import Collection, Document, Presentation, Query, Role
 from ...people.access import of_collection
 from ...web.pages import frame, wants_json
@@ -18,7 +17,7 @@ from ..content import first_of, members_of, queries_of, sample_of, source_of, so
 from ..forms import PresentationForm
 from ..html import html_of, render_document
 from ..parts import Presented, pieces_of
-from ..pictures import pictures_of
+from ..pictures import fetch_pictures, pictures_of
 from ..presets import PRESETS, WEB_PAGE, proposal
 
 
@@ -52,7 +51,7 @@ def presentation(request: HttpRequest, collection: Collection) -> HttpResponse:
         return editor(request, collection, form, status=400)
     else:
         messages.success(request, f"Version {saved.version} is saved. Raters see documents in it from now on.")
-        if jobs.fetch_pictures(collection, request.user):
+        if fetch_pictures(collection, request.user):
             messages.info(request, "Its pictures are being fetched.")
             return redirect("pictures", collection.slug)
     return redirect("presentation", collection.slug)
