@@ -18,8 +18,8 @@ from ...web.pages import wants_json
 from .. import queue
 from ..content import FATES, Showing, outlook_json, rating_json, saved_json, task_json
 from ..forms import ClaimForm, RatingForm, comment_of
+from ..pages import answer_page, desk, task_or_404
 from ..preferences import in_list
-from .rate import answer_page, desk, task_or_404
 
 # Of a form in the browser's history, whose key is that of the act that it was sent for.
 SENT_BEFORE = "That page was sent before, with another answer, so nothing was saved. What you choose here counts."

@@ -9,8 +9,8 @@ from ...models import Grade, Rater, Reason, Shown
 from ...people.access import account_key, of_rater
 from .. import queue
 from ..keys import keys_of, with_keys
+from ..pages import frame
 from ..preferences import PreferencesForm, keep, preferences
-from .rate import frame
 
 # Further acts with a key: the name in the script and the label on the page.
 ACTS = [

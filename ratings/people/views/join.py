@@ -3,9 +3,6 @@
 Its address contains the key: the page sends no path as referrer, and `config.logs` keeps the key out of the log.
 """
 
-from collections.abc import Callable
-from functools import wraps
-
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
@@ -22,21 +19,9 @@ from ...web.failures import AWAY
 from .. import members, throttle
 from ..forms import NAME_TAKEN, SignUpForm
 from ..sign_in import entering, second_factor
-from .sign_in import TOO_MANY, too_many
+from ..sign_in.answers import TOO_MANY, too_many, without_referrer
 
 BUSY = "The server is busy, and nothing was saved. Wait a few seconds and send it again."
-
-
-def without_referrer(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A decorator: send only the origin as referrer. `no-referrer` would make browsers send `Origin: null`."""
-
-    @wraps(view)
-    def answered(*args, **kwargs) -> HttpResponse:
-        response = view(*args, **kwargs)
-        response["Referrer-Policy"] = "strict-origin"
-        return response
-
-    return answered
 
 
 @login_not_required

@@ -9,8 +9,7 @@ from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 
 from .. import mail, throttle
-from .join import without_referrer
-from .sign_in import refused_for_now
+from ..sign_in.answers import refused_for_now, without_referrer
 
 
 class Counted:

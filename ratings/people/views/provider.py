@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 from .. import sessions, throttle
 from ..audit import Act
 from ..sign_in import accounts, entering, oidc, tries
+from ..sign_in.answers import onward, refused_for_now
 from ..sign_in.person import Away, Refused
-from .sign_in import onward, refused_for_now
 
 log = logging.getLogger(__name__)
 

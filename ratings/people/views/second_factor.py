@@ -17,7 +17,7 @@ from django.urls import reverse_lazy
 
 from .. import throttle
 from ..sign_in import recovery_codes, second_factor, tries
-from .sign_in import refused_for_now
+from ..sign_in.answers import refused_for_now
 
 
 class Counted:

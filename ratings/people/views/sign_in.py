@@ -5,13 +5,11 @@ from django.contrib import messages
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.urls import reverse_lazy
 
 from .. import sessions, throttle
-from ..sign_in import entering, oidc, tries
-
-TOO_MANY = "Too many tries. Wait a minute, then try again."
+from ..sign_in import entering, oidc
+from ..sign_in.answers import TOO_MANY, onward, too_many
 
 
 class SignIn(LoginView):
@@ -51,14 +49,6 @@ class SignOut(LogoutView):
         return onward(request, end) if end else response
 
 
-def onward(request: HttpRequest, address: str) -> HttpResponse:
-    """A page that goes on to the provider by itself.
-
-    After a form, browsers refuse redirects to other sites, because of the content security policy of our pages.
-    """
-    return render(request, "ratings/onward.html", {"address": address, "provider": settings.OIDC})
-
-
 class ChangePassword(PasswordChangeView):
     """A change ends all other sessions and tokens, by `people.sessions.EndsWhatIsOpen`."""
 
@@ -92,15 +82,3 @@ class ChangePassword(PasswordChangeView):
         if "old_password" not in form.errors:
             self.tried.succeeded()
         return super().form_invalid(form)
-
-
-def refused_for_now(request: HttpRequest) -> HttpResponse:
-    """The page that says to wait a minute, where no form can be shown again."""
-    return too_many(request, render(request, "ratings/too_many.html", {"too_many": TOO_MANY}))
-
-
-def too_many(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    tries.limited(request)
-    response.status_code = 429
-    response["Retry-After"] = str(throttle.WINDOW)
-    return response

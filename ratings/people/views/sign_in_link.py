@@ -8,8 +8,7 @@ from django.views.decorators.http import require_http_methods
 
 from .. import throttle, visits
 from ..sign_in import entering, links
-from .join import without_referrer
-from .sign_in import refused_for_now
+from ..sign_in.answers import refused_for_now, without_referrer
 
 
 @login_not_required

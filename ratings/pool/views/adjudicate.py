@@ -13,7 +13,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from ...models import Adjudication, Collection, Pair, Rating, RatingEvent
@@ -23,6 +23,7 @@ from ...presentation.html import render_current
 from ...web.pages import frame, paged
 from .. import adjudication
 from ..forms import AdjudicationForm, DistanceForm, WithdrawalForm, WithReason
+from ..pairs import pair_of, without_names
 
 AT_ONCE = 50
 CHANGED = "The ratings of this pair changed, or it was decided and opened again, since you opened the page."
@@ -191,12 +192,6 @@ def pair_rows(pks: Iterable[int]) -> dict[int, dict]:
     return {pair.pk: {"pair": pair, "ratings": without_names(pair.ratings.all())} for pair in pairs}
 
 
-def pair_of(collection: Collection, token: UUID) -> Pair:
-    """Raises Http404 for a pair of another collection."""
-    pairs = Pair.objects.select_related("query__collection", "document")
-    return get_object_or_404(pairs, token=token, query__collection=collection)
-
-
 def place_in_inbox(pair: Pair, collection: Collection, distance: DistanceForm) -> dict:
     """The number of the pair in the inbox, the size of the inbox, and the tokens before and after. One query."""
     tokens = list(inbox(collection, distance).values_list("pair__token", flat=True))
@@ -210,20 +205,6 @@ def place_in_inbox(pair: Pair, collection: Collection, distance: DistanceForm) -
         "previous": before[-1] if before else None,
         "next": after[0] if after else None,
     }
-
-
-def without_names(ratings: Iterable[Rating]) -> list[dict]:
-    """Ratings without their raters, the highest grade first. Only their content decides the order."""
-    contents = [
-        {"grade": rating.grade, "reason": rating.get_reason_display(), "comment": rating.comment}
-        for rating in ratings
-    ]
-
-    def key(content: dict) -> tuple:
-        grade = content["grade"]
-        return (grade is None, -grade.value if grade else 0, content["reason"], content["comment"])
-
-    return sorted(contents, key=key)
 
 
 def why_empty(collection: Collection, distance: DistanceForm) -> str:

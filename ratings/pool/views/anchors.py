@@ -16,7 +16,7 @@ from ...web.pages import frame
 from ..anchors import remove_anchor as remove
 from ..anchors import set_anchor
 from ..forms import AnchorForm, FindPairForm, SuggestedForm
-from .adjudicate import pair_of, without_names
+from ..pairs import pair_of, without_names
 
 SUGGESTED = 20
 AGREEING = 2  # the fewest raters of a suggested pair; all of them gave the same grade
