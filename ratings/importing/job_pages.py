@@ -47,7 +47,7 @@ def stored_files(form: Form) -> list[dict]:
         return uploads.keep_all(form.cleaned_data["files"])
     except OSError as error:
         if disk.trouble(error) or isinstance(error, ConnectionError):
-            raise  # `failures.server_error` answers it
+            raise  # `web.failures.server_error` answers it
         form.add_error("files", f"The file cannot be stored: {error.strerror or error}.")
         return []
 

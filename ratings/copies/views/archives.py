@@ -42,7 +42,7 @@ def send_archive(request: HttpRequest, known: QuerySet[Job]) -> HttpResponse:
         kept = uploads.keep(form.cleaned_data["file"])
     except OSError as error:
         if disk.trouble(error) or isinstance(error, ConnectionError):
-            raise  # `failures.server_error` answers it
+            raise  # `web.failures.server_error` answers it
         form.add_error("file", f"The file cannot be stored: {error.strerror or error}.")
         return archives_page(request, known, form)
     return redirect("archive_job", jobs.check(None, Job.Kind.ARCHIVE, [kept], {}, request.user).pk)

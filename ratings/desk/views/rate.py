@@ -1,4 +1,4 @@
-"""The pages of a rater: the desk, the page without tasks, their own ratings. For their content see desk/."""
+"""The pages of a rater: the desk, the page without tasks, their own ratings. What they show: `desk.content`."""
 
 from uuid import UUID, uuid4
 
