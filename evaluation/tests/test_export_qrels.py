@@ -117,7 +117,7 @@ def test_other_formats_name_queries_as_they_do_and_keep_decimals():
     )
 
 
-def test_that_hold_whole_grades_only_refuse_others_until_they_are_mapped():
+def test_formats_that_hold_whole_grades_only_refuse_others_until_they_are_mapped():
     collection = make_collection(queries=("q1",), scale={"-1": "Bad", "0.5": "Half"})
     rate(collection, "q1", a="0.5", b="-1")
     assert "2 of 2 judgments have grades that letor cannot hold" in refusal("hills", "--format", "letor")
