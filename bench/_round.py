@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Count, F, Q
 
 from bench._raters import PASSWORD, SAVE, SKIP, UNDO
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import (
     UNDRAWN,
     Assignment,

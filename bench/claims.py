@@ -66,7 +66,7 @@ def fill(assignments: int):
 def claims(order: str, rounds: int) -> tuple[list[float], list[float]]:
     """Milliseconds of claims and of bare SELECTs, in turns."""
     from bench._people import made_raters
-    from ratings import queue
+    from ratings.desk import queue
     from ratings.models import HAS_ROUND, Assignment, Collection, Grade, Rater
 
     is_new = order == NEW

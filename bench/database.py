@@ -69,7 +69,7 @@ def load_sides(collection) -> list[Side]:
 def update_sides(collection, made: Synthetic) -> list[Side]:
     """Everything again, as after a change of more than ratings; and what one new rating leaves to do."""
     from evaluation import scores
-    from ratings import queue
+    from ratings.desk import queue
     from ratings.models import Pair, Rater
 
     rater = Rater.objects.create(collection=collection, name="Ada")

@@ -110,8 +110,8 @@ def with_pictures(collection) -> None:
     import numpy as np
     from PIL import Image
 
+    from ratings.importing.pictures.fetching import Fetching
     from ratings.models import Document
-    from ratings.pictures.fetching import Fetching
     from ratings.presentation import versions
     from ratings.presentation.parts import Part, Presented
 

@@ -73,8 +73,8 @@ def new_collection(slug: str, queries: int):
 def sides(path: Path, queries: int) -> list[Side]:
     from django.db import connection, models, transaction
 
-    from ratings import intake
     from ratings.formats.source import opened
+    from ratings.importing import intake
 
     class Result(models.Model):
         query, document, system = (models.CharField(max_length=200) for _ in range(3))
@@ -240,8 +240,8 @@ def told(what: str, seen: Seen) -> str:
 
 
 def of_ratings(path: Path, queries: int) -> None:
-    from ratings import intake
     from ratings.formats.source import opened
+    from ratings.importing import intake
 
     count, collection = write_qrels(path, queries), new_collection("with-ratings", queries)
     with opened(str(path)) as source:

@@ -79,7 +79,7 @@ class Analyst:
 
 def rating_of(collection):
     """An act that changes one judgment."""
-    from ratings import queue
+    from ratings.desk import queue
     from ratings.models import Pair
 
     rater = collection.raters.order_by("pk").first()

@@ -20,10 +20,10 @@ from pydantic import Field
 from evaluation.api import router as evaluation
 from ratings.api import bringing, rating, reading  # noqa: F401  (each adds its calls to the router)
 from ratings.api.access import Bearer
-from ratings.api.problems import DETAILS, LISTED, MEDIA_TYPE, Problem, too_large
 from ratings.api.routes import router as record
 from ratings.formats import strict_json
 from ratings.models import Scope
+from ratings.web.problems import DETAILS, LISTED, MEDIA_TYPE, Problem, too_large
 from ratings.words import as_sentence, nearest
 
 # {status: description with all its causes}

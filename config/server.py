@@ -51,7 +51,7 @@ class Request(HTTPRequestParser):
         if "TRANSFER_ENCODING" in self.headers or (self.chunked and "CONTENT_LENGTH" in self.headers):
             raise ParsingError("The length of the body is ambiguous")
         if self.content_length > settings.SMALL_BODY and not self.adj.server.has_room(self):
-            self.headers["IDEALIST_UNREAD"] = "1"  # for ratings/imports/uploads.py
+            self.headers["IDEALIST_UNREAD"] = "1"  # for ratings/importing/uploads.py
             self.body_rcv = FixedStreamReceiver(self.content_length, Discarded(0))
 
     def received(self, data: bytes) -> int:
@@ -85,7 +85,7 @@ class Server(TcpWSGIServer):
     channel_class = Channel
 
     def has_room(self, request: Request) -> bool:
-        from ratings.imports import uploads
+        from ratings.importing import uploads
 
         requests = [each for one in self.active_channels.values() for each in (one.request, *one.requests) if each]
         stored = sum(each.content_length for each in requests if "IDEALIST_UNREAD" not in each.headers)
@@ -131,7 +131,7 @@ def main(place: str) -> None:
     host, _, port = place.rpartition(":")
     try:
         from config.wsgi import application
-        from ratings.imports import uploads
+        from ratings.importing import uploads
 
         tempfile.tempdir = str(uploads.spool())
         listener = socket.socket(fileno=int(port[2:])) if host == "fd" else socket.create_server((host, int(port)))

@@ -250,7 +250,7 @@ MIDDLEWARE = [
     "config.proxies.Proxies",
     "csp.middleware.CSPMiddleware",  # before all that can answer, so that each response has a policy
     "config.health.endpoints.Health",  # before hosts, TLS, sessions and the database are used
-    "ratings.api.problems.ProblemDocuments",
+    "ratings.web.problems.ProblemDocuments",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "ratings.people.access.NotStored",  # after static files, which may be kept
@@ -262,12 +262,12 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "ratings.people.limits.SessionLimits",
-    "ratings.audit.who.Requests",
+    "ratings.people.audit.who.Requests",
     # before the body is read, which the check for forged forms does only at the view
-    "ratings.imports.uploads.BodyLimit",
+    "ratings.importing.uploads.BodyLimit",
     "ratings.people.access.SignInRequired",
     "ratings.people.pages.PagesLimited",
-    "ratings.sign_in.required.SecondFactorRequired",
+    "ratings.people.sign_in.required.SecondFactorRequired",
     "ratings.people.access.PagesForActs",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -288,6 +288,12 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "ratings.desk.preferences.in_templates",
             ],
+            "libraries": {
+                **{name: f"ratings.web.tags.{name}" for name in ("figures", "forms", "grades", "paging")},
+                "accounts": "ratings.people.tags",
+                "probes": "ratings.judges.tags",
+                "set_up": "ratings.collection.tags",
+            },
         },
     },
 ]
@@ -337,9 +343,9 @@ elif SHORT_WAITS:
         options["options"] = " ".join([*url_options, *(f"-c {name}={limit}" for name, limit in limits.items())])
 if DATABASE_POOLER:
     DATABASES["default"]["ENGINE"] = "config.pooled"
-# One for all processes: tries to sign in, and signs of life. See ratings/people/throttle.py and imports/signs.py.
+# One for all processes: tries to sign in, and signs of life. See `people.throttle` and `importing.signs`.
 CACHES = {"default": machines.cache(os.environ.get("CACHE_URL", ""), DATABASES["default"], DATA_DIR / "cache")}
-# `manage.py work` runs the long tasks. The server keeps it running. See ratings/imports/jobs.py.
+# `manage.py work` runs the long tasks. The server keeps it running. See ratings/importing/jobs.py.
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -363,7 +369,7 @@ LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
-# Sign-in: see ratings/sign_in/. Its pages are those of `ratings`; no address of allauth is reachable.
+# Sign-in: see ratings/people/sign_in/. Its pages are those of `ratings`; no address of allauth is reachable.
 OIDC = sign_in.provider()
 GROUP_ROLES = sign_in.roles_of_groups()
 JOIN_BY_ADDRESS = env_bool("IDEALIST_OIDC_JOIN")
@@ -379,16 +385,16 @@ SESSION_LIMITS = sign_in.session_limits()
 MAIL = sign_in.mail()  # Django's own settings of mail, which take effect by the next line
 globals().update(MAIL)
 PASSWORD_RESET_TIMEOUT = 3600
-ACCOUNT_ADAPTER = "ratings.sign_in.entering.Adapter"
-SOCIALACCOUNT_ADAPTER = "ratings.sign_in.oidc.Adapter"
+ACCOUNT_ADAPTER = "ratings.people.sign_in.entering.Adapter"
+SOCIALACCOUNT_ADAPTER = "ratings.people.sign_in.oidc.Adapter"
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_NOTIFICATIONS = False
-MFA_ADAPTER = "ratings.sign_in.second_factor.Adapter"
+MFA_ADAPTER = "ratings.people.sign_in.second_factor.Adapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_FORMS = {
-    "authenticate": "ratings.sign_in.second_factor.CodeForm",
-    "reauthenticate": "ratings.sign_in.second_factor.CodeAgainForm",
+    "authenticate": "ratings.people.sign_in.second_factor.CodeForm",
+    "reauthenticate": "ratings.people.sign_in.second_factor.CodeAgainForm",
 }
 MFA_TOTP_ISSUER = "Idealist"
 MFA_TOTP_TOLERANCE = 0  # a code is valid for the 30 seconds in which the app shows it
@@ -441,7 +447,7 @@ SESSION_ENGINE = "ratings.people.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "ratings.views.failures.csrf_failure"
+CSRF_FAILURE_VIEW = "ratings.web.failures.csrf_failure"
 # A browser accepts a cookie of such a name only from this host by TLS, so no sister domain can set one.
 COOKIE_PREFIX = "__Host-" if HTTPS else ""
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = COOKIE_PREFIX + "sessionid", COOKIE_PREFIX + "csrftoken"

@@ -18,5 +18,5 @@ urlpatterns = [
 ]
 
 # The views of errors answer 503 where the database cannot be reached.
-handler400 = "ratings.views.failures.bad_request"
-handler500 = "ratings.views.failures.server_error"
+handler400 = "ratings.web.failures.bad_request"
+handler500 = "ratings.web.failures.server_error"

@@ -9,10 +9,10 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from ratings.api.access import collection_in
-from ratings.api.problems import Problem
 from ratings.api.shapes import OfPage, Page, SystemName, Whole, page_of, text
-from ratings.downloads import made_in_turn
 from ratings.models import Collection, Scope
+from ratings.web.downloads import made_in_turn
+from ratings.web.problems import Problem
 
 from . import record, scores
 from .deciding import with_expected

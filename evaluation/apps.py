@@ -7,7 +7,8 @@ class EvaluationConfig(AppConfig):
     name = "evaluation"
 
     def ready(self) -> None:
-        from ratings import chores, tables  # needs the models
+        from ratings.copies import tables  # needs the models
+        from ratings.importing import chores  # needs the models
 
         from .models import FrozenEvaluation, FrozenPart
 

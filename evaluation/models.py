@@ -41,7 +41,7 @@ class FrozenEvaluation(Once):
     """An evaluation at one moment: its inputs, its numbers, and the hash of the inputs.
 
     It does not change with its collection. It is removed with its collection, and only when that is removed as a
-    whole (PROTECT): see ratings.set_up.deleting. A bundle outlives both.
+    whole (PROTECT): see ratings.collection.deleting. A bundle outlives both.
     """
 
     collection = models.ForeignKey(Collection, models.PROTECT, related_name="frozen_evaluations")

@@ -59,7 +59,7 @@ def through_queue(pool: Pool, truth: np.ndarray, seed: int) -> Seen:
 def rated(raters: Iterator, answers: dict[tuple[int, int], tuple[int, object]]) -> Iterator[tuple[int, int]]:
     """The pair and the row of each rating that is given, one after the other."""
     from evaluation.deciding import draw_due
-    from ratings import queue
+    from ratings.desk import queue
 
     idle = 0
     for rater in raters:

@@ -16,8 +16,8 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from ratings.database import disk
-from ratings.imports import jobs, signs
-from ratings.sign_in import second_factor
+from ratings.importing import jobs, signs
+from ratings.people.sign_in import second_factor
 
 from . import services
 from .modes import Problem, open_to_others

@@ -14,8 +14,8 @@ from django.utils import timezone
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from ratings import happenings
-from ratings.imports import signs
+from ratings.desk import happenings
+from ratings.importing import signs
 from ratings.models import Assignment, Collection, Job
 
 from . import checks, services

@@ -18,7 +18,7 @@ def files(url: str, data: Path) -> dict[str, dict]:
     if url:
         return {name: in_bucket("STORAGE_URL", url, name) for name in FOLDERS}
     return {
-        "uploads": {"BACKEND": "ratings.imports.folder.Folder", "OPTIONS": {"name": "uploads"}},
+        "uploads": {"BACKEND": "ratings.importing.folder.Folder", "OPTIONS": {"name": "uploads"}},
         "pictures": in_folder(data / "pictures"),
     }
 

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.files.base import File
 from storages.backends.s3 import S3Storage
 
-from ratings.imports.folder import Entry
+from ratings.importing.folder import Entry
 
 READ_AHEAD = 2**18  # bytes
 # botocore tries again by itself. It is the only one here that does.

@@ -21,8 +21,9 @@ def everything() -> None:
     from evaluation import frozen
     from evaluation.measures import parse_measure
     from evaluation.scores import Asked
-    from ratings import sample
-    from ratings.imports import uploads
+    from ratings.collection import sample
+    from ratings.importing import uploads
+    from ratings.importing.pictures import store
     from ratings.models import (
         Adjudication,
         Anchor,
@@ -56,7 +57,6 @@ def everything() -> None:
         SampledPair,
         SuperuserByGroup,
     )
-    from ratings.pictures import store
 
     hills = sample.load()
     sample.make_accounts()

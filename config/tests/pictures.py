@@ -30,7 +30,7 @@ SHOP = (
     ("pool", "shop"),
 )
 PRESENTED_AND_INVITED = """
-from ratings.imports import jobs
+from ratings.importing import jobs
 from ratings.models import Collection
 from ratings.people import members
 from ratings.presentation import presets, versions

@@ -17,8 +17,10 @@ from django.urls import Resolver404, URLPattern, get_resolver, resolve, reverse
 from django.utils import timezone
 
 from evaluation import frozen, scores
-from ratings import queue
 from ratings.admin import site
+from ratings.collection import deleting, putting_away
+from ratings.desk import queue
+from ratings.importing.pictures import store
 from ratings.judges import sample, versions
 from ratings.models import (
     AuditEvent,
@@ -33,11 +35,8 @@ from ratings.models import (
     Session,
 )
 from ratings.people import members, sessions, tokens
-from ratings.people.ways_back import page_above
-from ratings.pictures import store
 from ratings.pool import anchors
 from ratings.pool.adjudication import adjudicate
-from ratings.set_up import deleting, putting_away
 from ratings.tests.cast import (
     grade,
     make_collection,
@@ -48,6 +47,7 @@ from ratings.tests.cast import (
     make_user,
 )
 from ratings.tests.thorough import examples
+from ratings.web.ways_back import page_above
 
 pytestmark = pytest.mark.django_db
 

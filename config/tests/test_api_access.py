@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from config.api import openapi_schema
 from config.tests.scans import analyzed, only_sqlite, scans_noted
-from ratings import queue
+from ratings.desk import queue
+from ratings.importing.pictures import store
 from ratings.models import ApiToken, Picture, Role
 from ratings.people import members, tokens
-from ratings.pictures import store
 from ratings.tests.calls import ROOT, Caller, make_caller
 from ratings.tests.cast import grade, make_collection, make_member, make_rated_pair, make_rater, make_user
 

@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
 
 from config.api import openapi_schema
 from config.wsgi import application
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Role
 from ratings.people import throttle
 from ratings.tests.calls import ROOT, make_caller

@@ -4,11 +4,11 @@ import pytest
 from django.contrib.auth import get_user_model
 from playwright.sync_api import Page, expect
 
-from ratings.imports import signs
+from ratings.copies.tests.test_copies import from_elsewhere
+from ratings.importing import signs
 from ratings.management.commands.work import work
 from ratings.models import Collection, Job
 from ratings.tests.cast import make_collection
-from ratings.tests.test_copies import from_elsewhere
 
 from .looks import examine
 from .pages import follow

@@ -1,7 +1,8 @@
-"""The house keeps its arrows: config -> both apps, evaluation -> ratings, and pure code knows no Django."""
+"""The house keeps its arrows: config -> both apps, evaluation -> ratings, rooms down, pure code to no Django."""
 
 import ast
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,21 @@ PURE = [
         for name in ("spec", "systems", "queries", "raters", "over_time", "expected")
     ),
 ]
-PURE += ["evaluation/significance/draws.py", "evaluation/files", "ratings/formats"]
+PURE += ["evaluation/significance/draws.py", "evaluation/record/files", "ratings/formats"]
+# The rooms of `ratings`, the lowest first: a room imports only rooms below it. What joins rooms is none.
+FLOORS = (
+    *("words", "models", "formats", "database", "web", "people", "presentation"),
+    *("desk", "pool", "importing", "copies", "collection", "judges", "api"),
+)
+JOINS = {"__init__", "admin", "apps", "management", "urls"}
+MOST_IMPORTS = 73  # between rooms; a new one needs a reason
+QUEUE = "ratings/desk/queue"
 WRITERS = {
-    "Assignment": {"ratings/queue/wanting.py", "ratings/queue/mixing.py", "ratings/queue/importing.py"},
-    "Rating": {"ratings/queue/saving.py", "ratings/queue/importing.py", "ratings/queue/tasks.py"},
-    "RatingEvent": {"ratings/queue/acts.py", "ratings/queue/importing.py", "ratings/pool/adjudication.py"},
-    "LostLease": {"ratings/queue/leases.py"},
-    "Check": {"ratings/queue/mixing.py"},
+    "Assignment": {f"{QUEUE}/wanting.py", f"{QUEUE}/mixing.py", f"{QUEUE}/importing.py"},
+    "Rating": {f"{QUEUE}/saving.py", f"{QUEUE}/importing.py", f"{QUEUE}/tasks.py"},
+    "RatingEvent": {f"{QUEUE}/acts.py", f"{QUEUE}/importing.py", "ratings/pool/adjudication.py"},
+    "LostLease": {f"{QUEUE}/leases.py"},
+    "Check": {f"{QUEUE}/mixing.py"},
     "Anchor": {"ratings/pool/anchors.py"},
     "Adjudication": {"ratings/pool/adjudication.py"},
 }
@@ -42,8 +51,35 @@ def imports_of(file: Path) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else ()
-            found.add(".".join([*base, *(node.module or "").split(".")]).strip("."))
+            name = ".".join([*base, *(node.module or "").split(".")]).strip(".")
+            # What an app itself gives are its rooms.
+            found |= {name} if "." in name else {f"{name}.{alias.name}" for alias in node.names}
     return found
+
+
+def between_rooms(app: str) -> set[tuple[str, str]]:
+    """Pairs of a room of an app and another that it imports, also within a function."""
+    found = set()
+    for file in modules_under(app):
+        room = file.relative_to(ROOT / app).with_suffix("").parts[0]
+        names = [] if room in JOINS else [name.split(".") for name in imports_of(file)]
+        found |= {(room, name[1]) for name in names if name[0] == app and name[1] not in {room, *JOINS}}
+    return found
+
+
+def upwards(app: str, floors: Sequence[str]) -> list[str]:
+    pairs = sorted(between_rooms(app))
+    return [f"{room} imports {other}" for room, other in pairs if floors.index(other) > floors.index(room)]
+
+
+def between_views(app: str) -> list[str]:
+    return sorted(
+        f"{file.relative_to(ROOT)} imports {name}"
+        for file in modules_under(app)
+        if "views" in file.with_suffix("").parts
+        for name in imports_of(file)
+        if name.split(".")[0] == app and "views" in name.split(".")
+    )
 
 
 def imported_from(place: str, top: str) -> list[str]:
@@ -63,6 +99,18 @@ def test_evaluation_never_imports_config():
     assert imported_from("evaluation", "config") == []
 
 
+def test_rooms_of_ratings_import_only_rooms_below_them_and_few():
+    """So no two rooms import each other, not even by way of others."""
+    rooms = {path.stem for path in (ROOT / "ratings").iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert rooms - JOINS - {"migrations", "tests", "__pycache__"} == {*FLOORS}
+    assert upwards("ratings", FLOORS) == []
+    assert len(between_rooms("ratings")) <= MOST_IMPORTS
+
+
+def test_no_view_of_ratings_imports_a_view():
+    assert between_views("ratings") == []
+
+
 @pytest.mark.parametrize("place", PURE)
 def test_pure_code_knows_no_django_and_no_models(place):
     assert imported_from(place, "django") == []
@@ -78,7 +126,7 @@ def test_only_record_reads_the_tables_of_ratings_for_numbers():
     """scores, judgments and the measures get arrays; the one door to the tables is record/."""
     doors = [
         f"{file.relative_to(ROOT)}:{node.lineno}"
-        for place in ("evaluation/scores.py", "evaluation/judgments", "evaluation/measures")
+        for place in ("evaluation/scores", "evaluation/judgments", "evaluation/measures")
         for file in modules_under(place)
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Attribute) and node.attr in {"objects", "values_list", "filter"}
@@ -115,3 +163,19 @@ def test_the_walk_sees_an_arrow_that_runs_back(tmp_path, monkeypatch):
     )
     assert imported_from("ratings", "evaluation") == ["ratings/views.py imports evaluation.scores"]
     assert "ratings.models" in imports_of(tmp_path / "ratings" / "views.py")
+
+
+def test_the_walk_sees_an_import_of_a_higher_room_and_of_a_view(tmp_path, monkeypatch):
+    """The twin of the tests of rooms: wrong imports are found, absolute and relative, also within a function."""
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    for place, text in {
+        "people/members.py": "from ..models import Rater\ndef stop():\n    from ..desk.queue import stop\n",
+        "desk/queue.py": "from ratings import people\n",
+        "desk/views/acts.py": "from ..forms import RatingForm\nfrom .rate import frame\n",
+        "urls.py": "from .desk import urls\n",
+    }.items():
+        (tmp_path / "ratings" / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "ratings" / place).write_text(text)
+    assert between_rooms("ratings") == {("people", "models"), ("people", "desk"), ("desk", "people")}
+    assert upwards("ratings", ("models", "people", "desk")) == ["people imports desk"]
+    assert between_views("ratings") == ["ratings/desk/views/acts.py imports ratings.desk.views.rate"]

@@ -39,7 +39,8 @@ REQUIREMENTS = 253  # of levels 1 and 2 in version 5.0.0
 @cache
 def names_in(name: str) -> set[str]:
     """The tests in all files of this name."""
-    text = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob(f"*/tests/{name}"))
+    found = (path for rooms in ("*", "*/*") for path in ROOT.glob(f"{rooms}/tests/{name}"))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in found)
     return set(re.findall(r"^def (test_\w+)", text, re.M))
 
 

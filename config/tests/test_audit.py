@@ -16,15 +16,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from ratings import audit, intake
-from ratings.audit import Act
-from ratings.audit.who import acting_for
+from ratings.collection import deleting
 from ratings.formats.source import Source
-from ratings.imports import jobs
+from ratings.importing import intake, jobs
 from ratings.models import AuditEvent, Collection, Job, Role
-from ratings.people import members, privacy, tokens
+from ratings.people import audit, erasure, members, tokens
+from ratings.people.audit import Act
+from ratings.people.audit.who import acting_for
 from ratings.pool import anchors
-from ratings.set_up import deleting
 from ratings.tests.calls import ROOT as API
 from ratings.tests.cast import grade, make_collection, make_member, make_rater
 
@@ -107,8 +106,8 @@ NOTED = {
 OWN = "it concerns nobody but the person"
 RATED = "the history of ratings has it, with who and when"
 LEASE = "a lease changes no rating and no pool"
-FACTOR = "ratings/tests/test_second_factor.py has it"
-TRIED = "ratings/tests/test_tries.py has it"
+FACTOR = "ratings/people/tests/test_second_factor.py has it"
+TRIED = "ratings/people/tests/test_tries.py has it"
 MAILED = "a link by mail asks for it; a changed password is noted wherever it is set"
 UNPUBLISHED = "it changes no record: the worker notes what it publishes"
 LOOKED = "it changes nothing"
@@ -140,7 +139,7 @@ NOT_NOTED_ALIKE = [
     ),
     (LOOKED, "check_scale find_pair api_nothing"),
     ("pictures are copies of what documents name", "fetch_pictures cancel_pictures send_pictures"),
-    ("where there is a provider: see ratings/tests/test_provider_sign_out.py", "provider_sign_out"),
+    ("where there is a provider: see ratings/people/tests/test_provider_sign_out.py", "provider_sign_out"),
 ]
 NOT_NOTED = {name: reason for reason, names in NOT_NOTED_ALIKE for name in names.split()}
 API_NOTED = {
@@ -370,7 +369,7 @@ def test_an_erased_person_is_in_no_event_and_the_acts_stay():
     with acting_for(rater.user):
         members.invite(collection, ["Zenobia <z@example.org>"], role="rater", days=1, by=rater.user)
     acts = list(AuditEvent.objects.filter(collection=collection.pk).values_list("act", flat=True))
-    pseudonym = privacy.erase(rater)
+    pseudonym = erasure.erase(rater)
     events = list(AuditEvent.objects.filter(collection=collection.pk).values())
     assert "zenobia" not in repr(list(AuditEvent.objects.values())).casefold()
     assert [event["act"] for event in events][-len(acts) :] == acts
@@ -419,7 +418,7 @@ def test_the_page_is_for_superusers_and_filters(world):
 
 
 def test_the_pages_of_events_follow_one_another(world, monkeypatch):
-    monkeypatch.setattr("ratings.views.audit.AT_ONCE", 1)
+    monkeypatch.setattr("ratings.people.views.audit.AT_ONCE", 1)
     for role in ("rater", "analyst", "admin"):
         members.give_role(world.collection, world.users["analyst"], role)
     root, seen, query = world.client("root"), [], "act=role"

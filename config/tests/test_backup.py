@@ -23,8 +23,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from ratings.copies import backup, package, stores
+from ratings.importing.pictures import store
 from ratings.models import Collection, Document, Grade, Job, Picture, Rating, RatingEvent
-from ratings.pictures import store
 
 from .everything import everything
 from .places import empty_place, instead

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.core.cache import cache, caches
 
-from ratings import apps, chores
+from ratings import apps
 from ratings.copies import backup, schedule
+from ratings.importing import chores
 from ratings.models import LEASE
 
 pytestmark = pytest.mark.django_db

@@ -11,15 +11,15 @@ from playwright.sync_api import Page, expect
 from evaluation import frozen, scores
 from evaluation.tests.hills import make_hills
 from evaluation.tests.judged_worlds import unfinished
-from ratings import queue
-from ratings.guidelines import versions
+from ratings.collection.scales import LONGEST_LABEL
+from ratings.desk import queue
 from ratings.judges import sample as samples
 from ratings.judges import uses
 from ratings.models import Adjudication, Anchor, Document, JudgeRun, Pair, Query, Rating, Role, System
 from ratings.people import members
 from ratings.pool.adjudication import adjudicate
 from ratings.pool.anchors import set_anchor
-from ratings.set_up.scales import LONGEST_LABEL
+from ratings.presentation.guidelines import versions
 from ratings.tests.cast import grade, make_asked, make_collection, make_member, make_pair, make_ranking, make_rater
 
 from .desk import MOVED_ON, all_saved, press, ready, shown, wait_for_the_bounce

@@ -6,11 +6,11 @@ import pytest
 from django.contrib.auth.models import Permission
 from playwright.sync_api import expect
 
-from ratings import queue
-from ratings.imports import signs
+from ratings.collection import deleting, putting_away
+from ratings.desk import queue
+from ratings.importing import signs
 from ratings.management.commands.work import work
 from ratings.models import Collection, Role
-from ratings.set_up import deleting, putting_away
 from ratings.tests.cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater
 
 from .looks import examine

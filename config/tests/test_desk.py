@@ -8,10 +8,10 @@ from allauth.mfa.totp.internal.auth import TOTP
 from django.test import Client
 from playwright.sync_api import Page, expect
 
-from ratings import queue
-from ratings.guidelines import versions
+from ratings.desk import queue
 from ratings.models import Anchor, Collection, Membership, Rating, RatingEvent, Session
 from ratings.pool.anchors import set_anchor
+from ratings.presentation.guidelines import versions
 from ratings.tests.cast import grade, make_collection, make_pair, make_rater
 
 from .desk import (

@@ -5,9 +5,9 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page, expect
 
-from ratings.guidelines import versions
 from ratings.models import Anchor, Grade, Rating
 from ratings.pool.anchors import set_anchor
+from ratings.presentation.guidelines import versions
 from ratings.tests.cast import grade, make_pair
 
 from .desk import all_saved, begin, comes_back, eventually, make_round, press, ready, shown, wait_for_the_bounce

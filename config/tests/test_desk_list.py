@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Rating, RatingEvent
 from ratings.tests.cast import grade
 

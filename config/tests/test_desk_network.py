@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Rating, RatingEvent, Role
 from ratings.tests.cast import grade, make_member, make_rater
 

@@ -8,8 +8,8 @@ from django.conf import settings
 from PIL import Image
 from playwright.sync_api import Page, expect
 
+from ratings.importing.pictures import decoding, store
 from ratings.models import Collection, Document, Picture, Presentation, Rating, RatingEvent, digest_of
-from ratings.pictures import decoding, store
 from ratings.presentation.parts import Part, Presented
 from ratings.presentation.presets import PRESETS
 from ratings.tests.cast import make_member

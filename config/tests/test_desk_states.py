@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from ratings import queue
-from ratings.guidelines import versions
+from ratings.desk import queue
 from ratings.models import Anchor, Collection, Session
 from ratings.pool.anchors import set_anchor
+from ratings.presentation.guidelines import versions
 from ratings.tests.cast import grade, make_pair, make_rater
 
 from .desk import all_saved, begin, make_round, press, press_till_the_end, ready, shown, wait_for_the_bounce

@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from ratings import sample
+from ratings.collection import sample
 
 from .blocks import MARKS, blocks_of, commands, documents, printed, ran
 

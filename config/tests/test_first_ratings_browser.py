@@ -13,7 +13,7 @@ from django.core.cache import cache
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from ratings.imports import signs
+from ratings.importing import signs
 from ratings.management.commands.work import work
 from ratings.models import Picture, Rating
 

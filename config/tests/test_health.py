@@ -28,9 +28,9 @@ from django.urls import reverse
 from config import machines
 from config.health import checks, doctor, endpoints, services
 from config.tests.bucket import Store, store
-from ratings.imports import signs
+from ratings.importing import signs
 from ratings.models import Rating
-from ratings.sign_in import secrets_at_rest
+from ratings.people.sign_in import secrets_at_rest
 from ratings.tests.cast import make_collection, make_pair, make_rater, make_user
 
 ROOT = Path(__file__).resolve().parents[2]

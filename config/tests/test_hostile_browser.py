@@ -6,7 +6,7 @@ That nothing is asked of another host, and that the console stays empty, `visit`
 import pytest
 from playwright.sync_api import Page, expect
 
-from ratings.intake.stage import batched
+from ratings.importing.intake.stage import batched
 from ratings.models import Collection, Document, Presentation, Query
 from ratings.presentation.html import render_document
 from ratings.presentation.parts import KINDS, REL, TAGS, Part, Presented

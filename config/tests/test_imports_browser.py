@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from playwright.sync_api import Page, expect
 
-from ratings.imports import signs
+from ratings.importing import signs
 from ratings.management.commands.work import work
 from ratings.models import Job, Rating, Role
 from ratings.tests.cast import make_collection, make_member

@@ -43,15 +43,15 @@ from config.tests import cluster
 from config.tests.bucket import Store, store
 from evaluation.record import sql
 from ratings.formats.refusal import Refusal
-from ratings.imports import uploads
-from ratings.imports.preview import guessed_kind
+from ratings.importing import uploads
+from ratings.importing.pictures import store as pictures
+from ratings.importing.preview import guessed_kind
+from ratings.importing.tests.test_pictures import SHOWING, picture_of
 from ratings.models import Collection, Document, Job, Picture, Rating
 from ratings.people import throttle
-from ratings.pictures import store as pictures
 from ratings.presentation import versions
 from ratings.tests import clocks
 from ratings.tests.races import race, until
-from ratings.tests.test_pictures import SHOWING, picture_of
 
 DOCUMENTS = 30_000  # fewer would be imported before anybody is killed
 

@@ -10,10 +10,10 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from config.health import metrics
-from ratings import happenings, queue
 from ratings.copies import schedule
+from ratings.desk import happenings, queue
+from ratings.desk.queue import leases
 from ratings.models import Role
-from ratings.queue import leases
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,8 +7,8 @@ import pytest
 from django.core.cache import cache
 from playwright.sync_api import Page, expect
 
-from ratings.guidelines import versions
 from ratings.models import Invitation, Role
+from ratings.presentation.guidelines import versions
 from ratings.tests.cast import make_collection, make_member, make_pair
 
 from .looks import examine

@@ -19,7 +19,7 @@ from django.test import Client
 from config import server as server_module
 from config import wsgi
 from config.server import LIMITS, Server, server_on
-from ratings.imports import uploads
+from ratings.importing import uploads
 from ratings.models import Job, Role
 from ratings.tests.cast import make_collection, make_member
 

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from playwright.sync_api import expect
 
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Collection, Role
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater
 

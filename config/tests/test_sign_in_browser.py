@@ -8,9 +8,9 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from ratings.models import Role
-from ratings.sign_in import links
+from ratings.people.sign_in import links
+from ratings.people.tests.identity_provider import IdentityProvider
 from ratings.tests.cast import make_collection, make_member
-from ratings.tests.identity_provider import IdentityProvider
 
 from .looks import examine
 from .pages import code, follow

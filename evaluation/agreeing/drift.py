@@ -9,9 +9,9 @@ from math import isnan
 
 import numpy as np
 
+from ratings.desk.figures import ENOUGH, Pace, Share, latest_grades
 from ratings.models import Collection
-from ratings.progress.counts import LOOKED_THROUGH, hits, latest_grades
-from ratings.progress.figures import ENOUGH, Pace, Share
+from ratings.pool.progress.counts import LOOKED_THROUGH, hits
 
 from ..agreement import FEWEST, Course
 from ..page import documents

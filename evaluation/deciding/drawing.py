@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Collection, Drawn, JudgeUse, Round
 
 from .. import record
@@ -73,7 +73,7 @@ def draw_next(
 ) -> Round | None:
     """Draws and stores a round of at least `least` pairs. Returns it; None if no pair is left or it was overtaken.
 
-    `queue.store_round` says when a round is overtaken. In the random order all pairs that can be
+    `desk.queue.store_round` says when a round is overtaken. In the random order all pairs that can be
     drawn have equal chances. In the decisive order with `small`, a small pool without random draws gets a round
     from the top of the lists. ValueError where expected values are not defined, and for a seed that is no
     number of 63 bits.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ratings.models import Collection
-from ratings.progress.counts import pace
+from ratings.pool.progress.counts import pace
 
 from ..expected import judgments_to_settle, remaining_variance, settled
 from ..expected.order import WRONG

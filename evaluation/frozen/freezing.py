@@ -15,8 +15,8 @@ from django.conf import settings as django_settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from ratings import audit
 from ratings.models import Collection
+from ratings.people import audit
 
 from .. import record, scores
 from ..deciding import State, systems_of

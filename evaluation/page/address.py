@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 
 from ratings.models import Collection
 from ratings.people.access import View
-from ratings.views.pages import frame
+from ratings.web.pages import frame
 from ratings.words import nearest
 
 from ..measures import PROFILES

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.utils.html import json_script
 from django.utils.safestring import SafeString
 
-from ratings.downloads import busy
+from ratings.web.downloads import busy
 
 from ..charts import pictures
 

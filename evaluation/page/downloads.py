@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
 
-from ratings.downloads import made_in_turn, sent
 from ratings.formats import spreadsheet, workbooks
 from ratings.models import Collection
 from ratings.people.access import View, readers_page
+from ratings.web.downloads import made_in_turn, sent
 
 from ..scores import Asked
 from . import documents

@@ -1,7 +1,7 @@
 """The names of raters that a reader may see."""
 
 from ratings.models import Collection, Role
-from ratings.people.privacy import pseudonym
+from ratings.people.names import pseudonym
 
 
 def names_in(collection: Collection) -> dict[int, str]:

@@ -9,7 +9,7 @@ from operator import itemgetter
 from django.db.models import Prefetch
 
 from ratings.models import Document, Pair, Query, Rating
-from ratings.people.privacy import pseudonym
+from ratings.people.names import pseudonym
 
 from ..page import options
 from ..page.numbers import number

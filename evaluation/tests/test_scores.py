@@ -11,7 +11,7 @@ from evaluation import scores
 from evaluation.measures import PROFILES, Options, parse_measure
 from evaluation.scores import Asked
 from evaluation.tests.worked import evaluated
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Collection, Pair, Query, Ranking
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import make_collection, make_ranking

@@ -5,8 +5,8 @@ from ninja.security import HttpBearer
 
 from ..models import SCOPES_OF, ApiToken, Collection, Rater, Role, Scope
 from ..people import throttle, tokens
-from ..queue.acts import with_versions
-from .problems import Problem
+from ..people.bearer import token_of, too_many
+from ..web.problems import Problem
 
 MAY = {
     Scope.READ: "analysts and admins read",
@@ -29,23 +29,6 @@ class Bearer(HttpBearer):
         return token
 
     authenticate = None
-
-
-def token_of(request: HttpRequest) -> ApiToken:
-    """The valid token of a call. Raises Problem and counts the call if it has none."""
-    scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-    token = tokens.valid_token(key.strip()) if scheme.lower() == "bearer" else None
-    if token is None:
-        try:
-            throttle.count_call_of_nobody(request)
-        except throttle.TooMany as error:
-            raise too_many() from error
-        raise Problem(401, headers={"WWW-Authenticate": "Bearer"})
-    return token
-
-
-def too_many() -> Problem:
-    return Problem(429, kind="too-many-calls", headers={"Retry-After": str(throttle.WINDOW)})
 
 
 def collections_of(request: HttpRequest):
@@ -79,7 +62,8 @@ def require_scope(request: HttpRequest, scope: str) -> None:
 def rater_in(request: HttpRequest, slug: str) -> Rater:
     """The token's owner as a rater. Raises as `collection_in`."""
     collection = collection_in(request, slug, Scope.RATE)
-    rater = with_versions(Rater.objects.members().filter(collection=collection, user=request.auth.user)).first()
+    members = Rater.objects.members().with_versions()
+    rater = members.filter(collection=collection, user=request.auth.user).first()
     if rater is None:
         raise Http404
     return rater

@@ -1,7 +1,7 @@
 """Imports by programs: batches of queries, documents, rankings and ratings, by the rules of files.
 
-A batch becomes lines of JSON, which `ratings.intake` reads like any source. A refusal has a pointer into the
-batch, and nothing of that batch is written.
+A batch becomes lines of JSON, which `ratings.importing.intake` reads like any source. A refusal has a pointer into
+the batch, and nothing of that batch is written.
 """
 
 import io
@@ -13,15 +13,15 @@ from django.http import HttpRequest
 from ninja import Header, Schema
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from .. import intake
 from ..formats import values
 from ..formats.refusal import Option, Refusal
 from ..formats.source import Source
-from ..intake import Report
+from ..importing import intake
+from ..importing.intake import Report
 from ..models import Reason, Scope
+from ..web.problems import Problem
 from ..words import as_sentence, counted
 from .access import collection_in
-from .problems import Problem
 from .receipts import with_receipt
 from .routes import router
 from .shapes import DocumentKey, Number, QueryKey, RaterName, Sent, SystemName, text

@@ -1,7 +1,6 @@
 """Rating by programs, in the name of the token's owner: get tasks, save ratings, read one's own.
 
-It shares its rules with the rating desk: `ratings.desk.content` makes what a rater is sent, and `ratings.queue`
-writes.
+It shares its rules with the rating desk: `desk.content` makes what a rater is sent, and `desk.queue` writes.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -15,14 +14,14 @@ from ninja import Query as Q
 from ninja import Schema
 from pydantic import Field, StringConstraints, model_validator
 
-from .. import queue
+from ..desk import queue
 from ..desk.answers import Answer, answers
 from ..desk.content import Showing, outlook_words, parts_json, rating_json, saved_json, task_json
 from ..desk.forms import LONGEST_VISIT, RatingForm
+from ..importing.pictures.store import sent
 from ..models import Rater, Reason
-from ..pictures.store import sent
+from ..web.problems import Problem
 from .access import rater_in
-from .problems import Problem
 from .routes import router
 from .shapes import Number, OfPage, Page, Sent, text
 

@@ -10,15 +10,15 @@ from ninja import Query as Q
 from ninja import Schema
 from pydantic import Field, StringConstraints
 
+from ..collection import making
+from ..collection.scales import Step
 from ..copies import rounds
 from ..formats import values
 from ..models import Collection, Drawn, Rating, Role, Scope
-from ..people.privacy import pseudonym
+from ..people.names import pseudonym
 from ..pool import pooling
-from ..set_up import making
-from ..set_up.scales import Step
+from ..web.problems import Problem
 from .access import collection_in, collections_of, names_people, require_scope
-from .problems import Problem
 from .routes import router
 from .shapes import DocumentKey, Number, OfPage, Page, QueryKey, Sent, SystemName, Whole, page, page_of, text
 

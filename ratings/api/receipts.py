@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from ..models import Collection, Receipt
-from .problems import Problem
+from ..web.problems import Problem
 
 KEPT = timedelta(days=30)
 

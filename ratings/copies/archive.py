@@ -15,10 +15,10 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from ..database.bulk import among
 from ..database.snapshot import snapshot
 from ..formats.zipped import FixedZip, sums_as_text
-from ..intake.stage import Progress, silent
+from ..importing.intake.stage import Progress, silent
+from ..importing.pictures import store
 from ..models import Assignment, Collection, Document, Job, JudgeRun, Picture, Ranking, RatingEvent
-from ..pictures import store
-from ..tables import TABLES, Table, in_archive
+from .tables import TABLES, Table, in_archive
 from .values import as_json, plain
 
 FORMAT, VERSION = "idealist collection", 1

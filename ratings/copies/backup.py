@@ -35,9 +35,9 @@ from ..database.bulk import insert
 from ..database.snapshot import snapshot
 from ..formats.zipped import FixedZip
 from ..management.whole_file import CLOSED, forget_parts, sync_folder, whole_file
-from ..tables import LEFT_OUT, TABLES
 from . import package, stores
 from .package import MANIFEST, Unreadable
+from .tables import LEFT_OUT, TABLES
 from .values import as_json, plain, stored
 
 FORMAT, VERSION = "idealist backup", 1

@@ -26,10 +26,12 @@ from ..database.statistics import renew_statistics
 from ..formats import strict_json
 from ..formats.budget import CURE, TooMuch
 from ..formats.refusal import Refusal, Refused
-from ..intake.opening import budget
-from ..intake.publishing import Superseded, note_import
-from ..intake.report import KEPT, Report
-from ..intake.stage import Progress, batched, silent, staged
+from ..importing.intake.opening import budget
+from ..importing.intake.publishing import Superseded, note_import
+from ..importing.intake.report import KEPT, Report
+from ..importing.intake.stage import Progress, batched, silent, staged
+from ..importing.pictures import store
+from ..importing.pictures.decoding import MOST_BYTES, Unusable, checked
 from ..models import (
     UNDRAWN,
     Assignment,
@@ -45,14 +47,12 @@ from ..models import (
     Role,
     Round,
 )
-from ..pictures import store
-from ..pictures.decoding import MOST_BYTES, Unusable, checked
-from ..tables import TABLES, Table, in_archive
 from ..words import counted
 from . import archive as writing
 from . import package, rules
 from .archive import FORMAT, VERSION, picture_file, snapshot_of
 from .package import COPY_AGAIN, Unreadable
+from .tables import TABLES, Table, in_archive
 from .values import as_json, plain, stored
 
 AT_ONCE = 500  # lines

@@ -6,22 +6,16 @@ Pages read JSON of rounds, presentations and judges without checks, so an archiv
 import math
 import re
 from collections.abc import Callable
-from decimal import Decimal
-from hashlib import sha256
 from typing import Any
 
 from django.db.models import Model
 
 from ..formats import values
 from ..formats.values import quoted
-from ..judges.versions import CONTENT, sha_of
-from ..judges.wire import checked_sampling
 from ..models import (
     Collection,
     Document,
     Job,
-    JudgeRun,
-    JudgeVersion,
     Picture,
     Presentation,
     Query,
@@ -33,7 +27,6 @@ from ..presentation.parts import Presented
 
 DIGEST = re.compile("[0-9a-f]{64}")
 PICTURE = re.compile(f"pictures/{DIGEST.pattern}\\.webp")  # under the SHA-256 of its content
-NOTHING = sha256(b"").hexdigest()  # the fingerprint of a version if only the model's name is known
 TEXTS = {"measure", "profile", "rule", "adjudications"}
 COLUMNS = ("mean", "low", "high", "best")
 LONGEST = 500  # characters of a text within an aim
@@ -120,27 +113,6 @@ def _import(line: Line) -> None:
         raise ValueError("the files are no list of names")
 
 
-def _run(line: Line) -> None:
-    if line["state"] in (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING):
-        raise ValueError("a run that is under way would make calls here")
-
-
-def _version(line: Line) -> None:
-    line["sampling"] = checked_sampling(line["sampling"])
-    if line["parts"] != {}:
-        line["parts"] = Presented.read(line["parts"]).as_json()
-    if not is_list(line["scale"], str):
-        raise ValueError("the scale is no list of grades")
-    for grade in line["scale"]:
-        values.grade(grade)
-    if text(line["endpoint"]) and not line["endpoint"].startswith(("http://", "https://")):
-        raise ValueError(f"the address {quoted(line['endpoint'])} does not begin with http:// or https://")
-    content = {name: line[name] for name in CONTENT}
-    content |= {name: Decimal(values.grade(text(line[name]))) for name in ("price_in", "price_out")}
-    if not (line["parser"] == 0 and line["fingerprint"] == NOTHING or sha_of(content) == line["fingerprint"]):
-        raise ValueError("the fingerprint is not that of the version's content")
-
-
 def text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{quoted(value)} is not a text")
@@ -151,6 +123,7 @@ def is_list(value: Any, *types: type) -> bool:
     return isinstance(value, list) and all(type(each) in types for each in value)
 
 
+# The judges add those of their tables.
 RULES: dict[type[Model], Callable[[Line], None]] = {
     Collection: _collection,
     Query: _key,
@@ -161,6 +134,4 @@ RULES: dict[type[Model], Callable[[Line], None]] = {
     Rater: _rater,
     Round: _round,
     Job: _import,
-    JudgeRun: _run,
-    JudgeVersion: _version,
 }

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.apps.registry import Apps
 from django.core.files.storage import storages
 
-from ..pictures.store import name_of
+from ..importing.pictures.store import name_of
 
 STORES = ("pictures", "uploads")
 UNFINISHED = ("queued", "running")  # the states of jobs that still need their files

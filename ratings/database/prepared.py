@@ -4,8 +4,8 @@ Django takes longer to write the SQL of a query than the database to answer it, 
 each time. Prepare a statement only if every save or every claim of a rater runs it: the lock, the look-up of a
 task, what is held, the choice of the next pairs, the writes. Also prepare what only the save of a repeat or a
 claim with gold runs, because its duration must not give it away. There is one exception: the query on each page of
-an admin (`set_up.stages.done`), because writing its SQL took a tenth of the page's time. Everything else uses the
-ORM.
+an admin (`collection.stages.done`), because writing its SQL took a tenth of the page's time. Everything else uses
+the ORM.
 
 A prepared query is an ordinary queryset with a `Blank` in the place of each value:
 

@@ -1,1 +1,1 @@
-"""The rating desk: what its pages show, what they send, and the preferences of a browser."""
+"""The rating desk: who rates what next, what its pages show and send, and the preferences of a browser."""

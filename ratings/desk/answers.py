@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import F, Min, OuterRef, Q, QuerySet, Subquery, Value
 
 from ..models import Check, Grade, Pair, Rater, Rating, RatingEvent
-from ..queue import answers_of
+from .queue import answers_of
 
 AT_ONCE = 1_000  # rows that are read at a time: a person may have rated a hundred thousand pairs
 OF_PAIR = ("pair__query__collection", "pair__document")

@@ -15,8 +15,9 @@ from ..presentation.html import html_of, render_document
 from ..presentation.parts import Presented, pieces_of
 from ..presentation.pictures import NONE, Pictures, pictures_of
 from ..presentation.versions import presented_in
-from ..queue import Outlook, Saved, Task
+from ..web.tags.figures import left_words
 from ..words import counted
+from .queue import Outlook, Saved, Task
 
 # What a rater is told about the fate of a rating. "Surplus" is missing, as it would reveal extra gold.
 FATES = {
@@ -130,11 +131,6 @@ def outlook_json(outlook: Outlook) -> dict:
 def total_of(outlook: Outlook) -> int:
     """The end of the progress bar: how many tasks there will be in all."""
     return outlook.done + outlook.left
-
-
-def left_words(outlook: Outlook, noun: str = "") -> str:
-    """The number of tasks that are left, followed by `noun`, if any."""
-    return f"{'more than ' if outlook.more else ''}{counted(outlook.left, noun) if noun else outlook.left}"
 
 
 def outlook_words(outlook: Outlook) -> tuple[str, str]:

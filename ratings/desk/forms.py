@@ -1,17 +1,25 @@
 """The forms of the requests that the rating desk sends."""
 
+from collections.abc import Sequence
+from decimal import Decimal
+
 from django import forms
 
 from ..database.prepared import Blank, Prepared
 from ..models import Collection, Grade, Reason, Shown
-from ..pool.forms import on_scale
-from ..queue import MOST_HELD, Submission
+from .queue import MOST_HELD, Submission
 
 LONGEST_VISIT = 600.0  # seconds; a page left open overnight says nothing about effort
 LONGEST_COMMENT = 5_000
 
 
 scale_of = Prepared(lambda: Grade.objects.filter(collection=Blank("collection", Grade, "collection")))
+
+
+def on_scale(value: Decimal, scale: Sequence[Grade]) -> Grade:
+    if found := next((grade for grade in scale if grade.value == value), None):
+        return found
+    raise forms.ValidationError(f"The scale has no grade {value}. Choose one of the buttons.")
 
 
 class CommentField(forms.CharField):

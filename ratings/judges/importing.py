@@ -8,13 +8,13 @@ from itertools import groupby
 from django.db import transaction
 from django.utils import timezone
 
-from ..audit import Act, note
 from ..formats.refusal import Option
 from ..formats.source import Source
-from ..intake.ratings import REFUSED, TABLE, RatingsImport
-from ..intake.report import Report
-from ..intake.stage import staged
+from ..importing.intake.ratings import REFUSED, TABLE, RatingsImport
+from ..importing.intake.report import Report
+from ..importing.intake.stage import staged
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade
+from ..people.audit import Act, note
 from ..words import counted
 from . import prompts
 from .versions import VersionSettings, make_judge, make_version

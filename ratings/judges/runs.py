@@ -20,10 +20,10 @@ from django.db.models import F
 from django.db.models.functions import Least
 from django.utils import timezone
 
-from .. import audit
-from ..audit import Act, note
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade, Probe
 from ..models.judge import LEASE, MOST_MONEY, Answer
+from ..people import audit
+from ..people.audit import Act, note
 from ..words import as_sentence
 from . import choosing, gate, probes, wire
 from .asking import CallBuilder, Outcome, call_once, problem_fields
@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 
 State = JudgeRun.State
 Row = MachineGrade.State
-LOOK_EVERY = 2.0  # seconds: a worker looks for runs
 MOST_AT_ONCE = 64  # calls
 MOST_CALLS, MOST_PER_MINUTE = 2**31 - 1, 1_000_000
 TRIES = 5  # of one pair

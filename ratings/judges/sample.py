@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from ..audit import Act, note
 from ..models import Judge, JudgeSample, Pair, SampledPair
+from ..people.audit import Act, note
 from ..pool import pooling
 
 AT_ONCE = 2_000

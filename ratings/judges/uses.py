@@ -3,8 +3,8 @@
 from django.db import transaction
 from django.utils import timezone
 
-from ..audit import Act, note
 from ..models import Judge, JudgeUse, JudgeVersion, MachineGrade
+from ..people.audit import Act, note
 
 
 @transaction.atomic

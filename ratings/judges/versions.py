@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from ..audit import Act, note
 from ..models import Collection, Judge, JudgeVersion, plain_value
+from ..people.audit import Act, note
 from ..presentation.parts import Presented
 from ..presentation.versions import latest_of
 from . import prompts, wire

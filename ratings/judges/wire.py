@@ -1,8 +1,8 @@
 """The chat-completions convention, which hosted models, Ollama, vLLM and llama.cpp speak. One request at a time.
 
-Requests go through the guarded door of `ratings.pull`. The key of a host is only in the server's environment, in
-IDEALIST_JUDGE_KEYS; if an answer repeats it, it is removed. A key belongs to one port, because whoever names the
-address of a judge could let another server of the host have it.
+Requests go through the guarded door of `ratings.importing.pull`. The key of a host is only in the server's
+environment, in IDEALIST_JUDGE_KEYS; if an answer repeats it, it is removed. A key belongs to one port, because
+whoever names the address of a judge could let another server of the host have it.
 """
 
 import json
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from .. import pull
-from ..pull.fetching import TimedOut, Unreachable, response_of
+from ..importing import pull
+from ..importing.pull.fetching import TimedOut, Unreachable, response_of
 from .answers import Problem
 
 PATH = "/chat/completions"

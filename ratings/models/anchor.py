@@ -46,7 +46,7 @@ class Anchor(models.Model):
 class Check(models.Model):
     """A warm-up or a repeat of one rater. The answer is in `event`, and is no rating.
 
-    Its token is its own, so that a repeat looks like any other pair. `ratings.queue` writes this table.
+    Its token is its own, so that a repeat looks like any other pair. `ratings.desk.queue` writes this table.
     """
 
     class Kind(models.TextChoices):

@@ -16,7 +16,7 @@ class AuditEventQuerySet(models.QuerySet):
     def forget_actor(self, pseudonym: str) -> int:
         """The number of rows whose actor is replaced by the pseudonym, and whose address and token are removed.
 
-        This and `forget_subject` are the only changes allowed: `people.privacy` erases a person with them.
+        This and `forget_subject` are the only changes allowed: `people.erasure` erases a person with them.
         """
         return super().update(name=pseudonym, token="", address="", account=None)
 
@@ -26,7 +26,7 @@ class AuditEventQuerySet(models.QuerySet):
 
 
 class AuditEvent(models.Model):
-    """One act. Append-only; written by `ratings.audit.note`."""
+    """One act. Append-only; written by `ratings.people.audit.note`."""
 
     class Way(models.TextChoices):
         PAGE = "page", "page"
@@ -35,7 +35,7 @@ class AuditEvent(models.Model):
         WORKER = "worker", "worker"
 
     at = models.DateTimeField(db_index=True)
-    act = models.CharField(max_length=40)  # of `ratings.audit.Act`, where an app can add its own
+    act = models.CharField(max_length=40)  # of `ratings.people.audit.Act`, where an app can add its own
     way = models.CharField(max_length=7, choices=Way.choices)
     account = models.BigIntegerField(null=True, help_text="The number of the account that did it.")
     name = models.CharField(

@@ -6,7 +6,7 @@ from typing import Self
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
-from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q
+from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, Subquery
 from django.urls import reverse
 
 
@@ -163,7 +163,7 @@ class DeletionQuerySet(models.QuerySet):
 class Deletion(models.Model):
     """A deleted collection: who deleted it, and until when it can be restored.
 
-    `ratings.set_up.deleting` writes this table.
+    `ratings.collection.deleting` writes this table.
     """
 
     collection = models.OneToOneField(Collection, models.CASCADE, related_name="deletion")
@@ -346,6 +346,15 @@ class RaterQuerySet(models.QuerySet):
         able = ExpressionWrapper(Q(_is_member(), active=True), BooleanField())
         return self.annotate(is_able=able)
 
+    def with_versions(self) -> Self:
+        """The raters with their collections, and `guidelines_now` and `presentation_now`: the latest versions."""
+        of_rater = Q(collection=OuterRef("collection"))
+        latest = {
+            name: Subquery(model.objects.filter(of_rater).order_by("-version").values("version")[:1])
+            for name, model in (("guidelines_now", Guidelines), ("presentation_now", Presentation))
+        }
+        return self.annotate(**latest).select_related("collection")
+
 
 def _is_member() -> Exists:
     """Whether the account of the outer rater has the role of a rater, is open, and is no superuser's.
@@ -360,7 +369,7 @@ def _is_member() -> Exists:
 class Rater(models.Model):
     """A person or an imported name whose ratings a collection has. Machines that grade are judges: `Judge`."""
 
-    # The latest versions of the guidelines and of the presentation; set by `queue.acts.with_versions`.
+    # The latest versions of the guidelines and of the presentation; set by `with_versions`.
     guidelines_now: int | None
     presentation_now: int | None
 

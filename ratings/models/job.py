@@ -49,7 +49,7 @@ class Job(models.Model):
     # Raised by each worker that takes it up: a worker with an older number stops writing.
     attempt = models.PositiveIntegerField(default=0)
     deaths = models.PositiveSmallIntegerField(default=0, help_text="How many workers died while they did it.")
-    beat_at = models.DateTimeField(null=True)  # when it was queued or taken up; see also `imports.signs`
+    beat_at = models.DateTimeField(null=True)  # when it was queued or taken up; see also `importing.signs`
     message = models.CharField(max_length=200, blank=True)
     report = models.JSONField(default=dict)
     # Queries as they were before this import changed them: [[pk, text, need, tags, weight, fields]].

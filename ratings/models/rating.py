@@ -1,6 +1,6 @@
 """Pairs, their assignments, ratings, adjudications, and the events of all of them.
 
-Only `ratings.queue` writes these tables; `ratings.pool.adjudication` writes adjudications and their events.
+Only `ratings.desk.queue` writes these tables; `ratings.pool.adjudication` writes adjudications and their events.
 """
 
 import random
@@ -269,7 +269,7 @@ class RatingEventQuerySet(models.QuerySet):
     def forget_person(self, *, comments: bool = False) -> int:
         """Remove the actor and, with `comments`, the comments; grades and times stay. Returns the number of rows.
 
-        The only change of events that is allowed: `people.privacy` erases a person with it.
+        The only change of events that is allowed: `people.erasure` erases a person with it.
         """
         forgotten = {"actor": None, "comment": ""} if comments else {"actor": None}
         return super().update(**forgotten)

@@ -1,6 +1,6 @@
 """Rounds: pairs that were drawn to be rated next, and the chances with which they were drawn.
 
-`ratings.queue.rounds` writes these tables. Only the stored aim depends on a measure, so that every later number is
+`desk.queue.rounds` writes these tables. Only the stored aim depends on a measure, so that every later number is
 computed from the same log.
 """
 

@@ -1,1 +1,1 @@
-"""Accounts, members, access, sessions, tokens, rate limits and privacy."""
+"""Accounts, members, access, sign-in, sessions, tokens, rate limits, erasure, and the audit of what all do."""

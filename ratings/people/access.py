@@ -18,9 +18,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from ..database.prepared import Blank, Prepared
 from ..models import AuditEvent, Collection, Deletion, Job, Rater, Role
-from ..queue.acts import with_versions
-from . import sent
-from .ways_back import page_above, page_before
+from ..web import sent
+from ..web.pages import wants_json
+from ..web.ways_back import page_above, page_before
 
 READERS = (Role.ANALYST, Role.ADMIN)
 
@@ -117,7 +117,7 @@ def rater_in(request: HttpRequest, slug: str) -> Rater:
 
 
 def _raters_of() -> QuerySet:
-    raters = with_versions(Rater.objects.members().filter(user=Blank("user", Rater, "user")))
+    raters = Rater.objects.members().with_versions().filter(user=Blank("user", Rater, "user"))
     return raters.filter(collection__slug=Blank("slug", Collection, "slug"))
 
 
@@ -202,11 +202,6 @@ def account_key(user) -> str:
     It does not depend on the server's secret key, which may change.
     """
     return hashlib.sha256(f"{user.pk} {user.date_joined.isoformat()}".encode()).hexdigest()[:24]
-
-
-def wants_json(request: HttpRequest) -> bool:
-    """Whether the answer should be JSON. Links and forms of a browser accept anything, and get a page."""
-    return request.get_preferred_type(["text/html", "application/json"]) == "application/json"
 
 
 class NotStored(MiddlewareMixin):

@@ -4,10 +4,10 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, Permission
 from django.db import transaction
 
-from .. import settings_forms
-from ..audit import Act, note
 from ..models import SuperuserByGroup
+from ..web import settings_forms
 from . import members, sessions
+from .audit import Act, note
 
 FIELDS = ("email", "is_active", "is_superuser")
 

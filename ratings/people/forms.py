@@ -10,7 +10,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from ..models import Collection, Query, Role, Scope
-from ..settings_forms import Versioned
+from ..web.settings_forms import Versioned
 from .invitees import invitees
 from .names import is_taken
 from .tokens import MOST_DAYS, scopes_of

@@ -4,7 +4,7 @@ Nobody is deleted here. The ratings of a rater stay, whatever becomes of their r
 """
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -15,13 +15,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from .. import queue
-from ..audit import Act, note
 from ..models import Collection, Invitation, Membership, Query, Rater, Rating, RatingEvent, Role
 from . import sessions
+from .audit import Act, note
 from .tokens import KEY_BYTES, hash_of
 
 OPEN = Q(accepted_at=None, withdrawn_at=None)  # and not expired
+at_stop: list[Callable[[Rater], object]] = []  # what else ends when somebody stops rating; the desk adds its part
 
 
 class Gone(Exception):
@@ -212,7 +212,7 @@ def _refuse_superuser(user: AbstractBaseUser, role: str) -> None:
 def give_back_all(user: AbstractBaseUser) -> None:
     """Give others what the person holds in all collections: their account is closed, or became a superuser's."""
     for rater in Rater.objects.filter(user=user).order_by("pk"):
-        queue.stop(rater)
+        stop(rater)
 
 
 def _actor(user: AbstractBaseUser, by_group: bool) -> dict:
@@ -240,10 +240,16 @@ def _locked(membership: Membership, role: str | None, by_group: bool) -> Members
 def _give_back(membership: Membership) -> None:
     rater = Rater.objects.filter(collection=membership.collection_id, user=membership.user_id).first()
     if rater:
-        queue.stop(rater)
+        stop(rater)
 
 
 # Raters
+
+
+def stop(rater: Rater) -> None:
+    """Give others what the rater holds, and lock the rater until the transaction ends."""
+    for end in at_stop:
+        end(rater)
 
 
 @transaction.atomic
@@ -253,7 +259,7 @@ def deactivate(rater: Rater) -> None:
     Ends all sessions of a member.
     """
     Rater.objects.filter(pk=rater.pk).update(active=False)
-    queue.stop(rater)
+    stop(rater)
     note(Act.DEACTIVATED, rater.collection, about=rater)
     if Membership.objects.filter(collection=rater.collection_id, user=rater.user_id).exists():
         sessions.end_all(rater.user)

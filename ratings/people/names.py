@@ -1,8 +1,9 @@
-"""Names of accounts, and which of them look like one person's."""
+"""Names of accounts, which of them look like one person's, and pseudonyms."""
 
 import unicodedata
 
 from django.contrib.auth import get_user_model
+from django.utils.crypto import salted_hmac
 
 
 def stored(name: str) -> str:
@@ -22,3 +23,8 @@ def is_taken(name: str) -> bool:
     """
     names = get_user_model().objects.values_list("username", flat=True)
     return folded(name) in {folded(each) for each in names.iterator()}
+
+
+def pseudonym(pk: int) -> str:
+    """A pseudonym of a rater for pages without names: a keyed hash, always the same."""
+    return f"rater {salted_hmac('evaluation.agreement', str(pk)).hexdigest()[:6]}"

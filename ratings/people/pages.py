@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 
-from .access import wants_json
+from ..web.pages import wants_json
 
 MINUTE = 60  # seconds
 PER_PERSON = 1_200  # in a minute, of one process: pages, downloads, and pictures, of which a product can have many

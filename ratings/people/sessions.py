@@ -14,10 +14,10 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from ..audit import Act
-from ..audit import note as audited
 from ..models import Session
 from . import tokens
+from .audit import Act
+from .audit import note as audited
 
 SIGNED_IN = "signed_in"  # the key in a session for [time of the sign-in, browser]
 PROVIDER = "provider"  # the key in a session for `Person.to_sign_out`, if the person signed in by a provider

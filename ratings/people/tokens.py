@@ -13,8 +13,8 @@ from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from ..audit import Act, note
 from ..models import SCOPES_OF, ApiToken, Collection, Membership, Role, Scope
+from .audit import Act, note
 
 PREFIX = "idl_"  # so that secret scanners recognize a key
 KEY_BYTES = 32

@@ -1,1 +1,1 @@
-"""What admins do with pairs: pooling, anchors, adjudication, and the order in which pairs are given out."""
+"""Pairs, as admins see them: pooling, anchors, adjudication, how pairs are given out, and how far rating is."""

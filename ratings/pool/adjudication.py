@@ -11,8 +11,8 @@ from django.db import transaction
 from django.db.models import Case, IntegerField, Max, Min, QuerySet, When
 from django.utils import timezone
 
-from .. import audit
 from ..models import Adjudication, Collection, Grade, Pair, Rating, RatingEvent
+from ..people import audit
 
 Kind = RatingEvent.Kind
 

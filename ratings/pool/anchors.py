@@ -5,8 +5,9 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from .. import audit, queue
+from ..desk import queue
 from ..models import Anchor, Grade, Pair
+from ..people import audit
 
 
 @transaction.atomic

@@ -5,8 +5,9 @@ from decimal import Decimal
 
 from django import forms
 
+from ..desk.forms import on_scale
 from ..models import Anchor, Collection, Grade, Pair, System
-from ..settings_forms import Versioned
+from ..web.settings_forms import Versioned
 from .pooling import MOST_RATINGS
 
 
@@ -70,12 +71,6 @@ class AdjudicationForm(WithGrade, WithReason):
     """A grade, a reason, and `latest_act` of the pair when the page was made."""
 
     seen = forms.IntegerField(min_value=0)
-
-
-def on_scale(value: Decimal, scale: Sequence[Grade]) -> Grade:
-    if found := next((grade for grade in scale if grade.value == value), None):
-        return found
-    raise forms.ValidationError(f"The scale has no grade {value}. Choose one of the buttons.")
 
 
 class WithdrawalForm(WithReason):

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.db import transaction
 
-from ..audit import Act, note
 from ..models import Collection
+from ..people.audit import Act, note
 
 
 @transaction.atomic

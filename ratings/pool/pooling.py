@@ -9,8 +9,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
-from .. import queue
-from ..audit import Act, note
+from ..desk import queue
 from ..formats.values import natural
 from ..models import (
     Adjudication,
@@ -25,6 +24,7 @@ from ..models import (
     Rating,
     System,
 )
+from ..people.audit import Act, note
 
 MOST_RATINGS = 100  # of a pair
 

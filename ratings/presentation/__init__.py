@@ -1,1 +1,1 @@
-"""How documents and queries are shown: an ordered list of parts, in versions like the guidelines."""
+"""What people see: documents and queries as an ordered list of parts, and the guidelines; both in versions."""

@@ -1,14 +1,15 @@
 """The pictures of documents and queries on pages."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ..models import Picture, digest_of
+from ..models import Collection, Picture, digest_of
 from .parts import Part, Piece, pieces_of
 
 Pictures = Mapping[str, Picture]  # by the digest of the source
 NONE: Pictures = {}
+fetchers: list[Callable[[Collection, Any], object]] = []  # each begins to fetch, for an account, if it can
 
 
 class Framed(NamedTuple):
@@ -21,6 +22,11 @@ class Framed(NamedTuple):
     width: int = 0
     height: int = 0
     problem: str = ""
+
+
+def fetch_pictures(collection: Collection, by) -> bool:
+    """Whether the pictures that the documents of the collection show now are being fetched for this account."""
+    return any(begun(collection, by) for begun in fetchers)
 
 
 def pictures_of(collection_id: int, parts: Iterable[Part], sources: Iterable[Mapping[str, Any]]) -> Pictures:

@@ -1,9 +1,9 @@
 """Publish a version of the presentation, and read versions."""
 
-from ..audit import Act, note
 from ..database import versions
 from ..database.versions import Outdated, Unchanged
 from ..models import Collection, Presentation
+from ..people.audit import Act, note
 from .blindness import refuse_revealing
 from .parts import Presented
 from .presets import WEB_PAGE

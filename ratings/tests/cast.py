@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.utils import timezone
 
-from ratings import queue
+from ratings.desk import queue
 from ratings.judges import versions
 from ratings.models import (
     Collection,

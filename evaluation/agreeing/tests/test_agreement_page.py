@@ -17,7 +17,7 @@ from evaluation.tests.hills import (
     text_of,
 )
 from ratings.models import Rater, Role
-from ratings.people import privacy
+from ratings.people import erasure
 from ratings.tests.cast import make_member
 
 pytestmark = pytest.mark.django_db
@@ -129,7 +129,7 @@ def test_pseudonyms_sort_otherwise_than_names(client, monkeypatch):
 def test_who_is_erased_is_not_named_any_more(client):
     collection = make_two()
     assert "canary-boris" in admin(client, collection).get(URL).content.decode()
-    privacy.erase(Rater.objects.get(collection=collection, name="canary-boris"))
+    erasure.erase(Rater.objects.get(collection=collection, name="canary-boris"))
     body = client.get(URL).content.decode()
     assert "canary-boris" not in body and "canary-anna" in body
 

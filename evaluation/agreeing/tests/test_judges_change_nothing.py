@@ -11,8 +11,8 @@ from django.urls import get_resolver, reverse
 from django.utils import timezone
 
 from evaluation import frozen, scores
-from ratings import queue
 from ratings.copies import archive
+from ratings.desk import queue
 from ratings.judges import uses
 from ratings.models import Collection, Document, JudgeVersion, MachineGrade, Query, Rating, Role
 from ratings.tests.calls import make_caller

@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 
 from ratings.models import Collection, Pair, Role
 from ratings.people.access import readers_page
-from ratings.people.privacy import pseudonym
-from ratings.views.pages import paged
+from ratings.people.names import pseudonym
+from ratings.web.pages import paged
 
 from ... import charts
 from ...judgments.rules import RULES_OF_ALL

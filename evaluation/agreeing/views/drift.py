@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from django.http import HttpRequest, HttpResponse
 
+from ratings.desk.figures import ENOUGH
 from ratings.models import Collection, Role
 from ratings.people.access import readers_page
-from ratings.people.privacy import pseudonym
-from ratings.progress.counts import LOOKED_THROUGH
-from ratings.progress.figures import ENOUGH
-from ratings.templatetags.grades import tone
-from ratings.views.pages import paged
+from ratings.people.names import pseudonym
+from ratings.pool.progress.counts import LOOKED_THROUGH
+from ratings.web.pages import paged
+from ratings.web.tags.grades import tone
 
 from ... import charts
 from ...agreement import FEWEST, courses

@@ -10,7 +10,7 @@ from django.urls import reverse
 from ratings.formats.values import natural
 from ratings.models import Collection
 from ratings.people.access import readers_page
-from ratings.views.pages import paged
+from ratings.web.pages import paged
 
 from ... import charts, scores
 from ...measures.refusal import refuse_unknown

@@ -6,7 +6,7 @@ import pytest
 from evaluation.deciding import State, draw_next, expected_of
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Collection, Drawn, Round
 from ratings.tests.cast import make_rater
 

@@ -12,7 +12,8 @@ from evaluation.deciding.plan import plan_of
 from evaluation.deciding.stop import forecast
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked
-from ratings import chores, queue
+from ratings.desk import queue
+from ratings.importing import chores
 from ratings.models import Collection, Role, Round
 from ratings.tests.cast import make_member, make_rater
 

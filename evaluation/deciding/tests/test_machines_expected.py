@@ -18,8 +18,8 @@ from evaluation.frozen.content import Broken
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked
 from evaluation.tests.worked import evaluated
-from ratings import queue
 from ratings.copies import rounds
+from ratings.desk import queue
 from ratings.judges import uses
 from ratings.models import AuditEvent, JudgeRun, MachineGrade, Pair, Rater, Role
 from ratings.tests.cast import make_asked, make_member

@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from ratings.models import Collection
 from ratings.people.access import admin_page, record_act
 from ratings.pool import judging
-from ratings.progress.counts import pace
+from ratings.pool.progress.counts import pace
 
 from ...measures.refusal import refuse_unknown
 from ...page.address import page, with_options

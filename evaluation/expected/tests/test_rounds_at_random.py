@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from evaluation.deciding import State, draw_due, draw_next, expected_of
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import UNDRAWN, Assignment, Collection, Round
 from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import NOW, make_rater

@@ -21,7 +21,7 @@ from evaluation.frozen.tests.test_frozen import CASES, HILLS, MEASURES, freeze, 
 from evaluation.models import FrozenPart
 from evaluation.page.numbers import decimals
 from evaluation.tests.hills import make_hills, rate
-from ratings import sample
+from ratings.collection import sample
 from ratings.models import Document, Query
 from ratings.tests.cast import make_collection, make_ranking
 

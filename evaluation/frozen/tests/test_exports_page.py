@@ -13,10 +13,11 @@ from django.urls import reverse
 from evaluation import record
 from evaluation.agreeing.views.agreement import pseudonym
 from evaluation.frozen.views import exports
-from ratings import intake, queue
 from ratings.copies import archive, rounds
+from ratings.desk import queue
 from ratings.formats import spreadsheet
 from ratings.formats.source import BOM, Source
+from ratings.importing import intake
 from ratings.models import Collection, Rater, Role
 from ratings.tests.cast import (
     NOW,

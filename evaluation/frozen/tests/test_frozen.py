@@ -18,7 +18,7 @@ from evaluation.measures import Options, parse_measure
 from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import make_hills, rate
 from evaluation.tests.worked import evaluated
-from ratings import sample
+from ratings.collection import sample
 from ratings.models import Document, Guidelines, Query, Ranking, Role, System
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import (

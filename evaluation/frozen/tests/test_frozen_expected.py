@@ -14,7 +14,7 @@ from evaluation.frozen.content import Broken
 from evaluation.measures import parse_measure
 from evaluation.page.numbers import decimals
 from evaluation.scores import Asked
-from ratings import queue
+from ratings.desk import queue
 from ratings.management.commands._collection_command import Refused
 from ratings.models import Collection
 

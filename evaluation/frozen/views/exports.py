@@ -14,15 +14,16 @@ from django.shortcuts import render
 from django.utils.functional import cached_property
 from django.views.decorators.http import require_safe
 
-from ratings import audit, downloads
 from ratings.copies import archive, rounds
 from ratings.copies import rows as record_rows
 from ratings.database.snapshot import snapshot
 from ratings.formats import spreadsheet
 from ratings.formats.registry import BY_NAME, Format, writable
 from ratings.models import Collection, Role
+from ratings.people import audit
 from ratings.people.access import of_collection, readers_page
-from ratings.views.pages import frame
+from ratings.web import downloads
+from ratings.web.pages import frame
 
 from ... import record
 from ...judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS

@@ -13,10 +13,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods
 
-from ratings import audit, downloads
 from ratings.models import Collection, System
+from ratings.people import audit
 from ratings.people.access import READERS, of_collection, readers_page
-from ratings.views.pages import frame
+from ratings.web import downloads
+from ratings.web.pages import frame
 
 from ... import frozen
 from ...charts.over_time import over_time as line_chart

@@ -7,10 +7,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from ratings.downloads import made_in_turn
 from ratings.models import Collection
 from ratings.people.access import readers_page
-from ratings.views.pages import frame, paged
+from ratings.web.downloads import made_in_turn
+from ratings.web.pages import frame, paged
 
 from ... import charts, frozen
 from ...measures import COUNTED, REASONS

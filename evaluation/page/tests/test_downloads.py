@@ -14,12 +14,12 @@ from openpyxl import load_workbook
 from evaluation.charts import pictures
 from evaluation.page import charts
 from evaluation.tests.hills import analyst, make_hills
-from ratings import downloads
 from ratings.formats import workbooks
 from ratings.formats.source import BOM
 from ratings.models import Collection, Role
 from ratings.tests.calls import make_caller
 from ratings.tests.cast import make_member
+from ratings.web import downloads
 
 pytestmark = pytest.mark.django_db
 

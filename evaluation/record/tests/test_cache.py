@@ -16,7 +16,7 @@ from evaluation.page import documents
 from evaluation.page.holdings import holdings
 from evaluation.record import cache, versions
 from evaluation.tests.worked import evaluated
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Pair, Rater
 from ratings.pool import adjudication
 from ratings.pool.pooling import pool

@@ -8,7 +8,7 @@ import pytest
 from evaluation import measures
 from evaluation.results.views import home
 from evaluation.tests.hills import analyst, make_hills, text_of
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Pair, Role
 from ratings.tests.cast import grade, make_member, make_pair, make_rater, make_user
 

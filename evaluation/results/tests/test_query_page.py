@@ -15,7 +15,7 @@ from evaluation.tests.hills import (
     rows_in,
     text_of,
 )
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Rater, Role
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater

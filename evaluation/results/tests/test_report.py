@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 
 from evaluation.tests.hills import analyst, make_hills
-from ratings import sample
+from ratings.collection import sample
 
 pytestmark = pytest.mark.django_db
 

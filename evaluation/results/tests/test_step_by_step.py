@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from evaluation.results import step_by_step
 from evaluation.tests.hills import analyst, make_hills, text_of
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Pair, System
 from ratings.tests.cast import grade, make_rater
 

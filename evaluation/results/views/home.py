@@ -11,11 +11,11 @@ from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from ratings import queue
+from ratings.desk import queue
+from ratings.desk.figures import pace_of
 from ratings.models import Collection, Deletion, Rater, Rating, Role
 from ratings.people import visits
 from ratings.people.access import may_make
-from ratings.progress.counts import pace_of
 
 from ... import record
 from ...page.address import CannotAnswer

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 
 from ratings.models import Collection
 from ratings.people.access import readers_page
-from ratings.progress.counts import gold_hits
+from ratings.pool.progress.counts import gold_hits
 
 from ... import charts, record, scores
 from ...agreement.coefficients import ordinal_alpha

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from ratings.formats.values import natural
 from ratings.models import Collection
 from ratings.people.access import readers_page
-from ratings.views.pages import paged
+from ratings.web.pages import paged
 
 from ...page import tables
 from ...page.address import page, with_options

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from ratings.models import Collection, System
 from ratings.people.access import readers_page
-from ratings.views.pages import paged
+from ratings.web.pages import paged
 
 from ... import charts
 from ...measures import MEASURES, Measure, parse_measure

@@ -10,19 +10,19 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from ratings import audit
 from ratings.database.snapshot import snapshot
 from ratings.formats.columns import NAMES as COLUMNS
 from ratings.formats.columns import SEVERAL
 from ratings.formats.refusal import Refusal
 from ratings.formats.registry import BY_NAME, KEY, TEXT, readable, writable
 from ratings.formats.source import Reading, stream_at
-from ratings.imports import jobs
-from ratings.intake import Report, opening
+from ratings.importing import jobs
+from ratings.importing.intake import Report, opening
 from ratings.management.progress import ProgressLine
 from ratings.management.refusals import line_of
 from ratings.management.whole_file import whole_file
 from ratings.models import Collection
+from ratings.people import audit
 from ratings.words import as_sentence
 
 PRINTED = 20  # refusals

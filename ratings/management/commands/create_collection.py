@@ -3,8 +3,8 @@ import re
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand
 
+from ratings.collection import making, scales
 from ratings.models import Collection
-from ratings.set_up import making, scales
 
 from ._collection_command import Refused
 

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from ratings import audit
 from ratings.copies import archive
 from ratings.management.progress import ProgressLine
 from ratings.management.whole_file import whole_file
+from ratings.people import audit
 
 from ._collection_command import CollectionCommand, Refused
 

@@ -1,4 +1,4 @@
-from ratings import intake
+from ratings.importing import intake
 
 from ._collection_command import ImportRowsCommand
 

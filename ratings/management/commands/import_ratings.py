@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from ratings import intake
+from ratings.importing import intake
 from ratings.judges.importing import import_grades
 
 from ._collection_command import ImportRowsCommand, Refused

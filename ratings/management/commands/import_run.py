@@ -1,5 +1,5 @@
-from ratings import intake
 from ratings.formats.rankings import SYSTEM_FROM
+from ratings.importing import intake
 
 from ._collection_command import ImportRowsCommand
 

@@ -1,4 +1,4 @@
-from ratings.imports import jobs
+from ratings.importing import jobs
 from ratings.models import Collection
 from ratings.pool import judging, pooling
 

@@ -5,7 +5,7 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
-from ratings import sample
+from ratings.collection import sample
 from ratings.database import making
 
 from ._writable import refuse_unwritable

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from ratings import pull
 from ratings.formats import strict_json
+from ratings.importing import pull
 from ratings.management.progress import ProgressLine
 from ratings.words import as_sentence
 

@@ -2,7 +2,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import BaseCommand, CommandError
 
 from ratings.people import sessions
-from ratings.sign_in import second_factor
+from ratings.people.sign_in import second_factor
 
 
 class Command(BaseCommand):

@@ -3,10 +3,10 @@ from django.contrib.auth import get_user_model
 from django.core.management import BaseCommand, CommandError
 from django.urls import reverse
 
-from ratings.audit import Act, note
 from ratings.people import visits
+from ratings.people.audit import Act, note
 from ratings.people.mail import usual_site
-from ratings.sign_in import links
+from ratings.people.sign_in import links
 
 
 class Command(BaseCommand):

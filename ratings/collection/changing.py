@@ -1,0 +1,172 @@
+"""Change the scale of a collection, and tell the consequences beforehand. Ratings keep their grades."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db import IntegrityError, transaction
+from django.db.models import Count, QuerySet, RestrictedError
+
+from ..models import Adjudication, Anchor, Collection, Grade, Rating, short_value
+from ..people.audit import Act, note
+from ..words import counted
+from .scales import Step, steps_of
+
+
+class Outdated(Exception):
+    """Somebody changed the scale since it was read, or gave a grade that was to be removed."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """The ratings, anchors and decisions that use a grade, and so keep it from being removed."""
+
+    ratings: int = 0
+    anchors: int = 0
+    decisions: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.ratings or self.anchors or self.decisions)
+
+    @property
+    def effect(self) -> str:
+        """What the change means for the uses of the grade: the second half of a sentence."""
+        if not self:
+            return "nothing uses it"
+        one = self.ratings + self.anchors + self.decisions == 1
+        return f"{self} {'has it and keeps it' if one else 'have it and keep it'}"
+
+    def __str__(self) -> str:
+        """Such as "12 ratings and 1 anchor"."""
+        parts = [
+            counted(self.ratings, "rating") if self.ratings else "",
+            counted(self.anchors, "anchor") if self.anchors else "",
+            counted(self.decisions, "decision") if self.decisions else "",
+        ]
+        *first, last = [part for part in parts if part] or ["nothing"]
+        return f"{', '.join(first)} and {last}" if first else last
+
+
+def uses(collection: Collection) -> dict[int, Use]:
+    """Grade id → its use, for every grade. Three queries, one of which counts all ratings."""
+    counts = {
+        "ratings": Rating.objects.filter(grade__collection=collection),
+        "anchors": Anchor.objects.filter(grade__collection=collection),
+        "decisions": Adjudication.objects.filter(grade__collection=collection),
+    }
+    found = {name: _by_grade(rows) for name, rows in counts.items()}
+    grades = set().union(*found.values())
+    return {pk: Use(**{name: by_grade.get(pk, 0) for name, by_grade in found.items()}) for pk in grades}
+
+
+def _by_grade(rows: QuerySet) -> dict[int, int]:
+    return dict(rows.order_by().values_list("grade").annotate(n=Count("pk")))
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a scale. A grade keeps its value: another value is another grade."""
+
+    written: Mapping[Grade, Step]  # grades with another label or meaning
+    removed: tuple[Grade, ...]
+    added: tuple[Step, ...]
+    relevant_from: Decimal
+
+    @property
+    def of_grades(self) -> bool:
+        return bool(self.written or self.removed or self.added)
+
+    def steps(self, scale: Iterable[Grade]) -> list[Step]:
+        """The scale after the change, lowest first."""
+        stay = [grade for grade in scale if grade not in self.removed]
+        kept = [self.written.get(grade, step) for grade, step in zip(stay, steps_of(stay), strict=True)]
+        return sorted([*kept, *self.added])
+
+
+@transaction.atomic
+def change(collection: Collection, wanted: Change, *, base: int) -> None:
+    """Apply the change to version `base` of the scale. Raises Outdated, and then changes nothing.
+
+    A change of grades makes a new version of the scale. Numbers are computed again.
+    """
+    # The collection is locked first, as in a save of a rating.
+    now = Collection.objects.select_for_update().get(pk=collection.pk)
+    if now.scale_version != base:
+        raise Outdated
+    try:
+        with transaction.atomic():
+            _write(now, wanted)
+    except (IntegrityError, RestrictedError) as error:
+        raise Outdated from error
+    now.relevant_from = wanted.relevant_from
+    now.scale_version += wanted.of_grades
+    now.save(update_fields=["relevant_from", "scale_version"])
+    now.touch()
+    note(
+        Act.SCALE,
+        now,
+        about=f"version {now.scale_version}",
+        changed=len(wanted.written),
+        removed=[str(grade.value) for grade in wanted.removed],
+        added=[str(step.value) for step in wanted.added],
+        relevant_from=str(wanted.relevant_from),
+    )
+    collection.refresh_from_db()
+
+
+def _write(collection: Collection, wanted: Change) -> None:
+    for grade, step in wanted.written.items():
+        Grade.objects.filter(pk=grade.pk).update(label=step.label, meaning=step.meaning)
+    for grade in wanted.removed:
+        grade.delete()
+    Grade.objects.bulk_create(Grade(collection=collection, **step._asdict()) for step in wanted.added)
+
+
+def consequences(collection: Collection, scale: list[Grade], wanted: Change, used: Mapping[int, Use]) -> list[str]:
+    """The consequences for ratings and numbers, as sentences; none if the change has none."""
+    return [
+        *_of_grades(wanted, used),
+        *_of_ends(steps_of(scale), wanted.steps(scale)),
+        *_of_relevance(collection.relevant_from, scale, wanted, used),
+    ]
+
+
+def _of_grades(wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:
+    for grade in wanted.removed:
+        yield f"{grade} is removed. Nothing uses it; earlier acts in the history keep its value."
+    for grade, step in wanted.written.items():
+        effect = used.get(grade.pk, Use()).effect
+        if step.label != grade.label:
+            yield f"{grade} is called {step} from now on: {effect}."
+        if step.meaning != grade.meaning:
+            yield f"{step} gets another meaning: {effect}."
+    for step in wanted.added:
+        yield f"{step} is new. Earlier ratings could not choose it, and stay as they are."
+
+
+def _of_ends(before: list[Step], after: list[Step]) -> Iterator[str]:
+    if not before or not after:
+        if before:
+            yield "The collection has no scale then. The first judgments that are imported bring one."
+        return
+    if after[-1].value != before[-1].value:
+        yield f"The highest grade becomes {after[-1]}: ERR and RBP, and the bounds of what is unjudged, change."
+    if after[0].value != before[0].value:
+        yield f"The lowest grade becomes {after[0]}: the bounds of what is unjudged change."
+
+
+def _of_relevance(before: Decimal, scale: list[Grade], wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:
+    after = wanted.relevant_from
+    if after == before:
+        return
+    low, high = sorted((before, after))
+    between = [grade for grade in scale if low <= grade.value < high and grade not in wanted.removed]
+    ratings = sum(used.get(grade.pk, Use()).ratings for grade in between)
+    yield f"A document is relevant from grade {short_value(after)} on; until now from {short_value(before)}."
+    if not between:
+        yield "No grade lies between the two: only judgments between grades, such as means, can count otherwise."
+        return
+    names = ", ".join(map(str, between))
+    count = f"{counted(ratings, 'rating')} with {names} {'counts' if ratings == 1 else 'count'}"
+    yield f"{count} as {'' if after < before else 'not '}relevant from now on."
+    yield "P, R, AP, RR and whatever else asks only whether a document is relevant change at once; nDCG does not."

@@ -1,0 +1,320 @@
+"""The forms of a new collection and of its scale."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from django import forms
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.validators import RegexValidator
+from django.utils.text import capfirst
+
+from ..copies.restoring import wrong_slug
+from ..models import Collection, Grade, plain_value
+from ..web.settings_forms import Versioned, refuse_others
+from ..words import as_sentence
+from .changing import Change, Use
+from .making import free_slug, just_made
+from .scales import (
+    BY_NAME,
+    LONGEST_LABEL,
+    LONGEST_MEANING,
+    PRESETS,
+    Step,
+    read,
+    relevance_problem,
+    step,
+    steps_of,
+    usual_relevant_from,
+)
+
+OWN = "own"
+FACTS = ("name", "scale", "description", "relevant_from")
+NEW = 2  # grades that can be added at once
+LONGEST_DESCRIPTION = 1_000
+ONE_LINE = RegexValidator(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", "A name is one line, without control characters.", inverse_match=True
+)
+
+
+def relevant_field(help_text: str, *, required: bool) -> forms.DecimalField:
+    return forms.DecimalField(
+        label="Relevant from grade", max_digits=15, decimal_places=9, required=required, help_text=help_text
+    )
+
+
+def name_field() -> forms.CharField:
+    return forms.CharField(
+        label="Name",
+        max_length=200,
+        validators=[ONE_LINE],
+        error_messages={"required": "Give it a name, such as Shop search."},
+    )
+
+
+def description_field() -> forms.CharField:
+    return forms.CharField(
+        label="What is rated",
+        max_length=LONGEST_DESCRIPTION,
+        required=False,
+        help_text="A sentence for analysts and admins, such as: Products of our shop. Raters do not see it.",
+    )
+
+
+class CopyForm(forms.Form):
+    """The name and the slug of a new collection."""
+
+    name = name_field()
+    slug = forms.CharField(
+        label="Name in addresses",
+        max_length=80,
+        required=False,
+        help_text="Letters, digits, - and _. Empty: it is made of the name.",
+    )
+
+    def clean_slug(self) -> str:
+        slug = self.cleaned_data["slug"]
+        if slug and (problem := wrong_slug(slug)):
+            raise forms.ValidationError(f"{problem}.")
+        return slug
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        if cleaned.get("name") and cleaned.get("slug") == "":
+            cleaned["slug"] = free_slug(cleaned["name"])
+        return cleaned
+
+
+class DescriptionForm(Versioned, forms.Form):
+    """The name and the description of a collection."""
+
+    name = name_field()
+    # An archive may have brought a longer one, or one of several lines, which can stay.
+    description = forms.CharField(
+        label="What is rated",
+        required=False,
+        widget=forms.Textarea(
+            attrs={
+                "rows": 3,
+                "dir": "auto",
+            }
+        ),
+        help_text="For analysts and admins. Raters do not see it.",
+    )
+
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
+        super().__init__(*args, initial={"name": collection.name, "description": collection.description}, **kwargs)
+        self.longest = max(LONGEST_DESCRIPTION, len(collection.description))
+        self.fields["description"].widget.attrs["maxlength"] = self.longest
+
+    def clean_description(self) -> str:
+        description = self.cleaned_data["description"].replace("\r\n", "\n")
+        if len(description) > self.longest:
+            problem = f"It has {len(description):,} characters, and at most {self.longest:,} fit."
+            raise forms.ValidationError(problem)
+        return description
+
+
+class DeletionForm(forms.Form):
+    """The name of the collection, typed to confirm, and whether everything was downloaded."""
+
+    download = forms.ChoiceField(
+        label="The download",
+        choices=[("kept", "I have downloaded everything"), ("unneeded", "I do not need the download")],
+        widget=forms.RadioSelect,
+        error_messages={"required": "Download everything first, or choose that you do not need it."},
+    )
+    name = forms.CharField(
+        label="Its name, to confirm",
+        max_length=400,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "dir": "auto"}),
+        error_messages={"required": "Type the name of the collection."},
+    )
+
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.collection = collection
+
+    def clean_name(self) -> str:
+        typed, name = (" ".join(text.split()) for text in (self.cleaned_data["name"], self.collection.name))
+        if typed != name:
+            raise forms.ValidationError(f"That is not its name. Type: {name}")
+        return typed
+
+
+class NewCollectionForm(CopyForm):
+    """The arguments of `making.make`, the scale by the name of a preset or line by line."""
+
+    description = description_field()
+    preset = forms.ChoiceField(
+        label="Scale",
+        choices=[*((preset.name, preset.title) for preset in PRESETS), (OWN, "A scale of your own")],
+        widget=forms.RadioSelect,
+        initial=PRESETS[0].name,
+        error_messages={"required": "Choose a scale."},
+    )
+    grades = forms.CharField(
+        label="Your grades, one a line",
+        max_length=100_000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 6, "dir": "auto", "spellcheck": "false", "class": "mono"}),
+        help_text="value: label: meaning. Only the value is needed; it may be negative or decimal.",
+    )
+    relevant_from = relevant_field(
+        "For measures that only ask whether a document is relevant, such as P, R, AP and RR."
+        " Empty: as usual for the scale.",
+        required=False,
+    )
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        scale = self._scale()
+        if scale and "relevant_from" in cleaned:
+            self._settle_relevant(scale)
+        return cleaned
+
+    def _scale(self) -> list[Step]:
+        """The steps, which `cleaned_data` gets as `scale`; none if they are refused."""
+        preset = self.cleaned_data.get("preset")
+        if preset != OWN:
+            scale = list(BY_NAME[preset].steps) if preset else []
+        else:
+            try:
+                scale = read(self.cleaned_data.get("grades", ""))
+            except ValueError as error:
+                self.add_error("grades", capfirst(as_sentence(error)))
+                return []
+            if len(scale) < 2 and not self.has_error("grades"):
+                self.add_error("grades", "Write at least two grades, one a line, such as 0: Irrelevant.")
+        self.cleaned_data["scale"] = scale
+        return scale
+
+    def _settle_relevant(self, scale: list[Step]) -> None:
+        typed: Decimal | None = self.cleaned_data["relevant_from"]
+        if typed is None:
+            preset = BY_NAME.get(self.cleaned_data["preset"])
+            self.cleaned_data["relevant_from"] = preset.relevant_from if preset else usual_relevant_from(scale)
+        elif problem := relevance_problem(scale, typed):
+            self.add_error("relevant_from", capfirst(as_sentence(problem)))
+
+    @property
+    def facts(self) -> dict:
+        """The arguments of `making.make`."""
+        return {name: self.cleaned_data[name] for name in ("slug", *FACTS)}
+
+    def just_made(self, by: AbstractBaseUser) -> Collection | None:
+        """The collection that this person has just made of the same form, for which its slug is taken now."""
+        # PostgreSQL takes no question about a NUL.
+        if self.errors.keys() - {"slug"} or self.has_error("slug", "null_characters_not_allowed"):
+            return None
+        facts = {name: self.cleaned_data[name] for name in FACTS}
+        return just_made(by, slug=self.data.get("slug", "").strip(), **facts)
+
+
+class GradeForm(forms.Form):
+    """The label and the meaning of a grade, and whether it is removed."""
+
+    label = forms.CharField(label="Label", max_length=LONGEST_LABEL, required=False)
+    meaning = forms.CharField(
+        label="Meaning",
+        max_length=LONGEST_MEANING,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
+    )
+    remove = forms.BooleanField(label="Remove", required=False)
+
+    def __init__(self, *args, grade: Grade, use: Use, **kwargs) -> None:
+        first = {"label": grade.label, "meaning": grade.meaning}
+        super().__init__(*args, prefix=f"grade-{grade.pk}", initial=first, **kwargs)
+        if self.is_bound:
+            for name, value in first.items():  # of a grade that is newer than the form
+                self.data.setdefault(self.add_prefix(name), value)
+        self.grade, self.use = grade, use
+        # An import may have brought longer ones, which can stay.
+        self.fields["meaning"].max_length = None
+
+    def clean_remove(self) -> bool:
+        if self.cleaned_data["remove"] and self.use:
+            raise forms.ValidationError(f"It stays, because of {self.use}.")
+        return self.cleaned_data["remove"]
+
+    @property
+    def step(self) -> Step:
+        lines = {name: self.cleaned_data[name].replace("\r\n", "\n") for name in ("label", "meaning")}
+        return Step(self.grade.value, **lines)
+
+
+class NewGradeForm(forms.Form):
+    """A grade to be added as `step`, which is None if the form is empty or invalid."""
+
+    step: Step | None = None
+
+    value = forms.CharField(label="Value", max_length=40, required=False)
+    label = forms.CharField(label="Label", max_length=LONGEST_LABEL, required=False)
+    meaning = forms.CharField(
+        label="Meaning",
+        max_length=LONGEST_MEANING,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
+    )
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        if self.errors or not any(cleaned.values()):
+            return cleaned
+        try:
+            self.step = step(**cleaned)
+        except ValueError as error:
+            self.add_error("value", capfirst(as_sentence(error)))
+        return cleaned
+
+
+class ScaleForm(Versioned, forms.Form):
+    """The whole scale: its grades, new ones, and the threshold of relevance. `wanted` is the change.
+
+    A form of an earlier scale becomes one of the scale as it is now, and is `outdated`.
+    """
+
+    relevant_from = relevant_field(
+        "P, R, AP, RR and others only ask whether a document is relevant.", required=True
+    )
+
+    def __init__(
+        self, data=None, *, collection: Collection, scale: Sequence[Grade], used: Mapping[int, Use]
+    ) -> None:
+        self.base, self.scale = collection.scale_version, list(scale)
+        # The version of the grades counts among what the form was made from.
+        initial = {"base": self.base, "relevant_from": plain_value(collection.relevant_from)}
+        super().__init__(data, initial=initial)
+        data = self.data if self.is_bound else None
+        self.grades = [GradeForm(data, grade=grade, use=used.get(grade.pk, Use())) for grade in self.scale]
+        self.new = [NewGradeForm(data, prefix=f"new-{place}") for place in range(NEW)]
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        for form in (*self.grades, *self.new):
+            form.full_clean()
+        for form in self.grades if self.outdated else ():
+            refuse_others(form, {"label", "meaning"})
+        self._refuse_twins()
+        if any(form.errors for form in (*self.grades, *self.new)):
+            raise forms.ValidationError("Correct the marked fields below.")
+        if not self.errors:
+            self.wanted = self._wanted(cleaned["relevant_from"])
+            if problem := relevance_problem(self.wanted.steps(self.scale), cleaned["relevant_from"]):
+                self.add_error("relevant_from", capfirst(as_sentence(problem)))
+        return cleaned
+
+    def _refuse_twins(self) -> None:
+        values = {grade.value for grade in self.scale}
+        for form in self.new:
+            if form.step and form.step.value in values:
+                form.add_error("value", "The scale has this value already.")
+            elif form.step:
+                values.add(form.step.value)
+
+    def _wanted(self, relevant_from: Decimal) -> Change:
+        removed = tuple(form.grade for form in self.grades if form.cleaned_data["remove"])
+        kept = [form for form in self.grades if form.grade not in removed]
+        written = {form.grade: form.step for form in kept if [form.step] != steps_of([form.grade])}
+        added = tuple(form.step for form in self.new if form.step)
+        return Change(written, removed, added, relevant_from)

@@ -1,0 +1,83 @@
+"""Make a collection. The command, the page and the API all call `make`."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from decimal import Decimal
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.text import slugify
+
+from ..models import Collection, Grade, Membership, Role
+from ..people.audit import Act, note
+from ..presentation.guidelines import versions
+from ..presentation.guidelines.template import first_text
+from .scales import Step, steps_of
+
+LONGEST_SLUG = Collection._meta.get_field("slug").max_length
+AT_ONCE = timedelta(minutes=1)  # within which the same form is the same act
+TAKEN = "Another collection has this name in its address."
+
+
+@transaction.atomic
+def make(
+    slug: str,
+    name: str,
+    scale: Sequence[Step] = (),
+    *,
+    description: str = "",
+    relevant_from: Decimal | None = None,
+    by: AbstractBaseUser | None = None,
+) -> Collection:
+    """The new collection. With `by`, this person becomes its admin, and it gets first guidelines.
+
+    Raises ValidationError by field of Collection, also if somebody takes the slug at the same moment.
+    """
+    collection = Collection(slug=slug, name=name, description=description)
+    if relevant_from is not None:
+        collection.relevant_from = relevant_from
+    collection.full_clean()
+    try:
+        with transaction.atomic():
+            collection.save()
+    except IntegrityError as error:
+        raise ValidationError({"slug": TAKEN}) from error
+    Grade.objects.bulk_create(
+        Grade(collection=collection, value=step.value, label=step.label, meaning=step.meaning) for step in scale
+    )
+    note(Act.MADE, collection)
+    if by:
+        Membership.objects.create(collection=collection, user=by, role=Role.ADMIN)
+        versions.publish(collection, first_text(collection.grades.all()), base=0)
+    return collection
+
+
+def just_made(by: AbstractBaseUser, *, slug: str, scale: Sequence[Step], **facts) -> Collection | None:
+    """The collection that this person has just made of the same form; an empty slug was made of the name.
+
+    Call it in a transaction: of a form that is sent twice at once, the second one waits for the first.
+    """
+    get_user_model().objects.select_for_update().get(pk=by.pk)
+    mine = Collection.objects.filter(memberships__user=by, memberships__role=Role.ADMIN)
+    alike = mine.filter(created_at__gte=timezone.now() - AT_ONCE, **facts, **({"slug": slug} if slug else {}))
+    return next((made for made in alike if steps_of(made.grades.all()) == list(scale)), None)
+
+
+@transaction.atomic
+def describe(collection: Collection, *, name: str, description: str) -> None:
+    """Change the name and the description of a collection. Its slug stays, so links and scripts still work."""
+    Collection.objects.filter(pk=collection.pk).update(name=name, description=description)
+    note(Act.DESCRIBED, collection, about=name)
+
+
+def free_slug(name: str) -> str:
+    """A slug made of the name that no collection has: shop, shop-2."""
+    stem = slugify(name)[: LONGEST_SLUG - 5].strip("-_") or "collection"
+    taken = set(Collection.written.filter(slug__startswith=stem).values_list("slug", flat=True))
+    number = 1
+    while (slug := stem if number == 1 else f"{stem}-{number}") in taken:
+        number += 1
+    return slug

@@ -1,0 +1,45 @@
+"""Put a collection away, so that nobody rates in it, and take it out again."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from ..models import Collection
+from ..people import members
+from ..people.audit import Act, note
+
+# What else stops in a collection that is put away or deleted; the judges add their runs.
+at_stop: list[Callable[[Collection], object]] = []
+
+
+def stop(collection: Collection) -> None:
+    for end in at_stop:
+        end(collection)
+
+
+@transaction.atomic
+def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
+    """Whether the collection was put away now; False if it was already.
+
+    The leases of raters end. Ratings that they still send are kept. The runs of its judges are paused.
+    """
+    in_use = Collection.objects.filter(pk=collection.pk, put_away_at=None)
+    if not in_use.update(put_away_at=now or timezone.now()):
+        return False
+    for rater in collection.raters.filter(user__isnull=False):
+        members.stop(rater)
+    stop(collection)
+    note(Act.PUT_AWAY, collection)
+    return True
+
+
+@transaction.atomic
+def take_out(collection: Collection) -> bool:
+    """Whether the collection was taken out now; False if it was not put away."""
+    away = Collection.objects.filter(pk=collection.pk, put_away_at__isnull=False)
+    if not away.update(put_away_at=None):
+        return False
+    note(Act.TAKEN_OUT, collection)
+    return True

@@ -1,0 +1,56 @@
+"""Removal of the rows of a deleted collection, in pieces, so that others need not wait for the end."""
+
+import time
+
+import numpy as np
+from django.db import connection, models, transaction
+
+from ..copies.tables import rows_to_delete
+from ..database.snapshot import snapshot
+from ..models import Collection, Deletion
+
+# Rows may be large, so pieces are small at first. They grow while they are quick.
+FIRST, MOST = 16, 2_000  # rows
+QUICK = 0.05  # seconds
+LONGEST_PAUSE = 0.2  # seconds
+
+
+def remove_collection(collection: Collection) -> None:
+    """Delete all rows of a collection without a slug and then the collection, in pieces.
+
+    After a kill, the next call goes on. Several processes may run it at once. Raises IntegrityError where a row
+    came in between: the next call deletes that, too.
+    """
+    for rows in rows_to_delete(collection):
+        # One query for all ids: one for each piece would take quadratic time. The newest rows first, because an
+        # undo refers to an older event.
+        with snapshot():
+            pks = np.sort(np.fromiter(rows.order_by().values_list("pk", flat=True).iterator(), np.int64))[::-1]
+        _delete(models.QuerySet(rows.model), pks)
+    with transaction.atomic():
+        collection.jobs.update(collection=None)
+        for gone in (
+            Deletion.objects.filter(collection=collection),
+            Collection.written.filter(pk=collection.pk, slug=None),
+        ):
+            gone._raw_delete(gone.db)
+
+
+def _delete(rows: models.QuerySet, pks: np.ndarray) -> None:
+    """Delete the rows with these ids, in pieces of a size that keeps others waiting only for a moment."""
+    start, size = 0, FIRST
+    while start < len(pks):
+        some = rows.filter(pk__in=pks[start : start + size].tolist())
+        begun = time.monotonic()
+        with transaction.atomic():
+            some._raw_delete(some.db)
+        took = time.monotonic() - begun
+        start += size
+        size = min(MOST, 2 * size) if took < QUICK else max(1, size // 2)
+        give_way(took)
+
+
+def give_way(seconds: float) -> None:
+    """On SQLite, which has one writer at a time, let others write for as long as they had to wait."""
+    if connection.vendor == "sqlite":
+        time.sleep(min(LONGEST_PAUSE, seconds))

@@ -1,0 +1,51 @@
+from collections import Counter
+
+import pytest
+from django.utils import timezone
+
+from ratings.collection import deleting, sample
+from ratings.desk import queue
+from ratings.models import Collection, Rater, Rating
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_sample_is_worth_a_look():
+    collection = sample.load()
+    assert collection.queries.exclude(need="").count() >= 12
+    assert collection.documents.count() >= 60
+    assert collection.systems.count() == 3
+    assert collection.raters.count() == 3
+    assert collection.grades.filter(value__lt=0).exists()
+    grades = Counter()
+    for pair in set(Rating.objects.values_list("pair", flat=True)):
+        values = set(Rating.objects.filter(pair=pair, grade__isnull=False).values_list("grade", flat=True))
+        grades[len(values) > 1] += 1
+    assert grades[True] > 10, "the raters sometimes disagree"
+
+
+def test_the_first_start_loads_it_once():
+    assert sample.load_on_first_start()
+    assert not sample.load_on_first_start()
+    assert Collection.objects.count() == 1
+
+
+def test_an_installation_with_collections_of_its_own_gets_no_sample():
+    Collection.objects.create(slug="own", name="Own")
+    assert not sample.load_on_first_start()
+    assert Collection.objects.count() == 1
+
+
+def test_a_sample_that_was_deleted_does_not_come_back_at_the_next_start():
+    sample.load_on_first_start()
+    deleting.delete(Collection.objects.get(), None)
+    assert not sample.load_on_first_start()
+    deleting.remove_due(now=timezone.now() + deleting.KEPT)
+    assert not Collection.written.exists()
+    assert not sample.load_on_first_start()
+
+
+def test_pairs_are_left_for_the_visitor():
+    sample.load_on_first_start()
+    visitor = Rater.objects.get(user__username="sample-rater")
+    assert queue.outlook(visitor).left >= 14

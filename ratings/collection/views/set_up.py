@@ -1,0 +1,37 @@
+"""The page of the stages of setting up a collection, and sample files to begin with."""
+
+from io import BytesIO
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from ...importing import samples
+from ...models import Collection
+from ...people.access import admin_page
+from ...web.downloads import sent
+from ...web.pages import frame
+from ..stages import stages
+
+KINDS = {"queries": "queries", "documents": "documents", "runs": "results"}  # of samples, by the name of a stage
+
+
+@admin_page
+def set_up(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Each stage with its state, and the next one to do."""
+    found = stages(collection)
+    context = {
+        **frame(collection, "set_up"),
+        "rows": [(stage, samples.of_kind(KINDS.get(stage.name, ""))) for stage in found],
+        "done": sum(stage.done for stage in found),
+        "next": next((stage for stage in found if not stage.done), None),
+    }
+    return render(request, "ratings/set_up.html", context)
+
+
+@admin_page
+def sample(request: HttpRequest, collection: Collection, name: str) -> FileResponse:
+    """A sample file, whose grades are those of the collection."""
+    if name not in samples.BY_NAME:
+        raise Http404("No such sample.")
+    scale = collection.grades.values_list("value", flat=True)
+    return sent(BytesIO(samples.content(samples.BY_NAME[name], scale)), name)

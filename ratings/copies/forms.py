@@ -1,0 +1,25 @@
+"""The forms of the pages of archives."""
+
+from django import forms
+
+from ..importing.forms import LARGEST
+from .restoring import wrong_slug
+
+
+class ArchiveForm(forms.Form):
+    file = forms.FileField(
+        label="File",
+        help_text=f"As <i>Export</i> or export_collection wrote it, here or on another server. At most {LARGEST}.",
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
+
+
+class SlugForm(forms.Form):
+    """The name of a new collection in addresses and commands."""
+
+    slug = forms.CharField(label="Name in addresses", max_length=80, help_text="Letters, digits, - and _.")
+
+    def clean_slug(self) -> str:
+        if problem := wrong_slug(self.cleaned_data["slug"]):
+            raise forms.ValidationError(f"{problem}.")
+        return self.cleaned_data["slug"]

@@ -1,0 +1,203 @@
+"""Assignments and their leases: which are free, and how they are taken, renewed and given back."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from functools import partial
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
+
+from ...database.prepared import Blank, Prepared
+from ...models import Assignment, LostLease, Rater, Rating, RatingEvent
+from ..happenings import happened
+from .acts import Overtaken, lock, transacted
+
+LEASE = timedelta(minutes=30)
+
+State = Assignment.State
+
+# Blanks of prepared statements.
+RATER, COLLECTION = Blank("rater", Assignment, "rater"), Blank("collection", Assignment, "collection")
+NOW = Blank("now", Assignment, "leased_until")
+
+
+def free(now: datetime | Blank) -> Q:
+    """The condition for assignments that any rater may take: open, or with an expired lease.
+
+    An extra assignment belongs to its rater alone.
+    """
+    return Q(state=State.OPEN) | Q(state=State.LEASED, leased_until__lt=now, extra=False)
+
+
+def takable(now: datetime | Blank) -> Q:
+    """`free`, without expired leases of pairs that have a surplus grade: that grade will fill the assignment."""
+    return free(now) & (Q(leased_until__isnull=True) | ~Exists(surplus_grades().filter(pair=OuterRef("pair"))))
+
+
+def assignment_of(pair, rater) -> QuerySet:
+    """The rater's assignment of the pair: one or none."""
+    return Assignment.objects.filter(pair=pair, rater=rater)
+
+
+def surplus_grades() -> QuerySet:
+    """Grades that fill no assignment: imported ones, and ones sent after their lease was lost."""
+    no_assignment = ~Exists(assignment_of(OuterRef("pair"), OuterRef("rater")))
+    return Rating.objects.filter(no_assignment, grade__isnull=False)
+
+
+def take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
+    """Whether a free assignment of the pair could be given to this rater, who has none of it."""
+    lease = (
+        {"leased_until": now + LEASE, "turn": turn_before_all(rater)}
+        if state == State.LEASED
+        else {"leased_until": None}
+    )
+    rows = Assignment.objects.filter(free(now), pair=pair_id, pair__retired_at__isnull=True)
+    for pk, holder in rows.order_by("pk").values_list("pk", "rater"):
+        # The update checks the condition again: of two raters, one gets the row.
+        if Assignment.objects.filter(free(now), pk=pk).update(rater=rater, state=state, **lease):
+            record_lost([(holder, pair_id)])
+            return True
+    return False
+
+
+def hand_over(row: Assignment, rater: Rater, now: datetime) -> None:
+    """Lease to `rater` an assignment that another rater holds. Raises Overtaken if the row has changed
+    meanwhile.
+    """
+    lease = {"leased_until": now + LEASE, "turn": turn_before_all(rater)}
+    if not Assignment.objects.filter(pk=row.pk, **_state_of(row)).update(rater=rater, **lease):
+        raise Overtaken
+    record_lost([(row.rater_id, row.pair_id)])
+
+
+def turn_before_all(rater: Rater) -> int:
+    """A turn before the turns of all tasks that the rater holds."""
+    turns = (
+        Assignment.objects.filter(rater=rater, state=State.LEASED).order_by("turn").values_list("turn", flat=True)
+    )
+    checks = rater.checks.filter(turn__isnull=False).order_by("turn").values_list("turn", flat=True)
+    return min([*turns[:1], *checks[:1]], default=0) - 1
+
+
+def record_lost(holders: Iterable[tuple[int | None, int]]) -> None:
+    """Write a LostLease for each (rater id, pair id); those without a rater are ignored."""
+    held = [(rater_id, pair_id) for rater_id, pair_id in holders if rater_id]
+    if held:
+        transaction.on_commit(partial(happened, "lost", len(held)))
+        events = RatingEvent.objects.filter(rater__in={rater_id for rater_id, _ in held}).order_by()
+        latest = dict(events.values_list("rater").annotate(latest=Max("pk")))
+        rows = (LostLease(rater_id=rater, pair_id=pair, act=latest.get(rater)) for rater, pair in held)
+        LostLease.objects.bulk_create(rows, ignore_conflicts=True, batch_size=5_000)
+
+
+class HeldRow(NamedTuple):
+    """An assignment to be given back, with the facts that decide its next state."""
+
+    row: Assignment
+    retired: bool
+    has_surplus: bool  # whether another rater's surplus grade is to fill it
+
+    @classmethod
+    def read(cls, rows: Iterable[Assignment]) -> "list[HeldRow]":
+        """The held rows, from rows that `to_give_back` annotated."""
+        return [cls(row, row.retired is not None, row.has_surplus) for row in rows]
+
+
+def to_give_back(rows: QuerySet) -> QuerySet:
+    """`rows` annotated for `HeldRow`."""
+    surplus = surplus_grades().filter(pair=OuterRef("pair")).exclude(rater=OuterRef("rater"))
+    return rows.annotate(retired=F("pair__retired_at"), has_surplus=Exists(surplus)).order_by("pk")
+
+
+def give_back(rows: QuerySet) -> int:
+    """How many rows changed when the leases on these assignments were ended.
+
+    A surplus grade of another rater fills an assignment. An extra assignment, or one of a retired pair, is
+    deleted. All others become open, with one query for those of the same rater and lease.
+    """
+    return _give_back(HeldRow.read(to_give_back(rows)))
+
+
+def _give_back(held: Iterable[HeldRow]) -> int:
+    changed, alike = 0, {}
+    for each in held:
+        row = each.row
+        if row.extra or each.retired or each.has_surplus:
+            changed += _delete_or_fill(each)
+        else:
+            alike.setdefault((row.rater_id, row.state, row.leased_until), []).append(row)
+    return changed + sum(_open(rows) for rows in alike.values())
+
+
+def _state_of(row: Assignment) -> dict:
+    """A filter by which an update finds the row only as it was read."""
+    return {"rater": row.rater_id, "state": row.state, "leased_until": row.leased_until}
+
+
+def _open(rows: list[Assignment]) -> int:
+    """How many of these rows, which all have one `_state_of`, were opened. Rows taken meanwhile stay as they
+    are.
+    """
+    unchanged = Assignment.objects.filter(pk__in=[row.pk for row in rows], **_state_of(rows[0])).order_by("pk")
+    locked = unchanged.select_for_update(no_key=True).values("pk")
+    opened = Assignment.objects.filter(pk__in=locked).update(rater=None, state=State.OPEN, leased_until=None)
+    if opened and rows[0].state == State.LEASED:
+        # Those that were taken since are lost too, so all of them are recorded.
+        record_lost((row.rater_id, row.pair_id) for row in rows)
+    return opened
+
+
+def _delete_or_fill(held: HeldRow) -> int:
+    row = held.row
+    unchanged = Assignment.objects.filter(pk=row.pk, **_state_of(row))
+    if row.extra or held.retired:
+        changed = unchanged.delete()[0]
+    else:
+        grades = surplus_grades().filter(pair=row.pair_id).exclude(rater=row.rater_id).order_by("pk")
+        grade = grades.first()
+        filled = {"rater": grade.rater_id, "state": State.DONE} if grade else {"rater": None, "state": State.OPEN}
+        changed = unchanged.update(**filled, leased_until=None)
+    if changed and row.state == State.LEASED:
+        record_lost([(row.rater_id, row.pair_id)])
+    return changed
+
+
+def _expired_with_surplus() -> QuerySet:
+    expired = Assignment.objects.filter(
+        collection=COLLECTION, leased_until__isnull=False, leased_until__lt=NOW, extra=False
+    )
+    return to_give_back(expired.filter(Exists(surplus_grades().filter(pair=OuterRef("pair")))))
+
+
+_expired = Prepared(_expired_with_surplus)
+
+
+def fill_expired(collection_id: int, now: datetime) -> int:
+    """How many expired leases were filled by surplus grades of their pairs.
+
+    A grade that came while others held the pair waits until one of their leases expires.
+    """
+    return _give_back(HeldRow.read(_expired(collection=collection_id, now=now)))
+
+
+def release_all(rater: Rater) -> int:
+    """Give back all that a locked rater holds, and take the turn from their unanswered checks."""
+    rater.checks.filter(event__isnull=True, turn__isnull=False).update(turn=None)
+    return give_back(Assignment.objects.filter(rater=rater, state=State.LEASED))
+
+
+@transacted
+def release(leases: Rater | Iterable[int]) -> int:
+    """How many rows changed when leases were given back: those of a rater, or of assignments by their ids.
+
+    What the raters still send is kept.
+    """
+    if isinstance(leases, Rater):
+        return release_all(lock(leases))
+    leased = Assignment.objects.filter(pk__in=list(leases), state=State.LEASED)
+    # Lock the raters first, as their own acts do, and in one order: otherwise two transactions could deadlock.
+    holders = Rater.objects.filter(pk__in=leased.values("rater")).order_by("pk")
+    list(holders.select_for_update(no_key=True).values_list("pk"))
+    return give_back(leased)

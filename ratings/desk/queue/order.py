@@ -1,0 +1,110 @@
+"""The orders in which raters get pairs: one function for each `Collection.Order`.
+
+An order takes all free assignments and returns a group of them: the one to be rated first. A caller that needs
+more pairs asks for the next group. Within a group the order is random but fixed: every assignment has a `lot`, a
+random number drawn when it was made. A rater goes through the lots upwards from a start point, and from 0 again
+after the largest. The start point is a hash of the rater and of the last pair that they hold or, if they hold
+none, of the pair of their last act. Thus raters begin at different places, and a reload or a restart of the server
+gives the same pairs. An index on the lot finds the next assignment.
+
+Ids, groups and start point can be blanks of a prepared statement.
+"""
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from django.db.models import QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from ...models import HAS_ROUND, LOTS, Assignment, Collection
+
+IntOrBlank = Any
+
+
+def by_query(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
+    """The assignments of the current query, then of another one: a rater spends most time on a new query.
+
+    `start`: the lot from which on that other one is looked for.
+    """
+    if not seen:
+        return free.filter(query=current)
+    rest = free
+    for query in seen:
+        rest = rest.exclude(query=query)
+    # Of the oldest round: the index on the lot then ends the search at the first row.
+    above, below = (Subquery(part) for part in from_start(_oldest_round(rest), start, 1, "query"))
+    return free.filter(query=Coalesce(above, below))
+
+
+def by_depth(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
+    """The assignments of the smallest depth, over all queries; then those of the next depth."""
+    rest = free
+    if seen:
+        rest = free.filter(depth__gt=Subquery(Assignment.objects.filter(pk=seen[-1]).values("depth")))
+    return free.filter(depth=Subquery(rest.order_by("depth").values("depth")[:1]))
+
+
+def by_round(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
+    """The assignments of one query in the oldest round: the current query or the next one; then further ones.
+
+    After all rounds come pairs that were not drawn, so that raters have work while the next round is being drawn.
+    """
+    rest = free
+    for last in seen:
+        row = Assignment.objects.filter(pk=last)
+        rest = rest.exclude(round=Subquery(row.values("round")), query=Subquery(row.values("query")))
+    oldest = _oldest_round(rest)
+    queries = oldest.order_by("query").values("query")
+    following = Subquery(queries.filter(query__gte=current)[:1])
+    return oldest.filter(query=Coalesce(following, Subquery(queries[:1])))
+
+
+def at_random(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
+    """The assignments of the oldest round; then those of the next one, and after all rounds what is in none."""
+    rest = free
+    if seen:
+        rest = rest.filter(round__gt=Subquery(Assignment.objects.filter(pk=seen[-1]).values("round")))
+    return _oldest_round(rest)
+
+
+def _oldest_round(free: QuerySet) -> QuerySet:
+    """The assignments of the oldest round that has any; those in no round come after all rounds."""
+    free = free.filter(HAS_ROUND)  # the same condition as that of the index
+    return free.filter(round=Subquery(free.order_by("round").values("round")[:1]))
+
+
+class Order(NamedTuple):
+    group: Callable[[QuerySet, IntOrBlank, Sequence[IntOrBlank], IntOrBlank], QuerySet]
+    # The field of a Candidate that stands for its group in `seen`. None: there is only one group.
+    group_field: str | None = None
+    # Whether raters get several pairs of a query after each other: what is mixed in must not stand out.
+    by_query: bool = False
+    # Whether a query comes in one piece in each round, and not all of it at once.
+    by_round: bool = False
+
+
+ORDERS = {
+    Collection.Order.QUERY: Order(by_query, "query", by_query=True),
+    Collection.Order.DEPTH: Order(by_depth, "pk"),
+    Collection.Order.RANDOM: Order(at_random, "pk"),
+    Collection.Order.DECISIVE: Order(by_round, "pk", by_query=True, by_round=True),
+}
+
+
+def comes_by_query(collection: Collection) -> bool:
+    """Whether raters get several pairs of a query after each other, and gold with those of its query."""
+    return ORDERS[collection.order].by_query
+
+
+def from_start(group: QuerySet, start: IntOrBlank, count: int, *columns: str) -> list[QuerySet]:
+    """Two lists: up to `count` rows with a lot from `start` on, and up to `count` below it, which come
+    afterwards.
+    """
+    rows = group.order_by("lot").values_list(*columns)
+    return [rows.filter(lot__gte=start)[:count], rows.filter(lot__lt=start)[:count]]
+
+
+def start_point(rater_id: int, pair_id: int | None) -> int:
+    """The lot, 0…LOTS−1, from which the rater continues after the pair."""
+    return int.from_bytes(blake2b(f"{rater_id}/{pair_id}".encode(), digest_size=8).digest()) % LOTS

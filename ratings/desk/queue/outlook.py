@@ -1,0 +1,139 @@
+"""The progress of a rater: what they have done and what is left. It reveals nothing of what others did."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
+
+from ...models import HAS_ROUND, Assignment, Rater, Rating
+from .choosing import (
+    COUNTED,
+    answered_repeats,
+    grades_of,
+    is_restricted,
+    put_off_beside,
+    queries_of,
+    row_count,
+    skips,
+)
+from .leases import State, assignment_of, free, surplus_grades
+from .mixing import mix_of, to_warm_up
+from .tasks import held_checks
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """A rater's progress."""
+
+    done: int  # their answers, those to repeats included
+    left: int  # the tasks that they hold, can get and will get beside, at most COUNTED
+    more: bool  # whether there are more than that
+    held_by_others: int  # if nothing is left: the number of pairs that others hold
+    next_return: datetime | None  # when the first of these leases expires
+    why: str = ""  # why they get no pairs: "put_away", "not_active", "limit", "warm_up" (until done)
+
+
+class RaterCounts(NamedTuple):
+    """A rater with counts of what they did and hold."""
+
+    rater: Rater
+    restricted: bool  # whether they rate only some queries
+    graded: int  # their grades that count towards their limit
+    ratings: int
+    repeats: int
+    leased: int
+
+
+def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
+    now = now or timezone.now()
+    counts = _counts(rater.pk)
+    me, done = counts.rater, counts.ratings + counts.repeats
+    if me.collection.put_away_at:
+        return Outlook(done, 0, False, 0, None, "put_away")
+    if not me.is_able:
+        return Outlook(done, 0, False, 0, None, "not_active")
+    warm_ups = None if me.warmed_up_at else to_warm_up(me).count()
+    if warm_ups:
+        return Outlook(done, warm_ups, False, 0, None, "warm_up")
+    room = None if me.limit is None else me.limit - counts.graded
+    if room is not None and room <= 0:
+        return Outlook(done, 0, False, 0, None, "limit")
+    left = _left(counts, now)
+    if not left:
+        returns = list(_held_by_others(counts, now).order_by("leased_until").values_list("pair", "leased_until"))
+        return Outlook(done, 0, False, len({pair for pair, _ in returns}), returns[0][1] if returns else None)
+    if room is not None:
+        left = min(left, room)
+    return Outlook(done, min(left, COUNTED), left > COUNTED, 0, None)
+
+
+def _counts(rater: int) -> RaterCounts:
+    me = OuterRef("pk")
+    ratings, assignments = Rating.objects.filter(rater=me), Assignment.objects.filter(rater=me)
+    rows = {
+        "ratings": ratings,
+        "repeats": answered_repeats(me),
+        "leased": assignments.filter(state=State.LEASED),
+    }
+    counts = {f"n_{name}": row_count(each, "rater") for name, each in rows.items()}
+    raters = Rater.objects.with_able().select_related("collection")
+    row = raters.annotate(restricted=is_restricted(), n_graded=grades_of(me), **counts).get(pk=rater)
+    names = RaterCounts._fields[2:]
+    return RaterCounts(row, row.restricted, *(getattr(row, f"n_{name}") for name in names))
+
+
+def _left(counts: RaterCounts, now: datetime) -> int:
+    """How many tasks they will get if nobody else takes a pair; more than COUNTED if there are so many.
+
+    Each answer takes one away, whatever it was, and a claim none: what will be mixed in is counted from the start.
+    """
+    me, collection = counts.rater, counts.rater.collection
+    put_off = skips(me).filter(pair=OuterRef("pair"))
+    free = _unrated_by(me, _free_pairs(counts, now)).annotate(put_off=Subquery(put_off.values("pk")[:1]))
+    rows = list(free.values_list("query", "put_off")[: COUNTED + 1])
+    left = counts.leased + held_checks(me).count() + len(rows) + put_off_beside(me, counts.restricted, now)
+    if left > COUNTED or not (collection.gold_share or collection.repeat_share):
+        return left
+    fresh = Counter(query for query, skipped in rows if skipped is None)
+    return left + mix_of(me, counts.restricted, fresh, now).to_come()
+
+
+def _unrated_by(me: Rater, rows: QuerySet) -> QuerySet:
+    """The assignments whose pairs the rater has not rated.
+
+    This is a subquery because PostgreSQL would turn NOT EXISTS into a join. With old statistics it would then read
+    all ratings of the rater for each row.
+    """
+    rated = Rating.objects.filter(rater=me, pair=OuterRef("pair")).values("pk")[:1]
+    return rows.annotate(rated=Subquery(rated)).filter(rated=None)
+
+
+def _in_reach(counts: RaterCounts) -> QuerySet:
+    """The waiting assignments of pairs that may be given to the rater."""
+    me = counts.rater
+    rows = Assignment.objects.waiting().filter(collection=me.collection_id, pair__retired_at__isnull=True)
+    return rows.filter(query__in=queries_of(me)) if counts.restricted else rows
+
+
+def _free_pairs(counts: RaterCounts, now: datetime) -> QuerySet:
+    """One free assignment of each pair that the rater does not hold."""
+    of_pair = Assignment.objects.filter(free(now), pair=OuterRef("pair"))
+    surplus = surplus_grades().filter(pair=OuterRef("pair"))
+    # Each surplus grade will fill one expired lease.
+    enough = Q(leased_until__isnull=True) | Q(n_free__gt=F("n_surplus"))
+    rows = _in_reach(counts).annotate(
+        n_free=row_count(of_pair, "pair"),
+        n_surplus=row_count(surplus, "pair"),
+        own=Subquery(assignment_of(OuterRef("pair"), counts.rater).values("pk")[:1]),
+        older=Subquery(of_pair.filter(pk__lt=OuterRef("pk")).values("pk")[:1]),
+    )
+    # With DISTINCT or without an order, PostgreSQL would read far more rows than the caller's slice counts.
+    return rows.filter(free(now) & enough & HAS_ROUND, own=None, older=None).order_by("round", "lot")
+
+
+def _held_by_others(counts: RaterCounts, now: datetime) -> QuerySet:
+    held = _in_reach(counts).filter(leased_until__isnull=False, leased_until__gte=now, extra=False)
+    return _unrated_by(counts.rater, held).exclude(rater=counts.rater)

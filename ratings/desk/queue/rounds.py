@@ -1,0 +1,132 @@
+"""Store rounds of drawn pairs. In the orders that have rounds raters get these pairs first."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from ...models import HAS_ROUND, UNDRAWN, Assignment, Collection, Drawn, Pair, Round
+from .leases import State
+
+CHUNK = 5_000
+
+
+class NewRound(NamedTuple):
+    """A round to be stored: the fields of `models.Round`."""
+
+    number: int
+    method: str
+    seed: int
+    aim: dict[str, Any]
+    seen: dict[str, Any]
+    threshold: float | None
+    precision: float
+    frame: int
+    judged: int
+    version: int
+
+
+class NewDrawn(NamedTuple):
+    """A pair of a round to be stored: the fields of `models.Drawn`."""
+
+    pair: int
+    kind: str
+    unit: int | None
+    key: float | None
+    rate: float | None
+    within: float | None
+    chances: list[float]
+
+
+def store_round(
+    collection: Collection,
+    new: NewRound,
+    pairs: Sequence[NewDrawn],
+    *,
+    known: Sequence[int] = (),
+    beside: Sequence[int] = (),
+    version: int | None = None,
+    now: datetime | None = None,
+) -> Round | None:
+    """The stored round, whose pairs raters get from now on; None, with nothing stored, if it was overtaken.
+
+    A round is overtaken if another worker stored its number first, if one of the pairs is already drawn or gone,
+    or if the collection's version is no longer `version`: pairs that were pooled since then could not be drawn,
+    but would count as if they could. `pairs` are in the order in which raters get them. `known` are ids of pairs
+    that were judged outside of rounds since the last one. `beside` are ids of pairs that could not be drawn:
+    raters get what is left of them with this round, or with an older one that has them.
+    """
+    ids = [row.pair for row in pairs]
+    if version is not None and not Collection.objects.filter(pk=collection.pk, version=version).exists():
+        return None
+    try:
+        with transaction.atomic():
+            made = Round.objects.create(collection=collection, **new._asdict(), created_at=now or timezone.now())
+            born = _held(ids)
+            if len(born) < len(ids):
+                raise IntegrityError("a pair is gone")
+            Drawn.objects.bulk_create(
+                [
+                    Drawn(round=made, pair_id=row.pair, place=place, born=born[row.pair], **_facts(row))
+                    for place, row in enumerate(pairs, 1)
+                ],
+                batch_size=CHUNK,
+            )
+            for start in range(0, len(ids), CHUNK):
+                Assignment.objects.filter(pair__in=ids[start : start + CHUNK]).update(round=new.number)
+            for start in range(0, len(beside), CHUNK):
+                left = Assignment.objects.filter(pair__in=beside[start : start + CHUNK], round=UNDRAWN)
+                left.update(round=new.number)
+            for start in range(0, len(known), CHUNK):
+                judged = Pair.objects.filter(pk__in=known[start : start + CHUNK], known__isnull=True)
+                judged.update(known=new.number - 1)
+    except IntegrityError:
+        if not _overtaken(collection, new.number, ids):
+            raise
+        return None
+    return made
+
+
+def _overtaken(collection: Collection, number: int, pair_ids: Sequence[int]) -> bool:
+    """Whether another worker stored the round, or one of the pairs is already drawn or gone."""
+    if Round.objects.filter(collection=collection, number=number).exists():
+        return True
+    free = (
+        Pair.objects.filter(pk__in=pair_ids[start : start + CHUNK], drawn__isnull=True).count()
+        for start in range(0, len(pair_ids), CHUNK)
+    )
+    return sum(free) < len(pair_ids)
+
+
+def _held(pair_ids: Sequence[int]) -> dict[int, int]:
+    """Pair id → born, for the pairs that exist. They are locked, so that nobody makes assignments meanwhile."""
+    held = {}
+    for start in range(0, len(pair_ids), CHUNK):
+        some = Pair.objects.filter(pk__in=pair_ids[start : start + CHUNK]).order_by("pk")
+        held |= dict(some.select_for_update(no_key=True).values_list("pk", "born"))
+    return held
+
+
+def _facts(row: NewDrawn) -> dict[str, Any]:
+    return {name: value for name, value in row._asdict().items() if name != "pair"}
+
+
+def raters_at_work(collection: Collection) -> int:
+    """How many raters hold something. One query."""
+    leased = Assignment.objects.filter(collection=collection, leased_until__isnull=False, state=State.LEASED)
+    return leased.values("rater").distinct().count()
+
+
+def waiting_in_rounds(collection: Collection, most: int) -> int:
+    """How many ratings are still to be given of drawn pairs that nobody rated, at most `most`. One query.
+
+    Further ratings of rated pairs do not count, because whoever gave the first ones cannot give them. If they
+    counted, the next round would be drawn too late for these raters, who would get pairs of no round.
+    """
+    rows = Assignment.objects.waiting().filter(HAS_ROUND, collection=collection, round__lt=UNDRAWN, extra=False)
+    rated = Assignment.objects.filter(pair=OuterRef("pair"), state=State.DONE)
+    rows = rows.filter(~Exists(rated)).order_by("-round")  # those are of the latest rounds
+    return rows[:most].count()

@@ -1,0 +1,215 @@
+"""The tasks of a rater: leased pairs and checks. Each has a random token, the only id on the rater's page."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+
+from ...database.prepared import Blank, Prepared
+from ...models import Anchor, Assignment, Check, Grade, LostLease, Pair, Rater, Rating, RatingEvent
+
+Kind = RatingEvent.Kind
+PAIR, WARM_UP, REPEAT = "pair", Check.Kind.WARM_UP.value, Check.Kind.REPEAT.value
+
+_RATER, _TOKEN = Blank("rater", Rating, "rater"), Blank("token", Pair, "token")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One pair for a rater to rate."""
+
+    token: UUID  # of the pair, or the check's own: a repeat looks like any other pair
+    pair: Pair  # query and document are loaded
+    kind: str  # PAIR, WARM_UP or REPEAT; the rater sees only whether it is WARM_UP
+    rating: Rating | None  # the rater's present rating, grade loaded; for a check its answer, which is not stored
+    comment: str  # the initial text of the comment field
+
+
+class OwnPair(NamedTuple):
+    """A pair, or an assignment of it, with the rater's rating and last comment."""
+
+    row: Pair | Assignment
+    rating_id: int | None
+    last_comment: str
+
+    @classmethod
+    def read(cls, rows: Iterable[Pair | Assignment]) -> "list[OwnPair]":
+        """The pairs of rows that `with_own` annotated."""
+        return [cls(row, row.own_rating, row.last_comment or "") for row in rows]
+
+
+class OwnCheck(NamedTuple):
+    """A check with the comment that the rater wrote last."""
+
+    check: Check
+    last_comment: str
+
+    @classmethod
+    def read(cls, rows: Iterable[Check]) -> "list[OwnCheck]":
+        """The checks of rows that `checks_of` annotated."""
+        return [cls(row, row.last_comment or "") for row in rows]
+
+
+def held(rater: Rater) -> list[Task]:
+    """The tasks that `rater` holds, in their order on the desk. Two queries, nothing is written.
+
+    An expired lease is held until another rater takes the pair.
+    """
+    return in_turn(held_assignments(rater), open_checks(rater))
+
+
+def task(rater: Rater, token: UUID) -> Task | None:
+    """The task of a token; None if the rater never held it and never acted on it."""
+    pairs = OwnPair.read(_known(rater=rater.pk, collection=rater.collection_id, token=token))
+    if pairs:
+        return _task_of(pairs[0])
+    checks = OwnCheck.read(_known_check(rater=rater.pk, token=token))
+    return check_task(checks[0]) if checks else None
+
+
+def _known_by() -> QuerySet:
+    has = Assignment.objects.filter(rater=_RATER, pair=OuterRef("pk"))
+    had = LostLease.objects.filter(rater=_RATER, pair=OuterRef("pk"))
+    known = Pair.objects.filter(token=_TOKEN, query__collection=Blank("collection", Rater, "collection"))
+    known = known.filter(Exists(has) | Exists(acts_on(_RATER, "pk")) | Exists(had))
+    return with_own(known.select_related("query", "document"), _RATER, "pk")
+
+
+_known = Prepared(_known_by)
+
+
+def pair_task(rater: Rater, pair_id: int) -> Task:
+    """The pair as a task of the rater. Two queries at most."""
+    pairs = Pair.objects.select_related("query", "document").filter(pk=pair_id)
+    return _task_of(OwnPair.read(with_own(pairs, rater, "pk"))[0])
+
+
+def _task_of(own: OwnPair) -> Task:
+    pair, rating = own.row, None
+    if own.rating_id:
+        rating = Rating.objects.select_related("grade").filter(pk=own.rating_id).first()
+    return Task(pair.token, pair, PAIR, rating, rating.comment if rating else own.last_comment)
+
+
+def in_turn(pairs: Iterable[OwnPair], checks: Iterable[OwnCheck]) -> list[Task]:
+    """The tasks of leased assignments and of checks, by turn."""
+    pairs = list(pairs)
+    # Usually empty: a rater seldom holds a pair that they have rated.
+    ids = [own.rating_id for own in pairs if own.rating_id]
+    ratings = Rating.objects.select_related("grade").in_bulk(ids)
+    keyed = []
+    for row, rating_id, last_comment in pairs:
+        rating = ratings.get(rating_id)
+        comment = rating.comment if rating else last_comment
+        keyed.append((row.turn, row.pair_id, Task(row.pair.token, row.pair, PAIR, rating, comment)))
+    keyed += [(own.check.turn, own.check.pair_id, check_task(own)) for own in checks]
+    return [task for *_, task in sorted(keyed, key=lambda row: row[:2])]
+
+
+def leased_to(rater: Rater | Blank) -> QuerySet:
+    return Assignment.objects.filter(rater=rater, state=Assignment.State.LEASED, pair__retired_at__isnull=True)
+
+
+def held_checks(rater: Rater | Blank) -> QuerySet:
+    """The rater's unanswered checks, without repeats of retired pairs. Pairs of warm-ups are always retired."""
+    needed = Q(kind=WARM_UP, pair__anchor__use=Anchor.Use.WARM_UP) | Q(kind=REPEAT, pair__retired_at__isnull=True)
+    return checks_of(rater).filter(needed, event__isnull=True, turn__isnull=False)
+
+
+def checks_of(rater: Rater | Blank) -> QuerySet:
+    """The rater's checks, annotated for `OwnCheck` like pairs: otherwise a repeat would differ from a pair."""
+    about = {"rater": OuterRef("rater"), "pair": OuterRef("pair"), "created_at__gte": OuterRef("created_at")}
+    wrote = RatingEvent.objects.filter(**about, kind__in=[Kind.REPEAT, Kind.SKIP]).order_by("-pk")
+    checks = Check.objects.filter(rater=rater).annotate(last_comment=Subquery(wrote.values("comment")[:1]))
+    return checks.select_related("pair__query", "pair__document", "event")
+
+
+def held_assignments(rater: Rater) -> list[OwnPair]:
+    return OwnPair.read(_held_assignments(rater=rater.pk))
+
+
+def open_checks(rater: Rater) -> list[OwnCheck]:
+    return OwnCheck.read(_open_checks(rater=rater.pk))
+
+
+_held_assignments = Prepared(
+    lambda: with_own(leased_to(_RATER).select_related("pair__query", "pair__document"), _RATER, "pair")
+)
+_open_checks = Prepared(lambda: held_checks(_RATER))
+_known_check = Prepared(lambda: checks_of(_RATER).filter(token=_TOKEN))
+
+
+def check_task(own: OwnCheck) -> Task:
+    check, answer = own.check, answer_of(own.check)
+    return Task(check.token, check.pair, check.kind, answer, answer.comment if answer else own.last_comment)
+
+
+def answer_of(check: Check) -> Rating | None:
+    """The answer to a check in the form of a rating, so that a repeat looks like any other pair."""
+    return answers_of([check])[0] if check.event else None
+
+
+def answers_of(checks: list[Check]) -> list[Rating]:
+    """The answers to answered checks, as ratings that are not stored. Two queries."""
+    raters, pairs = {check.rater_id for check in checks}, {check.pair_id for check in checks}
+    events = RatingEvent.objects.filter(rater__in=raters, pair__in=pairs).select_related("undoes").order_by("pk")
+    by_check: dict[tuple, list[RatingEvent]] = {}
+    for event in events:
+        kind = event.undoes.kind if event.undoes else event.kind
+        by_check.setdefault((event.rater_id, event.pair_id, kind), []).append(event)
+    grades = Grade.objects.filter(collection__raters__in=raters)
+    steps = {(grade.collection_id, grade.value): grade for grade in grades}
+
+    def answer(check: Check) -> Rating:
+        event = check.event
+        revision, first = _history(by_check[check.rater_id, check.pair_id, check.kind])
+        return Rating(
+            pair=check.pair,
+            rater_id=check.rater_id,
+            grade=steps.get((check.pair.query.collection_id, event.value)),
+            reason=event.reason,
+            comment=event.comment,
+            revision=revision,
+            created_at=first.created_at,
+            changed_at=event.created_at,
+        )
+
+    return [answer(check) for check in checks]
+
+
+def _history(events: Iterable[RatingEvent]) -> tuple[int, RatingEvent]:
+    """The revision of an answer, and the first of its events that is not undone.
+
+    As for a rating, each change raises the revision by one, and after a withdrawal it starts at 0 again.
+    """
+    revision, standing = 0, []
+    for event in events:
+        if event.undoes is None:
+            standing.append(event)
+            revision += 1
+        elif standing[-1] == event.undoes:
+            standing.pop()
+            revision = revision + 1 if standing else 0
+        else:
+            standing.remove(event.undoes)
+    return revision, standing[0]
+
+
+def acts_on(rater: Rater | Blank, pair: str) -> QuerySet:
+    """The rater's events about a pair of the outer query. Events of checks, which have their own tokens, are left
+    out.
+    """
+    events = RatingEvent.objects.filter(rater=rater, pair=OuterRef(pair))
+    return events.exclude(kind__in=[Kind.WARM_UP, Kind.REPEAT])
+
+
+def with_own(rows: QuerySet, rater: Rater | Blank, pair: str) -> QuerySet:
+    """`rows` annotated for `OwnPair`. The last comment is kept after an undo and after the pair was put off."""
+    own = Rating.objects.filter(rater=rater, pair=OuterRef(pair))
+    wrote = RatingEvent.objects.filter(
+        rater=rater, pair=OuterRef(pair), kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP]
+    )
+    last_comment = wrote.order_by("-pk").values("comment")[:1]
+    return rows.annotate(own_rating=Subquery(own.values("pk")[:1]), last_comment=Subquery(last_comment))

@@ -1,0 +1,134 @@
+"""Take back an act of a rater, and give them its pair again."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Case, F, OuterRef, Subquery, When
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from ...models import Assignment, Check, Grade, Pair, Rater, Rating, RatingEvent
+from .acts import KeyUsed, event_of_key, lock, record, transacted
+from .claiming import MOST_HELD
+from .leases import LEASE, State, assignment_of, give_back, take, turn_before_all
+from .mixing import take_gold
+from .saving import Submission, settle, write
+from .tasks import PAIR, REPEAT, OwnCheck, Task, check_task, checks_of, held, pair_task
+
+UNDO_DEPTH = 20
+
+Kind = RatingEvent.Kind
+RATING_KINDS = [Kind.GRADE, Kind.CANNOT, Kind.IMPORT]
+REPEAT_KINDS = [Kind.REPEAT, Kind.SKIP]
+
+
+@transacted
+def undo(
+    rater: Rater, *, act: UUID | None = None, client_key: UUID | None = None, now: datetime | None = None
+) -> Task | None:
+    """The pair of the act that was taken back, as the rater's next task; None if there is no such act to undo.
+
+    `act` is the client key of one of the rater's last UNDO_DEPTH acts; None: the last one. Warm-ups cannot be
+    taken back. The rater can rate the pair even if it cannot be leased to them again, because others have it or it
+    is retired. Raises KeyUsed for the `client_key` of another act.
+    """
+    now = now or timezone.now()
+    me = lock(rater)
+    earlier = event_of_key(me, client_key)
+    if earlier and (earlier.kind != Kind.UNDO or act not in (None, earlier.undoes.client_key)):
+        raise KeyUsed
+    event = earlier.undoes if earlier else _act_to_undo(me, act)
+    if event is None:
+        return None
+    check = _check_of(me, event)
+    if not earlier:
+        if check:
+            _take_back_check(me, check, event)
+        else:
+            _take_back(me, event, now)
+        record(me, event.pair, Kind.UNDO, now, undoes=event, client_key=client_key)
+        give_back_surplus(me)
+    if check:
+        return check_task(OwnCheck.read(checks_of(me).filter(pk=check.pk))[0])
+    return pair_task(me, event.pair_id)
+
+
+def last_acts(rater: Rater, count: int = UNDO_DEPTH) -> list[RatingEvent]:
+    """The acts that undo can take back, latest first, with query and document. One query.
+
+    The `token` of each event is the one by which the rater knew the task.
+    """
+    check = Check.objects.filter(rater=rater, pair=OuterRef("pair"), kind=REPEAT)
+    acts = RatingEvent.objects.standing().filter(
+        rater=rater, kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP, Kind.REPEAT]
+    )
+    of_check = Case(When(kind__in=REPEAT_KINDS, then=Subquery(check.values("token")[:1])))
+    acts = acts.annotate(token=Coalesce(of_check, F("pair__token")))
+    return list(acts.select_related("pair__query", "pair__document").order_by("-pk")[:count])
+
+
+def _act_to_undo(me: Rater, act: UUID | None) -> RatingEvent | None:
+    return next((event for event in last_acts(me) if act is None or event.client_key == act), None)
+
+
+def _check_of(me: Rater, event: RatingEvent) -> Check | None:
+    """The repeat that the event answered or put off.
+
+    A put-off pair among the last acts was either put off as a repeat or is not graded, because a repeat comes long
+    after the grade.
+    """
+    if event.kind not in REPEAT_KINDS:
+        return None
+    return Check.objects.filter(rater=me, pair=event.pair_id, kind=REPEAT).first()
+
+
+def _take_back_check(me: Rater, check: Check, event: RatingEvent) -> None:
+    answers = RatingEvent.objects.standing().filter(rater=me, pair=check.pair_id, kind=Kind.REPEAT)
+    earlier = answers.exclude(pk=event.pk).order_by("-pk").first()
+    Check.objects.filter(pk=check.pk).update(event=earlier, turn=None if earlier else turn_before_all(me))
+
+
+def _take_back(me: Rater, event: RatingEvent, now: datetime) -> None:
+    """Restore the rating and the lease as they were before the event."""
+    rating = Rating.objects.filter(pair=event.pair_id, rater=me).first()
+    if event.kind != Kind.SKIP:
+        others = RatingEvent.objects.standing().filter(pair=event.pair_id, rater=me, kind__in=RATING_KINDS)
+        latest = others.exclude(pk=event.pk).order_by("-pk").first()
+        # If a rating event follows this one, it made the present rating, which stays.
+        if latest is None or latest.pk < event.pk:
+            rating = _restore(me, event.pair, rating, latest, now)
+    if rating is None:
+        _lease_again(me, event.pair, now)
+
+
+def _restore(
+    me: Rater, pair: Pair, rating: Rating | None, earlier: RatingEvent | None, now: datetime
+) -> Rating | None:
+    """The rating, restored from the event `earlier`; None: the pair is unrated again."""
+    grade = None
+    if earlier and earlier.value is not None:
+        grade = Grade.objects.filter(collection=me.collection_id, value=earlier.value).first()
+    # A grade that has left the scale cannot be restored.
+    if earlier is None or (earlier.value is not None and grade is None):
+        Rating.objects.filter(pair=pair, rater=me).delete()
+        return None
+    rating = write(me, pair, rating, Submission(grade, earlier.reason, earlier.comment), now)
+    settle(me, pair, assignment_of(pair, me).first(), rating, now)
+    return rating
+
+
+def _lease_again(me: Rater, pair: Pair, now: datetime) -> None:
+    own = assignment_of(pair, me)
+    if pair.retired_at:
+        give_back(own)
+    elif not own.update(state=State.LEASED, leased_until=now + LEASE, turn=turn_before_all(me)):
+        take(me, pair.pk, State.LEASED, now) or take_gold(me, pair.pk, State.LEASED, now)
+
+
+def give_back_surplus(me: Rater) -> None:
+    """Give back what `me` holds beyond MOST_HELD, from the end of their tasks."""
+    over = held(me)[MOST_HELD:]
+    me.checks.filter(token__in=[task.token for task in over], kind=REPEAT).update(turn=None)
+    pairs = [task.pair for task in over if task.kind == PAIR]
+    if pairs:
+        give_back(Assignment.objects.filter(rater=me, pair__in=pairs, state=State.LEASED))

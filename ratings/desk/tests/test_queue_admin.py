@@ -1,0 +1,339 @@
+"""What an admin decides: limits, queries of one's own, who is active; pairs retired, brought back and released."""
+
+from datetime import timedelta
+
+import pytest
+
+from ratings.desk import queue
+from ratings.models import Assignment, LostLease, Pair, Rater, Rating
+from ratings.pool.pooling import plan_fewer, pool
+from ratings.tests.cast import (
+    NOW,
+    Imported,
+    grade,
+    make_collection,
+    make_pair,
+    make_ranking,
+    make_rater,
+    record_imported,
+)
+
+from .test_queue_batches import make_pool, statements
+
+pytestmark = pytest.mark.django_db
+
+LATE = NOW + 2 * queue.LEASE
+
+
+@pytest.fixture
+def collection():
+    return make_pool(queries=3, documents=8, wanted=1)
+
+
+@pytest.fixture
+def alice(collection):
+    return make_rater(collection)
+
+
+def states(pair) -> list[str]:
+    return sorted(Assignment.objects.filter(pair=pair).values_list("state", flat=True))
+
+
+def limited(rater: Rater, limit: int) -> Rater:
+    Rater.objects.filter(pk=rater.pk).update(limit=limit)
+    return rater
+
+
+def test_a_limit_counts_what_is_graded_and_held_and_nothing_else(collection, alice):
+    limited(alice, 4)
+    first, second, third, fourth = queue.claim(alice, 10, now=NOW)
+    queue.save(alice, first, queue.Submission(grade=grade(collection, "1")), now=NOW)
+    queue.save(alice, second, queue.Submission(reason="language"), now=NOW)
+    queue.skip(alice, third, now=NOW)
+    assert len(queue.claim(alice, 10, now=NOW)) == 3  # one graded, the fourth and two new ones held
+    for task in queue.held(alice):
+        queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW)
+    assert queue.claim(alice, 10, now=NOW) == []
+    assert (queue.outlook(alice, now=NOW).why, queue.outlook(alice, now=NOW).left) == ("limit", 0)
+
+
+def test_a_limit_never_refuses_what_was_done(collection, alice):
+    first, second = queue.claim(alice, 2, now=NOW)
+    limited(alice, 1)
+    for task in (first, second):
+        assert queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
+    assert Rating.objects.count() == 2
+
+
+def test_queries_of_their_own_are_all_that_a_rater_gets(collection, alice):
+    own = collection.queries.order_by("pk")[1]
+    alice.queries.set([own])
+    assert queue.outlook(alice, now=NOW).left == 8
+    got = []
+    while tasks := queue.claim(alice, 3, now=NOW):
+        got += tasks
+        for task in tasks:
+            queue.save(alice, task, queue.Submission(grade=grade(collection, "0")), now=NOW)
+    assert len(got) == 8 and {task.pair.query for task in got} == {own}
+    assert queue.outlook(alice, now=NOW) == queue.Outlook(8, 0, False, 0, None)
+
+
+def test_what_is_held_of_a_query_that_is_not_theirs_any_more_is_left_to_do():
+    collection = make_pool(queries=2, documents=1, wanted=2)
+    own, other = collection.queries.order_by("pk")
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    for rater in (bob, alice):
+        rater.queries.set([other])
+        assert len(queue.claim(rater, now=NOW)) == 1
+    queue.stop(bob)  # what he gives back stands before what alice holds
+    assert queue.outlook(alice, now=NOW).left == 1
+    alice.queries.set([own])
+    assert queue.outlook(alice, now=NOW).left == 2
+
+
+def test_who_is_not_active_gets_nothing_and_keeps_what_was_done(collection, alice):
+    first, second = queue.claim(alice, 2, now=NOW)
+    queue.save(alice, first, queue.Submission(grade=grade(collection, "1")), now=NOW)
+    Rater.objects.filter(pk=alice.pk).update(active=False)
+    assert queue.claim(alice, 5, now=NOW) == []
+    assert states(second.pair) == ["open"]
+    assert queue.outlook(alice, now=NOW).why == "not_active"
+    assert queue.save(alice, second, queue.Submission(grade=grade(collection, "2")), now=NOW).fate == "counted"
+
+
+def test_cannot_judge_and_put_off_leave_the_pair_to_others(collection, alice):
+    bob = make_rater(collection, "bob")
+    first, second = queue.claim(alice, 2, now=NOW)
+    queue.save(alice, first, queue.Submission(reason="knowledge"), now=NOW)
+    queue.skip(alice, second, now=NOW)
+    got = []
+    while tasks := queue.claim(bob, now=NOW):
+        got.append(tasks[0].pair)
+        queue.save(bob, tasks[0], queue.Submission(grade=grade(collection, "0")), now=NOW)
+    assert {first.pair, second.pair} <= set(got)
+
+
+def test_a_retired_pair_is_given_to_nobody_and_its_leases_end_quietly(collection, alice):
+    first, second = queue.claim(alice, 2, now=NOW)
+    assert queue.retire([first.pair.pk], now=NOW) == 1
+    assert queue.retire([first.pair.pk], now=LATE) == 0
+    assert [task.token for task in queue.held(alice)] == [second.token]
+    assert states(first.pair) == []
+    assert first.pair.pk not in [task.pair.pk for task in queue.claim(alice, 20, now=NOW)]
+    assert Pair.objects.get(pk=first.pair.pk).retired_at == NOW
+
+
+def test_a_late_grade_of_a_retired_pair_is_kept_and_counts_as_a_rating(collection, alice):
+    (task,) = queue.claim(alice, now=NOW)
+    queue.retire([task.pair.pk], now=NOW)
+    known = queue.task(alice, task.token)
+    assert queue.save(alice, known, queue.Submission(grade=grade(collection, "2")), now=NOW).fate == "retired"
+    assert Rating.objects.get().grade == grade(collection, "2")
+    assert queue.undo(alice, now=NOW).pair == task.pair
+    assert not Rating.objects.exists() and queue.held(alice) == []
+
+
+def test_a_grade_that_is_taken_back_from_a_retired_pair_leaves_nothing_open(collection, alice):
+    (task,) = queue.claim(alice, now=NOW)
+    queue.save(alice, task, queue.Submission(grade=grade(collection, "2")), now=NOW)
+    queue.retire([task.pair.pk], now=NOW)
+    assert states(task.pair) == ["done"]
+    queue.save(alice, task, queue.Submission(reason="unclear", base_revision=1), now=NOW)
+    assert states(task.pair) == []
+
+
+def test_nothing_but_unretire_brings_a_retired_pair_back():
+    collection = make_collection()
+    make_ranking(collection, "bm25", "q1", "ab")
+    pool(collection, depth=2, wanted=2)
+    best = Pair.objects.get(document__key="a")
+    queue.save(make_rater(collection), best, queue.Submission(grade=grade(collection, "1")), now=NOW)
+    queue.retire(list(Pair.objects.values_list("pk", flat=True)), now=NOW)
+    assert pool(collection, depth=2, wanted=3).new_assignments == 0
+    assert queue.want([best.pk], 3) == 0
+    assert Assignment.objects.filter(state="open").count() == 0
+    assert queue.unretire(list(Pair.objects.values_list("pk", flat=True))) == 2
+    assert queue.unretire([best.pk]) == 0
+    # Three of each are wanted by now, of which one is done, and they come at the depth that they had.
+    assert states(best) == ["done", "open", "open"]
+    other = Pair.objects.get(document__key="b")
+    assert list(Assignment.objects.filter(pair=other).values_list("depth", flat=True)) == [2, 2, 2]
+
+
+def test_more_pairs_than_a_statement_takes_are_retired_and_brought_back(collection, monkeypatch):
+    monkeypatch.setitem(queue.retire.__globals__, "CHUNK", 5)
+    pairs = list(Pair.objects.values_list("pk", flat=True))
+    assert (queue.retire(pairs, now=NOW), Assignment.objects.count()) == (24, 0)
+    assert (queue.unretire(pairs), Assignment.objects.count()) == (24, 24)
+
+
+def test_release_gives_back_what_one_rater_holds(collection, alice):
+    tasks = queue.claim(alice, 3, now=NOW)
+    assert queue.release(alice) == 3
+    assert queue.held(alice) == []
+    assert all(states(task.pair) == ["open"] for task in tasks)
+    assert LostLease.objects.filter(rater=alice).count() == 3
+    assert queue.save(alice, tasks[0], queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
+
+
+def test_release_gives_back_leases_by_their_ids(collection, alice):
+    bob = make_rater(collection, "bob")
+    queue.claim(alice, 2, now=NOW)
+    queue.claim(bob, 2, now=NOW)
+    Assignment.objects.filter(rater=bob).update(leased_until=LATE)
+    ran_out = Assignment.objects.filter(leased_until__lt=NOW + timedelta(minutes=40))
+    everything = list(Assignment.objects.values_list("pk", flat=True))
+    assert queue.release(ran_out.values_list("pk", flat=True)) == 2
+    assert (len(queue.held(alice)), len(queue.held(bob))) == (0, 2)
+    assert queue.release(everything) == 2
+    assert queue.release(everything) == 0
+
+
+def test_release_lets_a_late_grade_fill_the_place(collection, alice):
+    pair = make_pair(collection, "q0", "d0")
+    bob = make_rater(collection, "bob")
+    Assignment.objects.exclude(pair=pair).delete()
+    queue.claim(alice, now=NOW)
+    queue.claim(bob, now=LATE)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3")), now=LATE)
+    queue.release(bob)
+    assert list(Assignment.objects.values_list("rater__name", "state")) == [("alice", "done")]
+
+
+def test_an_import_for_who_holds_the_pair_fills_their_own_assignment(collection, alice):
+    (task,) = queue.claim(alice, now=NOW)
+    row = Imported(task.pair.query_id, task.pair.document_id, grade(collection, "2"))
+    record_imported(alice, [row], at=NOW)
+    assert states(task.pair) == ["done"]
+    assert queue.held(alice) == []
+
+
+def test_fewer_ratings_are_wanted_and_nobody_loses_what_they_gave_or_hold():
+    """Of five wanted ratings one is given, one is held, one lease ran out, and two are open."""
+    collection = make_collection()
+    pair = make_pair(collection, wanted=5)
+    alice, bob, carol, dora = (make_rater(collection, name) for name in ("alice", "bob", "carol", "dora"))
+    one = queue.Submission(grade=grade(collection, "1"))
+    queue.save(alice, pair, one, now=NOW)
+    (held,) = queue.claim(bob, now=NOW)
+    queue.claim(carol, now=NOW)
+    Assignment.objects.filter(rater=carol).update(leased_until=NOW - queue.LEASE)
+    assert states(pair) == ["done", "leased", "leased", "open", "open"]
+    for wanted, plan, left in (
+        (5, (0, 0, 0), ["done", "leased", "leased", "open", "open"]),
+        (3, (1, 2, 0), ["done", "leased", "leased"]),
+        (1, (1, 1, 1), ["done", "leased"]),
+    ):
+        planned = plan_fewer(collection, wanted, now=NOW)
+        assert (planned.pairs, planned.ratings, planned.held) == plan
+        assert queue.want_fewer([pair.pk], wanted, now=NOW) == plan[1]
+        assert states(pair) == left
+    pair.refresh_from_db()
+    assert pair.wanted == 1
+    assert LostLease.objects.filter(rater=carol, pair=pair).exists()
+    assert queue.claim(dora, now=NOW + 2 * queue.LEASE) == [], "nobody gets what bob holds"
+    assert queue.save(bob, held, one, now=NOW).fate == "counted" and states(pair) == ["done", "done"]
+    assert queue.save(carol, pair, one, now=NOW).rating, "what was lost is kept"
+    assert pair.ratings.count() == 3
+    queue.want_fewer([pair.pk], 1, now=NOW)
+    queue.want([pair.pk], 4)
+    assert pair.ratings.count() == 3 and states(pair) == ["done", "done", "done", "open", "open"]
+
+
+def test_a_retired_pair_comes_back_with_the_lower_number(collection):
+    pair = Pair.objects.first()
+    queue.want([pair.pk], 9)
+    queue.retire([pair.pk], now=NOW)
+    assert queue.want_fewer([pair.pk], 2, now=NOW) == 0
+    queue.unretire([pair.pk])
+    assert states(pair) == ["open", "open"]
+
+
+def test_a_pair_is_given_to_one_rater_and_comes_next(collection, alice):
+    bob = make_rater(collection, "bob")
+    (task,), held = queue.claim(alice, now=NOW), queue.claim(bob, 2, now=NOW)
+    limited(bob, 0)
+    bob.queries.set([collection.queries.exclude(pk=task.pair.query_id).first()])
+    assert queue.give(task.pair, bob, now=NOW)
+    assert [one.token for one in queue.held(bob)] == [task.token, *(one.token for one in held)]
+    assert queue.held(alice) == [] and states(task.pair) == ["leased"]
+    assert queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "surplus"
+    assert queue.save(bob, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
+
+
+def test_what_is_free_is_given_before_anything_is_taken_from_somebody():
+    collection = make_pool(queries=1, documents=1, wanted=2)
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    (task,) = queue.claim(alice, now=NOW)
+    assert queue.give(task.pair, bob, now=NOW)
+    assert queue.held(alice) == [task] and len(queue.held(bob)) == 1
+
+
+def test_a_pair_is_not_given_to_who_has_it_or_cannot_have_it(collection, alice):
+    bob, carol = make_rater(collection, "bob"), make_rater(collection, "carol")
+    (task,) = queue.claim(alice, now=NOW)
+    assert not queue.give(task.pair, alice, now=NOW)
+    queue.save(alice, task, queue.Submission(reason="language"), now=NOW)
+    assert not queue.give(task.pair, alice, now=NOW), "who cannot judge it does not get it again"
+    Rater.objects.filter(pk=carol.pk).update(active=False)
+    assert not queue.give(task.pair, carol, now=NOW)
+    queue.save(bob, task.pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
+    assert not queue.give(task.pair, make_rater(collection, "dora"), now=NOW), "nobody is wanted for it"
+    other = Pair.objects.exclude(pk=task.pair.pk).first()
+    queue.retire([other.pk], now=NOW)
+    assert not queue.give(other, alice, now=NOW)
+
+
+def test_a_late_grade_fills_what_ran_out_before_the_pair_is_given(collection, alice):
+    pair = make_pair(collection, "q0", "d0")
+    bob, carol = make_rater(collection, "bob"), make_rater(collection, "carol")
+    Assignment.objects.exclude(pair=pair).delete()
+    queue.claim(alice, now=NOW)
+    queue.claim(bob, now=LATE)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3")), now=LATE)
+    assert not queue.give(pair, carol, now=LATE + 2 * queue.LEASE)
+    assert list(Assignment.objects.values_list("rater__name", "state")) == [("alice", "done")]
+
+
+def test_where_late_grades_make_all_that_is_held_enough_nobody_loses_it():
+    collection = make_pool(queries=1, documents=1, wanted=2)
+    alice, bob, carol, dora, emil = (make_rater(collection, name) for name in "abcde")
+    (task,) = queue.claim(carol, now=NOW)
+    queue.release(carol)
+    queue.claim(alice, now=NOW)
+    queue.claim(bob, now=NOW + timedelta(minutes=1))
+    queue.save(carol, task, queue.Submission(grade=grade(collection, "3")), now=NOW)
+    # Two are held, and of the two that are wanted one is here already: one is wanted yet, and alice loses it.
+    assert queue.give(task.pair, dora, now=NOW + timedelta(minutes=2))
+    assert [len(queue.held(rater)) for rater in (alice, bob, dora)] == [0, 1, 1]
+    queue.save(alice, task, queue.Submission(grade=grade(collection, "3")), now=NOW)
+    assert not queue.give(task.pair, emil, now=NOW + timedelta(minutes=3))
+    assert [len(queue.held(rater)) for rater in (bob, dora, emil)] == [1, 1, 0]
+
+
+def test_who_is_given_a_pair_with_full_hands_gives_back_the_last(collection, alice):
+    *kept, last = queue.claim(alice, 20, now=NOW)
+    other = Pair.objects.exclude(pk__in=[task.pair.pk for task in (*kept, last)]).first()
+    assert queue.give(other, alice, now=NOW)
+    assert [task.pair for task in queue.held(alice)] == [other, *(task.pair for task in kept)]
+
+
+def test_everything_that_is_held_is_given_back_by_one_query(collection, alice):
+    queue.claim(alice, 10, now=NOW)
+    # The lock, the checks, what is held, the release, their latest act, and who has lost what.
+    assert len(statements(lambda: queue.stop(alice))) == 6
+
+
+def test_ones_own_lease_is_left_to_do_also_where_a_late_grade_waits_for_an_earlier_one():
+    collection = make_collection()
+    pair = make_pair(collection, "q1", "a", wanted=2)
+    alice, bob, carol = (make_rater(collection, name) for name in ("alice", "bob", "carol"))
+    first, second = Assignment.objects.filter(pair=pair).order_by("pk")
+    Assignment.objects.filter(pk=first.pk).update(
+        rater=bob, state="leased", leased_until=NOW - timedelta(minutes=1)
+    )
+    Assignment.objects.filter(pk=second.pk).update(rater=alice, state="leased", leased_until=NOW + queue.LEASE)
+    three = collection.grades.get(value=3)
+    facts = {"query": pair.query, "document": pair.document, "created_at": NOW, "changed_at": NOW}
+    Rating.objects.create(pair=pair, rater=carol, grade=three, **facts)  # late: it fills no assignment
+    assert queue.outlook(alice, now=NOW).left == 1

@@ -1,0 +1,111 @@
+"""The pages of a rater: the desk, the page without tasks, their own ratings. What they show: `desk.content`."""
+
+from uuid import UUID, uuid4
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from ...models import Rater, Reason
+from ...people.access import of_rater
+from ...web.pages import paged
+from .. import queue
+from ..answers import Answer, latest, look_up
+from ..content import (
+    Showing,
+    outlook_words,
+    task_json,
+)
+from ..figures import pace_of
+from ..pages import desk, desk_context, frame, last_act, task_or_404
+from ..preferences import in_list
+from ..queue import Task
+
+AT_ONCE = 20  # own ratings on a page
+
+
+@require_safe
+@of_rater
+def rate(request: HttpRequest, rater: Rater) -> HttpResponse:
+    """The rater's first task, or, if they hold none, the button to get one."""
+    held = queue.held(rater)
+    rows = of_one_query(held) if held and in_list(request) else []
+    if rows:
+        return list_page(request, rater, rows)
+    if held:
+        return desk(request, rater, held[0], held=held)
+    outlook, scale = queue.outlook(rater), list(rater.collection.grades.all())
+    lead, more = outlook_words(outlook)
+    pace, guidelines = pace_of(rater), rater.collection.latest_guidelines()
+    context = {
+        **frame(rater, "rate"),
+        "outlook": outlook,
+        "pace": pace,
+        "hours": pace.hours(outlook.left) if pace else None,
+        "unread": guidelines is not None and guidelines.version > rater.guidelines_read,
+        "rater_read": rater.guidelines_read,
+        "lead": lead,
+        "more": more,
+        "scale": scale,
+        "last": last_act(queue.last_acts(rater, 1), scale),
+        "client_key": uuid4(),
+    }
+    return render(request, "ratings/rate_next.html", context)
+
+
+@require_safe
+@of_rater
+def rate_pair(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse:
+    """A task that the rater had before, to change its rating."""
+    return desk(request, rater, task_or_404(rater, token))
+
+
+@require_safe
+@of_rater
+def my_ratings(request: HttpRequest, rater: Rater) -> HttpResponse:
+    """The rater's own ratings, the latest first."""
+    paging = paged(request, latest(rater), AT_ONCE)
+    context = {
+        **frame(rater, "mine"),
+        "outlook": queue.outlook(rater),
+        "scale": list(rater.collection.grades.all()),
+        **paging,
+        "ratings": [own_rating(row) for row in look_up(paging["page"].object_list)],
+    }
+    return render(request, "ratings/my_ratings.html", context)
+
+
+def list_page(request: HttpRequest, rater: Rater, tasks: list[Task]) -> HttpResponse:
+    """The page of several tasks of one query, each with a form of its own, in the order of the queue."""
+    showing = Showing.of(rater, tasks)
+    context = desk_context(request, rater, tasks[0], showing)
+    context["in_grid"] = any(part.kind == "image" for part in showing.presented.document)
+    context["desk"]["tasks"] = rows = [task_json(task, showing) for task in tasks]
+    context["rows"] = [
+        {**row, "place": str(place), "rating": task.rating, "client_key": uuid4()}
+        for place, (row, task) in enumerate(zip(rows, tasks, strict=True), 1)
+    ]
+    return render(request, "ratings/rate_list.html", context)
+
+
+def of_one_query(held: list[Task]) -> list[Task]:
+    """The tasks for a list: those of the first task's query, without warm-ups.
+
+    Empty if the first one is a warm-up, whose known grade is shown right after the answer.
+    """
+    first = held[0]
+    if first.kind == "warm_up":
+        return []
+    return [task for task in held if task.pair.query_id == first.pair.query_id and task.kind != "warm_up"]
+
+
+def own_rating(row: Answer) -> dict:
+    return {
+        "token": row.token,
+        "query": row.pair.query.text,
+        "document": row.pair.document.title or "(no title)",
+        "grade": row.grade,
+        "reason": Reason(row.reason).label if row.reason else "",
+        "comment": row.comment,
+        "changed_at": row.changed_at,
+    }

@@ -1,0 +1,207 @@
+"""Documents by their keys: the ids of those that are stored, and rows for new ones of which only the key is known.
+
+Hundreds of thousands of keys are looked up at once, as Arrow arrays: Python objects take three times as long.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from django.db import connection
+
+from ...database import bulk
+from ...models import Collection, Document, Job
+from ...words import counted
+from .report import Report
+from .stage import BATCH, Progress, silent
+
+MADE = 10_000  # new documents that are written at a time
+READ_ALL = 3  # a row is read in about a third of the time that it takes to find one by its key
+PART = 50_000  # rows that are read at a time
+KEPT = 2_000_000  # documents whose keys are held in memory: 60 MB with keys of 16 letters
+
+_STORED = "ratings_document WHERE collection_id = %(collection)s"
+_MORE = f"SELECT 1 FROM {_STORED} LIMIT 1 OFFSET %(most)s"
+# Joined by the database, as a Python object for each key and id would take twice as long. A key has no blank.
+_PART = f"""SELECT {{joined}}(key, ' '), {{joined}}(CAST(id AS text), ' '), MAX(key)
+    FROM (SELECT key, id FROM {_STORED} AND key > %(last)s ORDER BY key LIMIT %(part)s) AS part"""
+_JOINED = {"sqlite": "group_concat", "postgresql": "string_agg"}
+# A subquery for each key: for a join with some thousand keys PostgreSQL would read the whole table each time.
+_FIND = f"SELECT (SELECT id FROM {_STORED} AND key = given.value) FROM "
+# The keys are sent as one JSON text: ten times as fast as a placeholder for each, and of any length.
+_KEYS = {
+    "sqlite": "json_each(%(keys)s) AS given ORDER BY given.key",
+    "postgresql": "json_array_elements_text(%(keys)s) WITH ORDINALITY AS given (value, place) ORDER BY place",
+}
+
+
+class DocumentIds:
+    """The ids of the documents of a collection, by their keys.
+
+    All documents are read at once and kept, unless that is slower than `sought` look-ups, or they are more than
+    KEPT. Those that others import later are not seen. While an import writes, no other one does.
+    """
+
+    def __init__(self, collection: Collection, sought: int) -> None:
+        self._parameters = {"collection": collection.pk}
+        few = sought and not self._are_more_than(min(READ_ALL * sought, KEPT))
+        self._kept = list(self._parts()) if few else None
+
+    def of(self, keys: Sequence[str]) -> np.ndarray:
+        """The id of the document with each of the keys; int64, 0 where there is none."""
+        distinct, places = _distinct(keys)
+        return self._of_distinct(distinct)[places]
+
+    def made(self, job: Job, keys: Sequence[str], report: Report, progress: Progress = silent) -> np.ndarray:
+        """The id of the document with each of the keys; int64.
+
+        Missing documents are made, with only their key, and are counted.
+        """
+        distinct, places = _distinct(keys)
+        ids = self._of_distinct(distinct)
+        missing = np.flatnonzero(ids == 0)
+        missing = missing[_order(distinct.take(missing))]  # the index is written in its order
+        new = distinct.take(missing)
+        for start in range(0, len(new), MADE):
+            some = new.slice(start, MADE)
+            ids[missing[start : start + MADE]] = _made_bare(job, some.to_pylist())
+            progress("writing new documents", (start + len(some)) / len(new), start + len(some))
+        self._keep(new, ids[missing])
+        report.counts["documents"] += len(new)
+        return ids[places]
+
+    def _are_more_than(self, most: int) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute(_MORE, self._parameters | {"most": most})
+            return cursor.fetchone() is not None
+
+    def _parts(self) -> Iterator[tuple[Any, np.ndarray]]:
+        """The keys of all documents, as Arrow arrays, and their ids. Raises ValueError for a key with a blank."""
+        import pyarrow as pa  # takes a sixth of a second
+
+        parameters = self._parameters | {"part": PART, "last": ""}
+        statement = _PART.format(joined=_JOINED[connection.vendor])
+        with connection.cursor() as cursor:
+            while True:
+                cursor.execute(statement, parameters)
+                keys, ids, last = cursor.fetchone()
+                if last is None:
+                    return
+                part = pa.array(keys.split(" "), pa.string(), memory_pool=_memory())
+                ids = np.fromstring(ids, np.int64, sep=" ")
+                if len(part) != len(ids):
+                    raise ValueError(f"The key of a document up to {last!r} has a blank")
+                yield part, ids
+                parameters["last"] = last
+
+    def _keep(self, keys, ids: np.ndarray) -> None:
+        """Keep new documents, too; none at all if they are more than KEPT."""
+        if self._kept is not None:
+            self._kept.append((keys, ids))
+            if sum(len(part) for part, _ in self._kept) > KEPT:
+                self._kept = None
+
+    def _of_distinct(self, keys) -> np.ndarray:
+        """The ids for an Arrow array of distinct keys."""
+        return self._found(keys) if self._kept is None else _matched(self._kept, keys)
+
+    def _found(self, keys) -> np.ndarray:
+        """The ids by the index, with one database query for 5,000 keys."""
+        in_order, ids = _order(keys), np.zeros(len(keys), np.int64)
+        with connection.cursor() as cursor:
+            for start in range(0, len(keys), BATCH):
+                batch = in_order[start : start + BATCH]
+                given = json.dumps(keys.take(batch).to_pylist())
+                cursor.execute(_FIND + _KEYS[connection.vendor], self._parameters | {"keys": given})
+                ids[batch] = [pk or 0 for (pk,) in cursor.fetchall()]
+        return ids
+
+
+def known_ids(collection: Collection, keys: Sequence[str]) -> np.ndarray:
+    """The id of the document with each of the keys; int64, 0 where there is none."""
+    return DocumentIds(collection, len(keys)).of(keys)
+
+
+def _matched(parts: list[tuple[Any, np.ndarray]], keys) -> np.ndarray:
+    """The id of each of the distinct keys in `parts`, keys and their ids; 0 where there is none."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    ids = np.zeros(len(keys), np.int64)
+    if parts:
+        stored, stored_ids = zip(*parts, strict=True)
+        places = compute.index_in(pa.chunked_array(stored), value_set=keys, memory_pool=_memory())
+        places = places.fill_null(-1).to_numpy()
+        ids[places[places >= 0]] = np.concatenate(stored_ids)[places >= 0]
+    return ids
+
+
+def _memory():
+    """Arrow's memory pool; its usual one would keep some 70 MB more."""
+    import pyarrow as pa
+
+    return pa.system_memory_pool()
+
+
+def _distinct(keys: Sequence[str]) -> tuple[Any, np.ndarray]:
+    """The keys without repeats, as an Arrow array, and the place of each key in it."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    encoded = compute.dictionary_encode(pa.array(keys, pa.string(), memory_pool=_memory()), memory_pool=_memory())
+    return encoded.dictionary, encoded.indices.to_numpy()
+
+
+def _order(keys) -> np.ndarray:
+    """The places of the keys of an Arrow array, in the order of the keys."""
+    from pyarrow import compute
+
+    return compute.sort_indices(keys).to_numpy()
+
+
+def _made_bare(job: Job, keys: list[str]) -> Sequence[int]:
+    """The ids of new documents that have only a key. Each database is written in its fastest way."""
+    ids = bulk.new_ids(Document, len(keys))
+    columns = "id, collection_id, job_id, key, title, body, url, fields"
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute(
+                f"INSERT INTO ratings_document ({columns})"
+                " SELECT %(first)s + given.key, %(collection)s, %(job)s, given.value, '', '', '', '{}'"
+                " FROM json_each(%(keys)s) AS given",
+                {"first": ids[0], "collection": job.collection_id, "job": job.pk, "keys": json.dumps(keys)},
+            )
+            return ids
+        with cursor.copy(f"COPY ratings_document ({columns}) FROM STDIN") as copy:
+            of_all = f"{job.collection_id}\t{job.pk}"
+            rows = "".join(f"{pk}\t{of_all}\t{key}\t\t\t\t{{}}\n" for pk, key in zip(ids, keys, strict=True))
+            # A key has no blank, but it may have a backslash, with which COPY escapes.
+            copy.write(rows.replace("\\", "\\\\"))
+        return ids
+
+
+class Strangers:
+    """The documents of an import that the collection lacks, counted on disk, as there may be millions."""
+
+    def __init__(self, stage: sqlite3.Connection) -> None:
+        self.stage = stage
+        stage.execute("CREATE TABLE stranger (key TEXT PRIMARY KEY) WITHOUT ROWID")
+
+    def look_at(self, keys: Sequence[str], ids: np.ndarray) -> None:
+        """Count the keys without an id."""
+        strange = ((key,) for key, pk in zip(keys, ids.tolist(), strict=True) if not pk)
+        self.stage.executemany("INSERT OR IGNORE INTO stranger VALUES (?)", strange)
+
+    @property
+    def count(self) -> int:
+        return self.stage.execute("SELECT COUNT(*) FROM stranger").fetchone()[0]
+
+
+def tell_of_bare_documents(report: Report) -> None:
+    if made := report.counts["documents"]:
+        report.facts.append(
+            f"{counted(made, 'document was', 'documents were')} not known and"
+            f" {'is' if made == 1 else 'are'} kept by key alone until an import of documents brings the text."
+        )

@@ -1,0 +1,53 @@
+"""The files of one import as sources. An archive gives each file in it. The settings limit their size."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import fields, replace
+from typing import Any, BinaryIO
+
+from django.conf import settings
+
+from ...formats import values
+from ...formats.archives import files_of
+from ...formats.budget import Budget
+from ...formats.source import HEADERS, Reading, Source, checked_encoding
+from ...models import Collection
+
+File = tuple[str, BinaryIO]  # its name in messages, and its bytes
+READING = {field.name for field in fields(Reading)}
+
+
+def reading(options: Mapping[str, Any]) -> Reading:
+    """The options of reading, from those of a command or a job. Raises ValueError."""
+    chosen = {name: options[name] for name in READING & options.keys()}
+    if chosen.get("encoding"):
+        checked_encoding(chosen["encoding"])
+    grades = {word: values.grade(value) for word, value in options.get("grades", {}).items()}
+    return Reading(**chosen | {"grades": grades, "header": HEADERS[options.get("header")]})
+
+
+def with_raters(reading: Reading, collection: Collection) -> Reading:
+    """The reading of ratings for a collection: columns may be named for its raters."""
+    return replace(reading, raters=frozenset(collection.raters.values_list("name", flat=True)))
+
+
+def budget() -> Budget:
+    """The budget of files that were sent together."""
+    return Budget(settings.LARGEST_UNPACKED, settings.LARGEST_RATIO)
+
+
+@contextmanager
+def sources(files: Iterable[File], reading: Reading | None = None) -> Iterator[list[Source]]:
+    """All sources of the files, to be read in any order."""
+    with ExitStack() as stack:
+        whole = budget()
+        yield [each for file in files for each in files_of(Source(*file, reading, whole=whole), stack)]
+
+
+@contextmanager
+def one_by_one(files: Iterable[File], reading: Reading | None = None) -> Iterator[Iterator[Source]]:
+    """The sources of the files one by one: each must be read before the next is taken. Nothing is read ahead."""
+    with ExitStack() as stack:
+        whole = budget()
+        opened = (Source(*file, reading, whole=whole) for file in files)
+        yield (each for source in opened for each in files_of(source, stack, in_turn=True))

@@ -1,0 +1,125 @@
+"""Writing of imports. All is checked first, outside of the database; then one transaction writes it.
+
+So an import that is killed leaves nothing. On PostgreSQL raters go on meanwhile. On SQLite, which has one writer,
+their saves wait, or are refused and sent again by the desk.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from ...database.bulk import check_links
+from ...database.statistics import renew_statistics
+from ...formats.source import Source
+from ...models import (
+    MAKERS,
+    Assignment,
+    Collection,
+    Document,
+    FormerText,
+    Job,
+    Pair,
+    Ranking,
+    Rating,
+    RatingEvent,
+    System,
+)
+from ...models.job import CHANGES
+from ...people.audit import Act, note
+from .report import Report
+
+GROWING = (Document, FormerText, System, Ranking, Pair, Assignment, Rating, RatingEvent)
+LOCKS = 1_229_801_837  # any number that no other lock of two numbers has
+PUT_AWAY, TAKE_OUT = "the collection is put away", "Take it out again on its page Collection."
+DELETED, PUT_BACK = "the collection was deleted", "Restore it on the page Your collections."
+
+
+class Superseded(Exception):
+    """The job was cancelled, or another worker took it over: this one must not write any more."""
+
+
+def land(
+    collection: Collection,
+    sources: Sequence[Source],
+    report: Report,
+    kind: str,
+    job: Job | None,
+    write: Callable[[Job], None],
+    tell: Callable[[], None],
+) -> bool:
+    """Whether the import changed the record: all that `write` writes, or nothing. `tell` completes the report.
+
+    Without the `job` of a worker one is made, which stays in the list of imports if anything changed. An
+    IntegrityError becomes a refusal. Raises Superseded for a job that was cancelled or taken over, and
+    OperationalError where the database is locked for too long.
+    """
+    try:
+        with transaction.atomic():
+            alone_in(collection)
+            changed = False
+            if _is_open(collection, sources, report):
+                mine = job or _made(collection, sources, kind)
+                write(mine)
+                changed = report.changed and not report.refused
+            if changed:
+                _publish(mine, report, tell)
+            else:
+                transaction.set_rollback(True)
+    except IntegrityError as error:
+        report.clear()
+        problem = f"the database refuses the rows ({error})".replace("\n", " ")
+        cure = "If somebody else was importing at the same time, run the import again."
+        report.refuse(sources[0].refusal(0, problem, cure))
+        report.clashed = True
+        return False
+    if changed:
+        renew_statistics(sum(report.counts[name] for name in CHANGES), *GROWING)
+    return changed
+
+
+def alone_in(collection: Collection) -> None:
+    """Wait until no other import writes into the collection, and keep others out until the transaction ends.
+
+    It stops no rater. On SQLite each transaction is the only one that writes anyway.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCKS, collection.pk])
+
+
+def _is_open(collection: Collection, sources: Sequence[Source], report: Report) -> bool:
+    """Whether the collection takes imports; if not, the report has a refusal."""
+    here = Collection.objects.filter(pk=collection.pk).values_list("put_away_at", flat=True)
+    if len(here) == 0:
+        report.refuse(sources[0].refusal(0, DELETED, PUT_BACK))
+    elif here[0]:
+        report.refuse(sources[0].refusal(0, PUT_AWAY, TAKE_OUT))
+    return not report.refused
+
+
+def _made(collection: Collection, sources: Sequence[Source], kind: str) -> Job:
+    files = [{"name": PurePath(file).name} for file in dict.fromkeys(source.file for source in sources)]
+    running = {"state": Job.State.RUNNING, "started_at": timezone.now()}
+    return Job.objects.create(collection=collection, kind=kind, files=files, **running)
+
+
+def _publish(job: Job, report: Report, tell: Callable[[], None]) -> None:
+    """End the job with its report. Raises Superseded."""
+    tell()
+    report.job = job.pk
+    check_links()
+    over = {"state": Job.State.PUBLISHED, "ended_at": timezone.now()}
+    if not job.mine().update(**over, former=job.former, report=report.as_json()):
+        raise Superseded
+    note_import(job, report)
+    job.collection.touch()
+
+
+def note_import(job: Job, report: Report) -> None:
+    """Note in the audit what an import did."""
+    act = Act.MADE if job.kind in MAKERS else Act.IMPORTED
+    files = ", ".join(file["name"] for file in job.files) or job.options.get("of", "")
+    counts = {name: report.counts[name] for name in ("new", "changed") if report.counts[name]}
+    note(act, job.collection, about=files, kind=job.kind, job=job.pk, **counts)

@@ -1,0 +1,328 @@
+"""Import of ratings that were made elsewhere: qrels, with one grade a pair, or the ratings of several people.
+
+Ratings that differ from those in the database are written to a staging table, of which a few SQL statements make
+ratings: see `ratings.desk.queue.importing`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from itertools import groupby
+
+import numpy as np
+from django.db import IntegrityError
+
+from ...database.statistics import renew_statistics
+from ...desk import queue
+from ...formats import values
+from ...formats.refusal import KEEP_ONE, Option
+from ...formats.rows import RatingLine
+from ...formats.source import Source
+from ...models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
+from ...words import EXAMPLES, counted
+from . import opening
+from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
+from .report import Report
+from .stage import BATCH, batched, put, staged
+from .topics import ImportForQueries, Topics
+
+TABLE = (
+    "rating (rater TEXT, query INTEGER, document TEXT, grade TEXT, reason TEXT, comment TEXT, seconds REAL,"
+    " rated_at TEXT, file INTEGER, line INTEGER)"
+)
+REFUSED = "refused (row INTEGER PRIMARY KEY)"  # rows of `rating` that the checks refused
+WIDE_SCALE = 20
+
+
+def import_qrels(collection: Collection, sources: Sequence[Source], **choices) -> Report:
+    """Record qrels as ratings. `choices` are fields of QrelsImport. Raises ValueError for no name of a rater."""
+    return QrelsImport(collection, sources, **choices).run()
+
+
+def import_ratings(collection: Collection, sources: Sequence[Source], **choices) -> Report:
+    """Record ratings. `choices` are fields of RatingsImport. Raises ValueError for no name of a rater."""
+    return RatingsImport(collection, sources, **choices).run()
+
+
+@dataclass
+class RatingsImport(ImportForQueries):
+    """An import of ratings of several raters; `rater` gave those that name nobody.
+
+    With `leave_out` refused lines are left out and the others are imported, if nothing else is wrong with the
+    files and the refused lines are few enough to be listed.
+    """
+
+    kind, usual_format = "ratings", "csv"
+    what = "ratings"  # in facts and warnings
+
+    rater: str | None = None
+    leave_out: bool = False
+
+    def __post_init__(self) -> None:
+        if self.rater is not None:
+            values.checked_name(self.rater, "rater", values.RATER_NAME_LENGTH)
+        for source in self.sources:
+            source.reading = opening.with_raters(source.reading, self.collection)
+        super().__post_init__()
+
+    def run(self) -> Report:
+        report = self.report
+        self.dropped: list[str] = []  # the places of comments that give way to later ones
+        if report.refused:
+            return report
+        with staged(TABLE, REFUSED) as self.stage:
+            self._read()
+            unread = report.refused
+            self._check_scale()
+            self._check_raters()
+            self.total = self._check_repeats()  # pairs of rater and pair
+            if report.refused:
+                (rows,) = self.stage.execute("SELECT COUNT(*) FROM refused").fetchone()
+                report.counts["refused"] = unread + rows
+            if self.leave_out and _can_leave_out(report):
+                report.left_out, report.refused = report.refused, 0
+                lines = counted(report.counts["refused"], "refused rating was", "refused ratings were")
+                report.facts.append(f"{lines} left out.")
+                self._delete_refused()
+            grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
+            report.grades.update({_plain(text): count for text, count in self.stage.execute(grades)})
+            self.rated = {query for (query,) in self.stage.execute("SELECT DISTINCT query FROM rating")}
+            here = Rating.objects.filter(rater__collection=self.collection)
+            self.rated |= set(here.values_list("query", flat=True).distinct())
+            if self.checking:
+                self._delete_refused()
+            self.scale = self._new_scale()
+            return self.concluded(Job.Kind.RATINGS, self._write)
+
+    # Read
+
+    def _read(self) -> None:
+        """Write the ratings of known queries into the stage."""
+        for file, source in enumerate(self.sources):
+            format = self.format_of(source)
+            if format is None:
+                continue
+            refused = self.report.refused
+            with self.topics(source, format) as topics:
+                rows = self.rows_of(source, format.reads["ratings"])
+                put(self.stage, "rating", self._known(rows, source, file, topics))
+                if self.report.refused > refused and not format.by_rows:
+                    self.report.cut_off = True  # sound ratings of a refused piece of JSON were not read
+        self.stage.execute("CREATE INDEX rating_in_order ON rating (rater, query, document, file, line)")
+
+    def _known(self, rows: Iterable[RatingLine], source: Source, file: int, topics: Topics) -> Iterator[tuple]:
+        """The rows of the stage for the ratings of queries of the collection."""
+        for row in rows:
+            query = topics.id_of(row.query)
+            if query is None:
+                continue
+            if row.reason and row.reason not in Reason.values:
+                problem = f"the reason {row.reason!r} is not known"
+                self.report.refuse(source.refusal(row.line, problem, f"Known are {', '.join(Reason.values)}."))
+                continue
+            name = row.rater or self.rater
+            if name is None:
+                self.report.refuse(source.refusal(row.line, "the line names no rater", Option("rater")))
+                self.report.cut_off = True  # few other lines name a rater
+                return
+            grade = None if row.grade is None else f"{row.grade:f}"
+            at = row.rated_at and row.rated_at.isoformat()
+            yield name, query, row.document, grade, row.reason, row.comment, row.seconds, at, file, row.line
+
+    # Check
+
+    def _check_scale(self) -> None:
+        """Refuse grades that are not on the scale, if the collection has one."""
+        scale = {f"{grade.value:f}": grade for grade in self.collection.grades.all()}
+        if not scale:
+            return
+        steps = ", ".join(grade.plain for grade in scale.values())
+        cure = f"The scale is {steps}. Correct the line or extend the scale."
+        marks = ",".join("?" * len(scale))
+        outside = f"FROM rating WHERE grade NOT IN ({marks})"
+        self.stage.execute(f"INSERT INTO refused SELECT rowid {outside}", list(scale))
+        rows = self.stage.execute(f"SELECT grade, file, line {outside} ORDER BY file, line", list(scale))
+        for text, file, line in rows:
+            problem = f"the grade {_plain(text)} is not on the scale of the collection"
+            self.report.refuse(self.sources[file].refusal(line, problem, cure))
+
+    def _new_scale(self) -> list[Grade]:
+        """The grades of the stage, for a collection that has no scale yet."""
+        if self.collection.grades.exists():
+            return []
+        texts = self.stage.execute("SELECT DISTINCT grade FROM rating WHERE grade IS NOT NULL")
+        return [Grade(collection=self.collection, value=value) for value in sorted(Decimal(t) for (t,) in texts)]
+
+    def _check_raters(self) -> None:
+        """Refuse ratings in the name of somebody who rates here."""
+        here = self.collection.raters.exclude(kind=Rater.Kind.IMPORTED).values_list("name", flat=True)
+        for name in here:
+            first = "SELECT file, line FROM rating WHERE rater = ? ORDER BY file, line"
+            if row := self.stage.execute(first, [name]).fetchone():
+                every = "INSERT OR IGNORE INTO refused SELECT rowid FROM rating WHERE rater = ?"
+                self.stage.execute(every, [name])
+                file, line = row
+                problem = f"the rater {name} rates in this collection, and an import cannot speak for them"
+                cure = "Give the imported rater another name."
+                self.report.refuse(self.sources[file].refusal(line, problem, cure))
+
+    def _rows(self) -> Iterator[tuple[tuple, list[tuple]]]:
+        """Each rater and pair, in their order, with its rows in the order of the files."""
+        rows = self.stage.execute("SELECT *, rowid FROM rating ORDER BY rater, query, document, file, line")
+        for pair, group in groupby(rows, key=lambda row: row[:3]):
+            yield pair, list(group)
+
+    def _check_repeats(self) -> int:
+        """How many pairs of rater and pair there are. Counts repeated rows, refuses those that contradict."""
+        total, refused = 0, {row for (row,) in self.stage.execute("SELECT row FROM refused")}
+        for _, rows in self._rows():
+            total += 1
+            # A row that is refused already is no reason to refuse the others.
+            rows = [row for row in rows if row[-1] not in refused] or rows[:1]
+            alike = [row for row in rows if row[3:5] == rows[0][3:5]]
+            for other in rows:
+                if other[3:5] != rows[0][3:5]:
+                    self._refuse_other(rows[0], other)
+            self._count_repeats(alike)
+        return total
+
+    def _refuse_other(self, first: tuple, other: tuple) -> None:
+        """Refuse a row that has another grade or reason than the first one."""
+        document, file, line, row = other[2], *other[8:]
+        self.stage.execute("INSERT OR IGNORE INTO refused VALUES (?)", [row])
+        what = " and ".join(name for name, at in (("grade", 3), ("reason", 4)) if other[at] != first[at])
+        problem = f"document {document} has another {what} for the same query"
+        before = self.sources[first[8]].at(first[9])
+        self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=before))
+
+    def _count_repeats(self, rows: list[tuple]) -> None:
+        """Count the rows that repeat a rating, and those whose comment gives way to a later one."""
+        kept = _kept(rows)
+        for row in rows:
+            if row is kept:
+                continue
+            is_lost = row[5] not in ("", kept[5])
+            self.report.counts["comments" if is_lost else "duplicates"] += 1
+            if is_lost and len(self.dropped) < EXAMPLES:
+                self.dropped.append(f"{self.sources[row[8]].name}, line {row[9]}")
+
+    def _delete_refused(self) -> None:
+        self.stage.execute("DELETE FROM rating WHERE rowid IN (SELECT row FROM refused)")
+        pairs = "SELECT DISTINCT rater, query, document FROM rating"
+        (self.total,) = self.stage.execute(f"SELECT COUNT(*) FROM ({pairs})").fetchone()
+
+    def _foresee(self) -> None:
+        """Count what the import would make of the rows that are not refused."""
+        counts = self.report.counts
+        strangers, done = Strangers(self.stage), 0
+        for batch in self._batches():
+            keys = [row[2] for row in batch]
+            ids = known_ids(self.collection, keys)
+            strangers.look_at(keys, ids)
+            self._differing(batch, ids)
+            done += len(batch)
+            self.progress("checking", None, done)
+        counts["documents"] = strangers.count
+        for what, column in (("raters", "rater"), ("queries", "query")):
+            (counts[what],) = self.stage.execute(f"SELECT COUNT(DISTINCT {column}) FROM rating").fetchone()
+        counts["grades"] = 0
+        self._tell_of_scale()
+
+    def _batches(self) -> Iterator[list[tuple]]:
+        """The row of each rater and pair, in their order."""
+        return batched((_kept(group) for _, group in self._rows()), BATCH)
+
+    def _differing(self, rows: list[tuple], ids: np.ndarray) -> list[queue.ImportedRating]:
+        """The ratings that are new or change a stored one. Counts these and the others."""
+        ratings = queue.differing(self.collection, list(map(_imported, rows, ids.tolist())))
+        new = sum(row.rating_id is None for row in ratings)
+        self.report.counts.update(new=new, changed=len(ratings) - new, unchanged=len(rows) - len(ratings))
+        return ratings
+
+    # Write
+
+    def _write(self, job: Job) -> None:
+        done = 0
+        documents = DocumentIds(job.collection, BATCH)
+        for batch in self._batches():
+            ids = documents.made(job, [row[2] for row in batch], self.report)
+            if ratings := self._differing(batch, ids):
+                queue.stage(job, ratings)
+            done += len(batch)
+            self.progress("writing", done / self.total, done)
+        renew_statistics(self.total, Document, StagedRating)
+        if self.scale and job.collection.grades.exists():
+            raise IntegrityError("the collection got a scale meanwhile")
+        Grade.objects.bulk_create(self.scale)
+        self._tell_of_scale()
+        queue.record_staged(job)
+
+    # Report
+
+    def _tell_of_scale(self) -> None:
+        """Report the scale that the import adds, if it adds one."""
+        report, scale = self.report, self.scale
+        if not scale:
+            return
+        report.counts["grades"] = len(scale)
+        steps = ", ".join(grade.plain for grade in scale)
+        report.facts.append(f"The collection takes its scale from here: {steps}.")
+        if min(grade.value for grade in scale) > 0:
+            lacks = "It has no grade of 0 or below. Before people rate, add one for irrelevant documents."
+            report.facts.append(lacks)
+        if len(scale) > WIDE_SCALE:
+            wide = f"the scale has {len(scale):,} grades. Check that the grades stand in their column."
+            report.warnings.append(wide)
+
+    def _tell(self) -> None:
+        counts, of = self.report.counts, f"from {self.what}"
+        if self.checking:
+            of = f"by {counted(counts['raters'], 'rater')} for {counted(counts['queries'], 'query', 'queries')}"
+        self.report.tell_of_changes(f"{counted(self.total, 'rating')} {of}")
+        if dropped := counts["comments"]:
+            more = "; …" if dropped > len(self.dropped) else ""
+            self.report.warnings.append(
+                f"{counted(dropped, 'comment gives', 'comments give')} way to a later one of the same rating:"
+                f" {'; '.join(self.dropped)}{more}."
+            )
+        if not self.checking:
+            tell_of_bare_documents(self.report)
+        without = {key for key, pk in self.names.keys.items() if pk not in self.rated}
+        self.compare_topics(without, self.what)
+
+
+@dataclass
+class QrelsImport(RatingsImport):
+    """An import of qrels, or of another format, as ratings by one imported rater where they name none."""
+
+    usual_format, what = "trec-qrels", "qrels"
+
+    rater: str = "qrels"
+
+
+def _plain(text: str) -> str:
+    return plain_value(Decimal(text))
+
+
+def _can_leave_out(report: Report) -> bool:
+    """Whether only lines are refused, each of them is listed, and all others were read."""
+    lines = [refusal for refusal in report.refusals if refusal.line]
+    return 0 < report.refused == len(lines) and not report.cut_off
+
+
+def _kept(rows: list[tuple]) -> tuple:
+    """The first of the rows of one rating, or the one with the latest comment if they have several.
+
+    Without times the later line has the later comment. A blank comment is none.
+    """
+    if len({row[5] for row in rows}) == 1:
+        return rows[0]
+    return max(rows, key=lambda row: (row[5] != "", row[7] or "", row[8], row[9]))  # all times are in UTC
+
+
+def _imported(row: tuple, document: int) -> queue.ImportedRating:
+    rater, query, _, grade, reason, comment, seconds, at, *_ = row
+    value = None if grade is None else Decimal(grade)
+    moment = datetime.fromisoformat(at) if at else None
+    return queue.ImportedRating(rater, query, document or None, value, reason, comment, seconds, moment)

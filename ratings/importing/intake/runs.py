@@ -1,0 +1,417 @@
+"""Import of runs: the rankings of systems.
+
+A run may hold several systems, and its lines may come in any order. While a file is read, its lines are collected
+by system and query. Every HELD lines they are written to a temporary database, one row ("piece") for each system
+and query. So memory is bounded, and a file that is grouped by query gives few pieces to put together.
+"""
+
+import sqlite3
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import groupby
+
+import numpy as np
+from django.db.models import QuerySet
+
+from ...formats import trec, values
+from ...formats.rankings import (
+    ORDERS,
+    SYSTEM_FROM,
+    FoundRanking,
+    NearTie,
+    all_contradictions,
+    best_first,
+    contradictions,
+    near_tie,
+    repeats,
+)
+from ...formats.refusal import Option, Refusal
+from ...formats.registry import BY_NAME, Format
+from ...formats.rows import RunLine, Stretch
+from ...formats.source import Source
+from ...models import Collection, Job, Query, Ranking, System
+from ...words import EXAMPLES, counted
+from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
+from .report import Report
+from .stage import BATCH, staged
+from .tags import Tags
+from .topics import ImportForQueries
+
+TABLE = "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
+ANOTHER_VERSION = Option("system", when="this is another version")
+ARE_QRELS = Option("kind", "qrels", "these are qrels")
+HELD = 50_000  # results, or rankings, held in memory
+SOUGHT = 100_000  # results whose documents are looked up at once, and made in the order of their keys
+
+
+@dataclass
+class Tally:
+    """The counts of the check for one system."""
+
+    rankings: int = 0
+    results: int = 0
+    depths: set[int] = field(default_factory=set)
+    copies: int = 0
+    unchanged: int = 0
+    ties: int = 0
+    queries: set[int] = field(default_factory=set)
+    contradictions: int = 0
+    contradicting: int = 0  # rankings
+    first_contradiction: Refusal | None = None
+
+
+def import_run(collection: Collection, sources: Sequence[Source], **choices) -> Report:
+    """The report of adding rankings. `choices` are fields of RunImport. Raises ValueError if they contradict."""
+    return RunImport(collection, sources, **choices).run()
+
+
+@dataclass
+class RunImport(ImportForQueries):
+    """An import of rankings.
+
+    `order`: "rank" or "score" orders the results; None means the ranks, which must then agree with the scores up
+    to ties. With `keep_first` a document that a ranking has twice keeps its best place, and the ranks below close
+    up; otherwise it is refused.
+
+    The lines name their system, and all of its lines are in one file. Two files that name the same system are
+    refused, because many programs give everything they write one name. With `system_from` "file" each file is a
+    system, named by the file. With "tag" files that name the same system are parts of it, and each query is in one
+    of them. `system` renames the only system of all files, which are its parts. A file with the same results as
+    another one is skipped.
+
+    A ranking is written once. The same ranking again counts as unchanged; another one for its system and query is
+    refused.
+    """
+
+    kind, usual_format = "results", "trec-run"
+
+    system: str | None = None
+    system_from: str | None = None
+    order: str | None = None
+    keep_first: bool = False
+
+    def __post_init__(self) -> None:
+        if self.order not in (None, *ORDERS):
+            raise ValueError(f"The order is {self.order!r}; give rank or score")
+        if self.system_from not in (None, *SYSTEM_FROM):
+            raise ValueError(f"system_from is {self.system_from!r}; give {' or '.join(SYSTEM_FROM)}")
+        if self.system is not None:
+            values.checked_key(self.system, "system", values.SYSTEM_NAME_LENGTH)
+            if self.system_from == "file":
+                raise ValueError("Give --system or --system-from file: both name the system")
+        super().__post_init__()
+        self.tags = Tags(self.sources, self.system, self.system_from)
+        self.tallies: dict[str, Tally] = {}
+        self.near_ties: dict[int, NearTie] = {}  # the first of each file
+
+    def run(self) -> Report:
+        report = self.report
+        if report.refused:
+            return report
+        with staged(TABLE) as self.stage:
+            # A pass reads each row once, so a large cache gains nothing.
+            self.stage.execute("PRAGMA cache_size = -4000")
+            self._read()
+            if not self.tags.are_distinct(self.stage, self.names, report):
+                return report
+            version = _version(self.collection)
+            self._check()
+            if self.checking or report.changed:
+                return self.concluded(Job.Kind.RESULTS, partial(self._write, version))
+        if not report.refused:
+            self._tell()
+        return report
+
+    # Read
+
+    def format_of(self, source: Source) -> Format | None:
+        """As for other imports. Lines that may be qrels are no run until the format or the system is chosen."""
+        format = super().format_of(source)
+        said = self.format or self.system or self.system_from
+        if format is BY_NAME["trec-run"] and not said and (doubt := trec.doubt(source.start)):
+            self.report.refuse(source.refusal(0, doubt[0], ARE_QRELS, trec.ARE_SYSTEMS))
+            return None
+        return format
+
+    def _read(self) -> None:
+        """Write the lines whose queries are in the collection into the stage."""
+        for file, source in enumerate(self.sources):
+            format = self.format_of(source)
+            if format is None:
+                continue
+            extra, count, last = 0, 0, None
+            pieces = _no_pieces()
+            with self.topics(source, format) as topics:
+                for row in self.rows_of(source, format.reads["results"]):
+                    size, more = (len(row), row.extra) if isinstance(row, Stretch) else (1, 0)
+                    extra += more
+                    # Most lines follow another one of the same ranking, which saves both look-ups.
+                    if (row.system, row.query) != last:
+                        last = row.system, row.query
+                        system = self.tags.system_of(row.system, file, row.line)
+                        query = topics.id_of(row.query, size)
+                        if query is not None:
+                            piece = pieces[system, query]
+                    elif query is None:
+                        topics.skipped += size
+                    if query is None:
+                        continue
+                    _add(row, *piece)
+                    count += size
+                    if count >= HELD:
+                        _put(self.stage, file, pieces)
+                        pieces, count, last = _no_pieces(), 0, None
+                _put(self.stage, file, pieces)
+            if extra:
+                lines = f"{counted(extra, 'line')} with more than six columns"
+                self.report.facts.append(f"{source.name}: {lines}; the rest was ignored.")
+
+    @property
+    def _results(self) -> int:
+        """The number of results in all files, counted by the check."""
+        return sum(tally.results for tally in self.tallies.values())
+
+    def _found(self) -> Iterator[FoundRanking]:
+        """The rankings of the stage."""
+        for ranking in _rankings(self.stage):
+            yield _without_copies(ranking, self.order) if self.keep_first else ranking
+
+    # Check
+
+    def _check(self) -> None:
+        """Count the rankings of each system, and refuse those that cannot be written."""
+        self.tallies = tallies = defaultdict(Tally)
+        done = 0
+        for batch in _batched(self._found(), HELD, HELD):
+            for ranking in batch:
+                self._check_ranking(ranking, tallies[ranking.system])
+            self._check_stored(batch)
+            done += sum(map(len, batch))
+            self.progress("checking", None, done)
+        for name, tally in tallies.items():
+            if tally.first_contradiction:
+                counts = tally.contradictions, tally.contradicting, tally.rankings
+                self.report.refuse(all_contradictions(tally.first_contradiction, name, *counts))
+        counts = self.report.counts
+        counts["unchanged"] = sum(tally.unchanged for tally in tallies.values())
+        counts["new"] = sum(tally.rankings for tally in tallies.values()) - counts["unchanged"]
+
+    def _check_ranking(self, ranking: FoundRanking, tally: Tally) -> None:
+        tally.rankings += 1
+        tally.results += len(ranking)
+        tally.depths.add(len(ranking))
+        tally.copies += ranking.copies
+        tally.queries.add(ranking.query)
+        for refusal in repeats(ranking, self.sources):
+            self.report.refuse(refusal)
+        if self.order != "score" and (found := contradictions(ranking, self.sources, agree=self.order is None)):
+            count, first = found
+            tally.contradictions += count
+            tally.contradicting += 1
+            tally.first_contradiction = tally.first_contradiction or first
+        scores = ranking.scores[best_first(ranking, self.order)]
+        tally.ties += int(np.count_nonzero(scores[1:] == scores[:-1]))
+        if near := near_tie(ranking.lines, ranking.scores):
+            file = int(ranking.files[0])
+            self.near_ties[file] = min(near, self.near_ties.get(file, near))
+
+    def _stored(self, batch: list[FoundRanking]) -> dict[tuple[str, int], Ranking]:
+        """The rankings that the database has for the systems and queries of the batch."""
+        rows = Ranking.objects.filter(
+            system__collection=self.collection,
+            system__name__in={ranking.system for ranking in batch},
+            query__in=[ranking.query for ranking in batch],
+        )
+        return {(ranking.system.name, ranking.query_id): ranking for ranking in rows.select_related("system")}
+
+    def _check_stored(self, batch: list[FoundRanking]) -> None:
+        """Count the rankings that are stored already. Refuse those that differ from the stored one."""
+        stored = self._stored(batch)
+        again = [ranking for ranking in batch if (ranking.system, ranking.query) in stored]
+        ids = known_ids(self.collection, _keys(again))
+        for ranking, documents in zip(again, _parted(ids, again), strict=True):
+            before, in_order = stored[ranking.system, ranking.query], best_first(ranking, self.order)
+            same = np.array_equal(documents[in_order], before.documents)
+            if same and np.array_equal(ranking.scores[in_order], before.scores):
+                self.tallies[ranking.system].unchanged += 1
+                continue
+            query = Query.objects.get(pk=ranking.query)
+            of = f"system {ranking.system} has another ranking for query {query.key}"
+            problem = f"{of}, and a ranking is never overwritten"
+            cure = "If that one is wrong, delete the system on its page.", ANOTHER_VERSION
+            source = self.sources[int(ranking.files[0])]
+            self.report.refuse(source.refusal(int(ranking.lines[0]), problem, *cure))
+
+    def _foresee(self) -> None:
+        """Count the documents that the import would make."""
+        strangers, documents = Strangers(self.stage), DocumentIds(self.collection, self._results)
+        for batch in _batched(self._found(), HELD, HELD):
+            keys = _keys(batch)
+            strangers.look_at(keys, documents.of(keys))
+        self.report.counts["documents"] = strangers.count
+
+    # Write
+
+    def _write(self, version: int, job: Job) -> None:
+        # Other imports could write until now. If one did, these rankings are compared with its rankings, too.
+        if _version(self.collection) != version:
+            self._check()
+            if self.report.refused:
+                return
+        total, done = self._results, 0
+        systems = {
+            name: System.objects.get_or_create(collection=job.collection, name=name, defaults={"job": job})[0]
+            for name in self.tallies
+        }
+        documents = DocumentIds(job.collection, total)
+        for batch in _batched(self._found(), SOUGHT, HELD):
+            stored = self._stored(batch)
+            new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
+            done += sum(map(len, batch)) - sum(map(len, new))
+            ids = iter(_parted(documents.made(job, _keys(new), self.report, self.progress), new))
+            for some in _batched(new, HELD, BATCH):
+                rows = []
+                for ranking in some:
+                    in_order = best_first(ranking, self.order)
+                    columns = {"documents": next(ids)[in_order], "scores": ranking.scores[in_order]}
+                    of = {"system": systems[ranking.system], "query_id": ranking.query, "job": job}
+                    rows.append(Ranking(**of, **columns))
+                Ranking.objects.bulk_create(rows)
+                done += sum(map(len, some))
+                self.progress("writing", done / total, done)
+
+    # Report
+
+    def _tell(self) -> None:
+        facts, warnings = self.report.facts, self.report.warnings
+        for name, tally in self.tallies.items():
+            facts.append(
+                f"{name}: {counted(tally.rankings, 'ranking')} with {counted(tally.results, 'result')};"
+                f" {tally.rankings - tally.unchanged:,} new, {tally.unchanged:,} unchanged."
+            )
+            if self.checking:
+                least, most = min(tally.depths), max(tally.depths)
+                depth = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+                facts.append(f"{name}: {depth} result{'' if most == 1 else 's'} for a query.")
+            if tally.copies:
+                copies = counted(tally.copies, "result")
+                warnings.append(f"{name}: {copies} left out, as their document has a better place.")
+            if tally.ties:
+                neighbours = tally.results - tally.rankings
+                ties = f"{tally.ties:,} of {neighbours:,} neighbouring results ({tally.ties / neighbours:.1%})"
+                facts.append(f"{name}: {ties} have tied scores; trec_eval orders those by document key.")
+        warnings += (near.warning(self.sources[file].name) for file, near in sorted(self.near_ties.items()))
+        if not (self.system or self.system_from):
+            self._warn_of_joined()
+        self._warn_of_missing()
+        if not self.checking:
+            tell_of_bare_documents(self.report)
+            self.warn_of_shown()
+
+    def _warn_of_joined(self) -> None:
+        """Warn if rankings join those of an earlier import: another system may have the same name."""
+        for name, tally in self.tallies.items():
+            earlier = self._ranked(name).exclude(query__in=tally.queries).count()
+            if earlier and not tally.unchanged:
+                self.report.warnings.append(
+                    f"{name}: the new rankings join {counted(earlier, 'ranking')} of an earlier import. If this is"
+                    " another system, undo this import and give the system another name."
+                )
+
+    def _warn_of_missing(self) -> None:
+        """Warn of queries without a ranking, once for all systems that lack the same queries."""
+        lacking: dict[frozenset[str], list[str]] = defaultdict(list)
+        for name, tally in self.tallies.items():
+            ranked = tally.queries | set(self._ranked(name).values_list("query", flat=True))
+            lacking[frozenset(key for key, pk in self.names.keys.items() if pk not in ranked)].append(name)
+        for without, names in lacking.items():
+            self.compare_topics(without, f"ranking by {', '.join(names[:EXAMPLES])}")
+
+    def _ranked(self, system: str) -> QuerySet:
+        return Ranking.objects.filter(system__collection=self.collection, system__name=system)
+
+
+def _version(collection: Collection) -> int:
+    return Collection.written.values_list("version", flat=True).get(pk=collection.pk)
+
+
+def _add(row: RunLine | Stretch, lines: array, ranks: array, scores: array, documents: list[str]) -> None:
+    if isinstance(row, Stretch):
+        lines.frombytes(row.lines.tobytes())
+        ranks.frombytes(row.ranks.tobytes())
+        scores.frombytes(row.scores.tobytes())
+        documents.extend(row.documents.to_pylist())
+    else:
+        lines.append(row.line)
+        ranks.append(row.rank)
+        scores.append(row.score)
+        documents.append(row.document)
+
+
+def _no_pieces() -> defaultdict[tuple[str, int], tuple[array, array, array, list[str]]]:
+    return defaultdict(lambda: (array("q"), array("q"), array("d"), []))
+
+
+def _put(stage: sqlite3.Connection, file: int, pieces: dict[tuple[str, int], tuple]) -> None:
+    rows = (
+        (system, query, file, lines, ranks, scores, "\n".join(documents))
+        for (system, query), (lines, ranks, scores, documents) in pieces.items()
+    )
+    stage.executemany("INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _rankings(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
+    # Sorted as numbers: SQLite would sort the whole pieces, in 40 MB of memory and on disk.
+    places = stage.execute("SELECT rowid FROM piece ORDER BY system, query, rowid")
+    in_order = np.fromiter((place for (place,) in places), np.int64)
+    pieces = (stage.execute("SELECT * FROM piece WHERE rowid = ?", [int(place)]).fetchone() for place in in_order)
+    for (system, query), group in groupby(pieces, key=lambda piece: piece[:2]):
+        _, _, files, lines, ranks, scores, documents = zip(*group, strict=True)
+        lines = [np.frombuffer(part, np.int64) for part in lines]
+        yield FoundRanking(
+            system,
+            query,
+            np.repeat(files, [len(part) for part in lines]),
+            np.concatenate(lines),
+            np.concatenate([np.frombuffer(part, np.int64) for part in ranks]),
+            np.concatenate([np.frombuffer(part, np.float64) for part in scores]),
+            "\n".join(documents).split("\n"),
+        )
+
+
+def _batched(rankings: Iterable[FoundRanking], size: int, most: int) -> Iterator[list[FoundRanking]]:
+    """Batches of about `size` results and at most `most` rankings, as each has arrays of its own."""
+    batch, count = [], 0
+    for ranking in rankings:
+        batch.append(ranking)
+        count += len(ranking)
+        if count >= size or len(batch) >= most:
+            yield batch
+            batch, count = [], 0
+    if batch:
+        yield batch
+
+
+def _without_copies(ranking: FoundRanking, order: str | None) -> FoundRanking:
+    """The ranking with each document at its best place only."""
+    best: dict[str, int] = {}
+    for i in best_first(ranking, order):
+        best.setdefault(ranking.documents[i], i)
+    if len(best) == len(ranking.documents):
+        return ranking
+    kept = np.sort(np.fromiter(best.values(), np.int64))
+    columns = {name: getattr(ranking, name)[kept] for name in ("files", "lines", "ranks", "scores")}
+    documents = [ranking.documents[i] for i in kept]
+    return replace(ranking, **columns, documents=documents, copies=len(ranking.documents) - len(kept))
+
+
+def _keys(rankings: list[FoundRanking]) -> list[str]:
+    return [key for ranking in rankings for key in ranking.documents]
+
+
+def _parted(ids: np.ndarray, rankings: list[FoundRanking]) -> list[np.ndarray]:
+    """The ids of the documents of each ranking, from those of `_keys`."""
+    return np.split(ids, np.cumsum([len(ranking) for ranking in rankings])[:-1]) if rankings else []

@@ -1,0 +1,205 @@
+"""One import, and its rows in a temporary database between reading and writing."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, islice
+from typing import Any
+
+from ...formats import budget
+from ...formats.budget import TooMuch
+from ...formats.refusal import KEEP_ONE, Refusal
+from ...formats.registry import BY_NAME, Format, of_other_kinds, recognised
+from ...formats.rows import Stretch, size_of
+from ...formats.source import Source
+from ...models import Collection, Job
+from ...presentation.blindness import revealing
+from ...presentation.versions import latest_of
+from ...words import counted
+from .publishing import land
+from .report import Report
+
+# Called every few thousand rows with the name of the step, the share that is done (None: unknown), and the rows.
+Progress = Callable[[str, float | None, int], None]
+Texts = Sequence[str | None]
+BATCH = 5_000
+TICK = 5_000
+ROW = 32  # bytes that a row takes on disk beside its text
+COMMENTS = "comment (line that begins with #)", "comments (lines that begin with #)"
+COUNTED = 1 << 16  # bytes of rows between two calls of the budget
+
+
+def silent(name: str, share: float | None, rows: int) -> None:
+    pass
+
+
+@dataclass
+class Import:
+    """One import: its files, its options and its report.
+
+    Without a `format` each file is recognised by its content. A worker passes its `job`, which may ask for a check
+    only; without one a job is made when the import begins to write.
+    """
+
+    kind = ""  # of rows, as formats name it
+    usual_format = ""  # where neither `format` nor the content of a file names one
+
+    collection: Collection
+    sources: Sequence[Source]
+    format: str | None = None
+    progress: Progress = silent
+    job: Job | None = None
+    report: Report = field(default_factory=Report, init=False)
+
+    @property
+    def checking(self) -> bool:
+        """Whether the import is only checked and writes nothing."""
+        return bool(self.job and self.job.checking)
+
+    def format_of(self, source: Source) -> Format | None:
+        """The format in which `source` is read; None, and a refusal in the report, if it is not recognised."""
+        if self.format is not None:
+            return BY_NAME[self.format]
+        format = self._of_other_kinds.get(source.name) or recognised(source, self.kind, self.usual_format)
+        if isinstance(format, Refusal):
+            self.report.refuse(format)
+            return None
+        return format
+
+    @cached_property
+    def _of_other_kinds(self) -> dict[str, Refusal]:
+        return of_other_kinds(self.sources, self.kind)
+
+    def rows_of(self, source: Source, read: Callable) -> Iterator[Any]:
+        """The rows that `read` yields for `source`. Its refusals, and an empty source, go to the report."""
+        report, count, notified = self.report, 0, 0
+        for row in _affordable(source, read(source)):
+            count += len(row) if isinstance(row, Stretch) else 1
+            if count >= notified + TICK:
+                self.progress(source.name, source.share, count)
+                notified = count
+            if isinstance(row, Refusal):
+                report.refuse(row)
+            else:
+                yield row
+        if count == 0:
+            cure = "Check that this is the file you meant."
+            report.refuse(source.refusal(0, "it holds nothing to import", cure))
+        report.cut_off |= source.stopped
+        report.facts += source.notes
+        if source.comments:
+            lines = counted(source.comments, *COMMENTS)
+            report.facts.append(f"{source.name}: {lines} skipped.")
+
+    def concluded(self, kind: str, write: Callable[[Job], None]) -> Report:
+        """The report, once the rows are counted in a check, or written by `write`, as in `land`."""
+        report, told = self.report, False
+        if self.checking:
+            self._foresee()
+        elif not report.refused:
+            told = land(self.collection, self.sources, report, kind, self.job, write, self._tell)
+        if not told and (self.checking or not report.refused):
+            self._tell()
+        return report
+
+    def _foresee(self) -> None:
+        """Count what the import would make."""
+        raise NotImplementedError
+
+    def _tell(self) -> None:
+        """Add to the report what was counted."""
+        raise NotImplementedError
+
+    def drop_repeats(self, table: str, facts: Sequence[str]) -> None:
+        """Keep the first of the rows of the stage that have the same key and the same `facts`."""
+        self.stage.execute(f"CREATE INDEX {table}_by_key ON {table} (key)")
+        repeated = f"SELECT key FROM {table} GROUP BY key HAVING COUNT(*) > 1"
+        first = f"SELECT MIN(rowid) FROM {table} WHERE key IN ({repeated}) GROUP BY key, {', '.join(facts)}"
+        statement = f"DELETE FROM {table} WHERE key IN ({repeated}) AND rowid NOT IN ({first})"
+        if dropped := self.stage.execute(statement).rowcount:
+            self.report.counts["duplicates"] += dropped
+
+    def refuse_repeats(self, table: str) -> None:
+        """Refuse each row that repeats the key of an earlier one. The table has the columns key, file and line."""
+        self.stage.execute(f"CREATE INDEX IF NOT EXISTS {table}_by_key ON {table} (key)")
+        rows = self.stage.execute(
+            f"SELECT key, file, line FROM {table} WHERE key IN"
+            f" (SELECT key FROM {table} GROUP BY key HAVING COUNT(*) > 1) ORDER BY key, rowid"
+        )
+        known = other = None
+        for key, file, line in rows:
+            if key == known:
+                problem = f"{table} {key} already appears"
+                self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=other))
+            else:
+                known, other = key, self.sources[file].at(line)
+
+    def warn_of_shown(self) -> None:
+        """Warn if the presentation shows raters ranks, scores or systems now. When it was saved, it did not."""
+        if found := revealing(self.collection, latest_of(self.collection)):
+            self.report.warnings.append(
+                f"raters see {found.path}, and in most rankings of {found.system} it is the document's"
+                f" {found.fact}. Remove it from the presentation."
+            )
+
+
+@contextmanager
+def staged(*tables: str) -> Iterator[sqlite3.Connection]:
+    """An empty temporary database on disk, deleted when closed. It has no journal, as it is never recovered."""
+    stage = sqlite3.connect("")
+    try:
+        stage.execute("PRAGMA journal_mode = OFF")
+        stage.execute("PRAGMA cache_size = -32000")
+        for table in tables:
+            stage.execute(f"CREATE TABLE {table}")
+        yield stage
+    finally:
+        stage.close()
+
+
+def put(stage: sqlite3.Connection, table: str, rows: Iterable[tuple]) -> None:
+    rows = iter(rows)
+    for first in rows:  # one by one: a row may be large
+        marks = ",".join("?" * len(first))
+        stage.executemany(f"INSERT INTO {table} VALUES ({marks})", chain([first], rows))
+
+
+def batched(rows: Iterable[Any], size: int = BATCH) -> Iterator[list]:
+    rows = iter(rows)
+    while batch := list(islice(rows, size)):
+        yield batch
+
+
+def batched_by_length(rows: Iterable[Texts], size: int, most: int) -> Iterator[list[Texts]]:
+    """Batches of at most `size` rows of texts, which have at most `most` characters unless one row has more."""
+    batch, length = [], 0
+    for row in rows:
+        own = sum(len(text) for text in row if text)
+        if batch and (len(batch) == size or length + own > most):
+            yield batch
+            batch, length = [], 0
+        batch.append(row)
+        length += own
+    if batch:
+        yield batch
+
+
+def _affordable(source: Source, rows: Iterable[Any]) -> Iterator[Any]:
+    """The rows, until they exceed the budget of the source.
+
+    A stretch is not counted: it holds no more text than its lines, which the source has counted.
+    """
+    size = 0
+    for row in rows:
+        if not isinstance(row, Refusal | Stretch):
+            size += ROW + size_of(row)
+        if size > COUNTED:
+            try:
+                source.budget.make(size)
+            except TooMuch as error:
+                yield source.stop(row.line, str(error), budget.CURE)
+                return
+            size = 0
+        yield row

@@ -1,0 +1,88 @@
+"""What the pages of imports and of archives have in common."""
+
+from django.contrib import messages
+from django.forms import Form
+from django.http import HttpRequest, JsonResponse
+from django.utils import timezone
+
+from ..database import disk
+from ..formats.refusal import Refusal
+from ..models import Job
+from ..models.job import LEASE
+from . import jobs, signs, uploads
+
+State = Job.State
+NO_WORKER = f"There is no worker, so imports wait. Whoever runs this server can start one: {jobs.START}"
+
+
+def no_worker_warning() -> str:
+    """A warning that no worker runs; "" if one does."""
+    return "" if signs.has_worker() else NO_WORKER
+
+
+def heading(job: Job, doing: str, done: str) -> str:
+    """The state in a word or two: `doing` while it writes, `done` when it is published."""
+    if job.checking and job.state == State.RUNNING:
+        return "Checking"
+    words = {
+        State.QUEUED: "Waiting",
+        State.RUNNING: doing,
+        State.CHECKED: "Check",
+        State.PUBLISHED: done,
+        State.FAILED: f"Not {done.lower()}",
+    }
+    return words.get(job.state) or job.get_state_display().capitalize()
+
+
+def refusals_of(job: Job) -> list[Refusal]:
+    """The stored refusals, in the order of files and lines."""
+    refusals = [Refusal.of_parts(parts) for parts in job.report.get("refusals", [])]
+    names = [file["name"] for file in job.files]
+    return sorted(refusals, key=lambda each: (names.index(each.file) if each.file in names else -1, each.line))
+
+
+def stored_files(form: Form) -> list[dict]:
+    """The files of a valid form, after they are stored; none, and an error in the form, if they cannot be."""
+    try:
+        return uploads.keep_all(form.cleaned_data["files"])
+    except OSError as error:
+        if disk.trouble(error) or isinstance(error, ConnectionError):
+            raise  # `web.failures.server_error` answers it
+        form.add_error("files", f"The file cannot be stored: {error.strerror or error}.")
+        return []
+
+
+def cancel(request: HttpRequest, job: Job) -> None:
+    """Cancel the job, with a message."""
+    if jobs.cancel(job):
+        messages.success(request, "Cancelled. Nothing of it is in the record.")
+    else:
+        messages.warning(request, "The job had already ended. Its state says how.")
+
+
+def waiting_reason(job: Job) -> str:
+    """Why the job waits, as a sentence; "" if it does not."""
+    waits = job.state == State.QUEUED or (job.state == State.RUNNING and not is_alive(job))
+    if waits and not signs.has_worker():
+        return NO_WORKER
+    if job.state != State.QUEUED:
+        return ""
+    if any(map(is_alive, Job.objects.filter(state=State.RUNNING))):
+        return "It waits: the worker is busy with something else."
+    return "It waits for a worker."
+
+
+def is_alive(job: Job) -> bool:
+    """Whether a running job was taken up just now, or its worker has given a sign."""
+    just_now = job.beat_at is not None and job.beat_at > timezone.now() - LEASE
+    return just_now or signs.step_of(job) is not None
+
+
+def step(job: Job) -> signs.Step:
+    """What the job is doing, or what it waits for."""
+    return signs.step_of(job) or signs.Step(job.message, None, 0)
+
+
+def progress(job: Job) -> JsonResponse:
+    """The state of the job, for the script of the page."""
+    return JsonResponse({"state": job.state, **step(job)._asdict(), "waits": waiting_reason(job)})

@@ -1,0 +1,277 @@
+"""Imports by a worker: requested, run, cancelled, undone, and retried after the death of a worker.
+
+The row of a job has its state. A task in the queue only says "look at job 7", so it is idempotent, and a lost task
+is enqueued again.
+"""
+
+import logging
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import timedelta
+
+from django.db import OperationalError, transaction
+from django.utils import timezone
+from django_tasks import task
+from django_tasks_db.models import DBTaskResult
+
+from ..database import disk
+from ..models import LEASE, Collection, Job
+from ..people import audit
+from ..presentation.versions import latest_of
+from ..words import as_sentence
+from . import chores, intake, signs, uploads
+from .intake import opening
+from .intake.publishing import Superseded
+from .intake.report import Report
+from .intake.undoing import undo_import
+from .pictures import store
+from .pictures.fetching import Fetching, Unfinished
+from .signs import Progress
+
+log = logging.getLogger(__name__)
+
+State = Job.State
+MOST_DEATHS = 5  # a job that kills its workers is not retried more often
+WAIT = timedelta(seconds=2)  # until the next try, while the database is locked
+AT_ONCE = timedelta(minutes=1)  # within which the same files are the same act
+KEPT = timedelta(days=1)  # finished tasks
+START = "python3 run.py manage work"
+INTAKES = {
+    Job.Kind.QUERIES: intake.import_queries,
+    Job.Kind.DOCUMENTS: intake.import_documents,
+    Job.Kind.RESULTS: intake.import_run,
+    Job.Kind.RATINGS: intake.import_ratings,
+}
+
+
+@task()
+def look_at(pk: int) -> None:
+    """Run a job if it is queued."""
+    job = Job.objects.filter(pk=pk).first()
+    if job and job.state == State.QUEUED and job.take_up():
+        work_on(job)
+
+
+def _enqueue(job: Job, **options) -> None:
+    """Enqueue a task that looks at the job, with options of `Task.using`. It is committed with the job."""
+    look_at.using(**options).enqueue(job.pk)
+
+
+# Requests of people
+
+
+def just_sent(collection: Collection, kind: str | None, files: Sequence[dict], by) -> Job | None:
+    """The job of the same files that this person has just sent, and that nobody has started: a form sent twice.
+
+    Call it in a transaction: of two that come at once, the second one waits for the first.
+    """
+    Collection.objects.select_for_update().get(pk=collection.pk)
+    mine = collection.jobs.filter(by=by, kind=kind or "", checking=True, created_at__gte=timezone.now() - AT_ONCE)
+    waiting = mine.filter(state__in=(State.QUEUED, State.RUNNING, State.CHECKED))
+    return next((job for job in waiting if _content(job.files) == _content(files)), None)
+
+
+def _content(files: Sequence[dict]) -> list[tuple[str, str]]:
+    return [(file["name"], file["sha256"]) for file in files]
+
+
+def check(collection: Collection | None, kind: str, files: Sequence[dict], options: dict, by) -> Job:
+    """A new job, which a worker is to check. An archive has no collection yet."""
+    facts = {"kind": kind, "files": list(files), "options": options, "by": by}
+    return store_queued(Job(collection=collection, checking=True, **facts))
+
+
+def store_queued(job: Job) -> Job:
+    """The new job, stored and queued."""
+    job.beat_at = timezone.now()
+    with transaction.atomic():
+        job.save()
+        _enqueue(job)
+    if not signs.has_worker():
+        log.error("Job %s waits, and there is no worker. Start one: %s", job.pk, START)
+    return job
+
+
+def await_kind(collection: Collection, files: Sequence[dict], by) -> Job:
+    """A new job whose kind of rows is unknown. It waits until somebody chooses the kind."""
+    facts = {"files": list(files), "by": by, "state": State.CHECKED}
+    return Job.objects.create(collection=collection, kind="", checking=True, **facts)
+
+
+def fetch_pictures(collection: Collection, by, files: Sequence[dict] = ()) -> Job | None:
+    """A job that fetches the pictures of the documents, from these ZIPs or the web; None if no pictures are shown.
+
+    Without ZIPs, a job that waits already is returned.
+    """
+    if not latest_of(collection).has_pictures:
+        return None
+    waiting = collection.jobs.filter(kind=Job.Kind.PICTURES, state=State.QUEUED, options={}, files=[])
+    if not files and (job := waiting.first()):
+        return job
+    return store_queued(Job(collection=collection, kind=Job.Kind.PICTURES, files=list(files), by=by))
+
+
+def check_again(job: Job, kind: str, options: dict) -> bool:
+    """Whether a check of the job, as this kind and with these options, is queued. False if it is too late."""
+    return _queue(job, checking=True, kind=kind, options=options)
+
+
+def start(job: Job, options: dict) -> bool:
+    """Whether the import is queued after its check. False if it was not checked, was started or was cancelled."""
+    return bool(job.kind) and _queue(job, checking=False, options=options)
+
+
+def _queue(job: Job, **facts) -> bool:
+    with transaction.atomic():
+        ready = [State.CHECKED, State.REFUSED, State.FAILED]
+        rows = Job.objects.filter(pk=job.pk, state__in=ready)
+        reset = {"report": {}, "message": "", "ended_at": None, "deaths": 0}
+        if not rows.update(state=State.QUEUED, beat_at=timezone.now(), **reset, **facts):
+            return False
+        _enqueue(job)
+    return True
+
+
+def cancel(job: Job) -> bool:
+    """Whether the job is cancelled: its worker stops, and nothing of it is kept. False if it is over already."""
+    open_ones = [State.QUEUED, State.RUNNING, State.CHECKED, State.REFUSED, State.FAILED]
+    if job.state == State.RUNNING:
+        signs.ask_to_end(job)
+    cancelled = Job.objects.filter(pk=job.pk, state__in=open_ones)
+    if not cancelled.update(state=State.CANCELLED, ended_at=timezone.now()):
+        return False
+    uploads.forget(job.files)
+    return True
+
+
+def undo(job: Job, by=None) -> list[str]:
+    """The obstacles to undoing an import; none if it was undone, by this account."""
+    obstacles = undo_import(job, by)
+    if not obstacles:
+        uploads.forget(job.files)
+    return obstacles
+
+
+# The worker
+
+
+def work_on(job: Job) -> None:
+    """Run a job that this worker has taken up. Failures are stored in the job."""
+    with signs.shown(job) as progress, audit.acting_for(job.by):
+        if job.deaths >= MOST_DEATHS:
+            _end(job, State.FAILED, message=f"It was started {job.deaths} times, and each time the worker died.")
+            return
+        try:
+            report = _import(job, progress)
+        except Superseded:
+            if _end(job, State.CANCELLED):  # by somebody who could not write that
+                uploads.forget(job.files)
+        except Unfinished:
+            _put_off(job, "fetching pictures")  # other jobs get their turn
+        except Exception as error:
+            if isinstance(error, OperationalError) and "locked" in str(error):  # as SQLite says it
+                _put_off(job, "It waits for the database, into which something else writes.")
+            else:
+                _end(job, State.FAILED, message=_failure_message(job, error))
+        else:
+            _store(job, report)
+
+
+def _failure_message(job: Job, error: Exception) -> str:
+    """Why the job failed, for the person who requested it."""
+    if trouble := disk.trouble(error):
+        log.error("Job %s failed: %s", job.pk, error)
+        return f"{disk.MESSAGES[trouble]} Nothing of it is in the record. Try again when this is repaired."
+    if isinstance(error, FileNotFoundError):
+        return "The file is no longer stored. Send it again."
+    if isinstance(error, (OSError, ValueError)):
+        return as_sentence(error)
+    log.exception("Job %s failed", job.pk)
+    return "Idealist made a mistake here. Its log tells more."
+
+
+def _import(job: Job, progress: Progress) -> Report:
+    if job.kind == Job.Kind.PICTURES:
+        return _fetch(job, progress)
+    if work := chores.of_jobs.get(job.kind):
+        return work(job, progress)
+    choices = {name: value for name, value in job.options.items() if name not in opening.READING}
+    with ExitStack() as stack:
+        files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in job.files]
+        sources = stack.enter_context(opening.sources(files, opening.reading(job.options)))
+        return INTAKES[job.kind](job.collection, sources, progress=progress, job=job, **choices)
+
+
+def _fetch(job: Job, progress: Progress) -> Report:
+    """The report of one turn. The options record what is done, and the next turn continues from there."""
+    done = job.options
+    packed = [] if done.get("unpacked") else job.files
+    with ExitStack() as stack:
+        # Opened before the turn begins, since another storage may take longer for it than a turn lasts.
+        files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in packed]
+        turn = Fetching(job.collection, progress=progress)
+        try:
+            if not done.get("listed"):
+                turn.list_sources()
+                done["listed"] = True
+            if files:
+                turn.unpack(files, after=done.get("after", 0))
+                done["unpacked"] = True
+            turn.fetch()
+        except Unfinished:
+            done["after"] = turn.unpacked or done.get("after", 0)
+            job.mine().update(options=done)
+            raise
+    return Report()
+
+
+def _store(job: Job, report: Report) -> None:
+    """Store the report and the state, unless both were published together with the rows.
+
+    An import that changed nothing counts as published.
+    """
+    done = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.PUBLISHED).exists()
+    if not done:
+        state = State.CHECKED if job.checking else State.REFUSED if report.refused else State.PUBLISHED
+        done = _end(job, state, report) and state == State.PUBLISHED
+    if done and not report.left_out:
+        uploads.forget(job.files)
+    if done and job.kind in INTAKES:
+        fetch_pictures(job.collection, job.by)
+
+
+def _end(job: Job, state: str, report: Report | None = None, message: str = "") -> bool:
+    facts = {"report": report.as_json()} if report else {}
+    return bool(job.mine().update(state=state, message=message[:200], ended_at=timezone.now(), **facts))
+
+
+def _put_off(job: Job, message: str) -> None:
+    with transaction.atomic():
+        if job.mine().update(state=State.QUEUED, message=message[:200], beat_at=timezone.now()):
+            later = {"run_after": timezone.now() + WAIT} if look_at.get_backend().supports_defer else {}
+            _enqueue(job, **later)
+
+
+# Recovery
+
+
+def reap() -> None:
+    """Requeue the jobs of dead workers, enqueue lost tasks again, and delete old files."""
+    silent = Job.objects.filter(beat_at__lt=timezone.now() - LEASE)
+    for job in silent.filter(state=State.RUNNING):
+        if not signs.step_of(job):
+            _requeue(job, deaths=1)
+    for job in silent.filter(state=State.QUEUED):
+        _requeue(job)
+    store.sweep_if_due()
+    DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - KEPT).exclude(status="READY").delete()
+
+
+def _requeue(job: Job, deaths: int = 0) -> None:
+    with transaction.atomic():
+        waits = DBTaskResult.objects.filter(status="READY", args_kwargs__args=[job.pk])
+        if not deaths and waits.exists():
+            return
+        unchanged = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=job.state, beat_at=job.beat_at)
+        if unchanged.update(state=State.QUEUED, beat_at=timezone.now(), deaths=job.deaths + deaths):
+            _enqueue(job)

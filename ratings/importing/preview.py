@@ -1,0 +1,191 @@
+"""The preview of a file: its first rows, as the import would read them. The rest of the file is not read."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from itertools import islice
+
+from ..formats import columns, delimited, header, parquet, tables, xlsx
+from ..formats.refusal import Refusal
+from ..formats.registry import BY_NAME, Format, KindGuess, kind_of, recognised
+from ..formats.rows import one_by_one
+from ..formats.source import BOM, Source
+from ..models import Job, plain_value
+from . import uploads
+from .intake import opening
+
+ROWS = 8
+TEXT = 120  # characters of a long cell
+USUAL = {"queries": "topics", "documents": "jsonl", "results": "trec-run", "ratings": "csv"}  # if not recognised
+HEADS = {
+    "queries": ["key", "text", "need"],
+    "documents": ["key", "title", "body", "url"],
+    "results": ["query", "document", "rank", "score", "system"],
+    "ratings": ["query", "document", "rater", "grade", "reason", "comment"],
+}
+
+
+@dataclass
+class Preview:
+    format: Format | None = None
+    name: str = ""  # of the file: the first one, or the first of an archive
+    columns: dict[str, str] = field(default_factory=dict)  # of a table: name -> role, "" for none
+    heads: list[str] = field(default_factory=list)
+    rows: list[tuple[int, list[str]]] = field(default_factory=list)  # with their lines
+    refusals: list[Refusal] = field(default_factory=list)
+    sheets: list[str] = field(default_factory=list)  # of a workbook
+
+
+def guessed_kind(file: dict, *, has_queries: bool) -> KindGuess:
+    """The kind of rows in a stored file. Raises OSError, Refused."""
+    with uploads.streamed(file) as stream, opening.one_by_one([(file["name"], stream)]) as sources:
+        return kind_of(next(sources), has_queries=has_queries)
+
+
+def preview(job: Job) -> Preview:
+    """The preview of the first file of a job. Raises OSError where it is no longer stored."""
+    if not job.kind:
+        return _raw_preview(job)
+    with sources_of(job) as sources:
+        source = next(sources)
+        format = format_of(job, source)
+        if isinstance(format, Refusal):
+            return Preview(refusals=[format])
+        result = Preview(format, heads=HEADS[job.kind], name=source.name)
+        if format.name == "xlsx":
+            result.sheets = xlsx.sheets_of(source)
+        for row in islice(one_by_one(format.reads[job.kind](source)), ROWS):
+            if isinstance(row, Refusal):
+                result.refusals.append(row)
+            else:
+                result.rows.append((row.line, [_cell_text(getattr(row, name)) for name in result.heads]))
+    # The reader of documents in JSON lines has no layout of columns.
+    if (job.kind, format.name) != ("documents", "jsonl"):
+        result.columns = _columns(job, format)
+    return result
+
+
+def _raw_preview(job: Job) -> Preview:
+    """The first records of a file whose kind of rows is not known yet, as they are in the file."""
+    with sources_of(job) as sources:
+        source = next(sources)
+        start = source.start
+        sheets = xlsx.sheets_of(source) if xlsx.is_xlsx(start) else []
+        if sheets:
+            rows = [item[1] for item in islice(xlsx.records(source), ROWS) if not isinstance(item, Refusal)]
+        elif parquet.is_parquet(start):
+            records = tables.sample("parquet", "", source)
+            rows = [list(cells) for cells in [*records[:1], *(cells.values() for cells in records)]]
+        else:
+            rows = header.first_records(start, header.delimiter_of(start))
+    width = max(map(len, rows[:ROWS]), default=0)
+    cells = [[_cell_text(cell) for cell in row] + [""] * (width - len(row)) for row in rows[:ROWS]]
+    heads = [str(number) for number in range(1, width + 1)]
+    return Preview(name=source.name, heads=heads, rows=list(enumerate(cells, 1)), sheets=sheets)
+
+
+def _columns(job: Job, format: Format) -> dict[str, str]:
+    """The columns of a table: name -> role, "" for none."""
+    with sources_of(job) as sources:
+        source = next(sources)
+        names = tables.columns_of(format.name, job.kind, source)
+        chosen = {
+            role: held
+            for role, held in source.reading.columns.items()
+            if set(columns.names_in(role, held)) <= set(names)
+        }
+        source.reading = replace(source.reading, columns=chosen)
+        try:
+            layout = tables.layout(job.kind, names, source) if names else None
+        except ValueError:
+            layout = None
+    if layout is None:
+        roles = {name: columns.usual_role(job.kind, name) for name in names}
+        return roles | {name: role for role, held in chosen.items() for name in columns.names_in(role, held)}
+    roles = {name: role for role, name in layout.column.items()} | dict.fromkeys(layout.raters, columns.RATERS)
+    roles |= dict.fromkeys(layout.fields, columns.FIELDS)
+    return {name: roles.get(name, "") for name in names}
+
+
+@contextmanager
+def sources_of(job: Job) -> Iterator[Iterator[Source]]:
+    """The sources of the files of a job, one by one, by the options of the job. Raises OSError."""
+    with ExitStack() as stack:
+        files = ((file["name"], stack.enter_context(uploads.streamed(file))) for file in job.files)
+        reading = opening.with_raters(opening.reading(job.options), job.collection)
+        yield stack.enter_context(opening.one_by_one(files, reading))
+
+
+def format_of(job: Job, source: Source) -> Format | Refusal:
+    if name := job.options.get("format"):
+        return BY_NAME[name]
+    return recognised(source, job.kind, USUAL[job.kind])
+
+
+def refused_files(job: Job) -> dict[int, str]:
+    """Number -> name of the files of ratings whose refused lines can be downloaded, corrected and sent again.
+
+    Other kinds have none: a ranking is written whole, and no query or document is imported if a line is refused.
+    """
+    report = job.report
+    # All ratings in the name of a member are refused, but only the first has a refusal with its line.
+    listed = report.get("refused", 0) + report.get("left_out", 0)
+    more = report.get("counts", {}).get("refused", 0) > listed
+    if job.kind != Job.Kind.RATINGS or report.get("cut_off") or more:
+        return {}
+    named = {refusal["file"] for refusal in report.get("refusals", []) if refusal["line"]}
+    if not named or any("stored" not in file for file in job.files):
+        return {}
+    files: dict[int, str] = {}
+    try:
+        with sources_of(job) as sources:
+            for number, source in enumerate(sources):
+                if source.name in named and _has_lines(job, source):
+                    files[number] = source.name
+                if (named := named - {source.name}) == set():
+                    break
+    except ConnectionError:  # the files may still be there
+        raise
+    except (OSError, ValueError):
+        return {}
+    return files
+
+
+def _has_lines(job: Job, source: Source) -> bool:
+    format = format_of(job, source)
+    return isinstance(format, Format) and format.by_rows and not format.binary
+
+
+def refused_lines(job: Job, number: int) -> Iterator[bytes]:
+    """The refused lines of one of `refused_files`, in UTF-8. Raises OSError.
+
+    Those of a table are whole records, after its header and a byte order mark, without which Excel garbles them.
+    """
+    with sources_of(job) as sources:
+        source = next(islice(sources, number, None))
+        wanted = {refusal["line"] for refusal in job.report["refusals"] if refusal["file"] == source.name}
+        table = format_of(job, source) is BY_NAME["csv"]
+        records = delimited.texts(source, header.delimiter_of(source.start)) if table else _numbered_lines(source)
+        if table:
+            yield BOM
+            if source.reading.header is not False:
+                yield from (_with_newline(record) for _, record in islice(records, 1))
+        yield from (_with_newline(record) for line, record in records if line in wanted)
+
+
+def _numbered_lines(source: Source) -> Iterator[tuple[int, bytes]]:
+    for block in source.blocks():
+        if not isinstance(block, Refusal):
+            yield from enumerate(block.lines.split(b"\n"), block.first)
+
+
+def _with_newline(line: bytes) -> bytes:
+    return line.rstrip(b"\r\n") + b"\n"
+
+
+def _cell_text(value: object) -> str:
+    if isinstance(value, Decimal):
+        return plain_value(value)
+    text = "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= TEXT else text[:TEXT] + "…"

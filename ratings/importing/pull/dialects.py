@@ -1,0 +1,182 @@
+"""The dialects of search engines: templates of requests, and paths into answers. No socket, no database."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from ...formats import strict_json, values
+
+_NOTHING = object()
+
+
+class Hit(NamedTuple):
+    document: str
+    score: float | None
+    title: str
+    body: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The requests and answers of one kind of engine.
+
+    In `body` and `parameters` {query}, {need}, {key} and {depth} are placeholders. A path consists of names
+    and list indexes with dots between them. Of several paths with | between them the first that exists counts.
+    """
+
+    hits: str
+    id: str
+    score: str = ""
+    title: str = ""
+    text: str = ""
+    url: str = ""
+    body: Any = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    count: str = ""  # path of the number of hits, in answers that have no list where it is 0
+    partial: tuple[str, ...] = ()  # paths that exist, or are true, only in incomplete answers
+
+    @property
+    def method(self) -> str:
+        return "GET" if self.body is None else "POST"
+
+    def target(self, path: str, query: str, parameters: Mapping[str, str | int]) -> str:
+        """The path of a request, with the parameters of the URL and then those of the dialect."""
+        own = urlencode({name: _filled(value, parameters) for name, value in self.parameters.items()})
+        joined = "&".join(filter(None, [query, own]))
+        return f"{path}?{joined}" if joined else path
+
+    def content(self, parameters: Mapping[str, str | int]) -> bytes | None:
+        return None if self.body is None else json.dumps(_filled(self.body, parameters)).encode()
+
+    def read(self, answer: bytes, depth: int) -> list[Hit]:
+        """The first `depth` hits. Raises ValueError that names the place of an unexpected value."""
+        try:
+            document = strict_json.loaded(answer.decode("utf-8-sig"), what="answer")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"the answer is not UTF-8 at byte {error.start + 1}") from error
+        for path in self.partial:
+            if (value := _at(document, path)) is not _NOTHING and value:
+                problem = f"the answer is incomplete: {path} is {values.quoted(value)}"
+                raise ValueError(f"{problem}. Pull again once the engine is in order")
+        hits = _at(document, self.hits)
+        if hits is _NOTHING and self.count and _at(document, self.count) == 0:
+            return []
+        if hits is _NOTHING:
+            names = ", ".join(map(repr, list(document)[:6])) or "nothing"
+            problem = f"the answer has nothing at {self.hits}; it has {names}"
+            raise ValueError(f"{problem}. Say where the results are with --hits")
+        if not isinstance(hits, list):
+            problem = f"at {self.hits} there is {values.quoted(hits)} and not a list"
+            raise ValueError(f"{problem}. Say where the results are with --hits")
+        return [self._hit(hit, place) for place, hit in enumerate(hits[:depth], 1)]
+
+    def _hit(self, hit: Any, place: int) -> Hit:
+        key = _at(hit, self.id)
+        if isinstance(key, int) and not isinstance(key, bool):
+            key = str(key)
+        if not isinstance(key, str):
+            shown = "nothing" if key in (_NOTHING, None) else values.quoted(key)
+            raise ValueError(f"hit {place} has {shown} at {self.id} for its id. Say where its id is with --id")
+        values.checked_key(key, f"id of hit {place}", values.DOCUMENT_KEY_LENGTH)
+        title, text, url = (_text(hit, path) for path in (self.title, self.text, self.url))
+        return Hit(key, self._score(hit, place), title, text, url)
+
+    def _score(self, hit: Any, place: int) -> float | None:
+        """The score; None if the engine returns none, as when it sorts by another field."""
+        score = _at(hit, self.score) if self.score else None
+        if score is _NOTHING or score is None:
+            return None
+        if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+            raise ValueError(f"hit {place} has {values.quoted(score)} at {self.score}, which is not a score")
+        return float(score)
+
+
+_match = {"query": {"multi_match": {"query": "{query}", "fields": ["*"], "lenient": True}}, "size": "{depth}"}
+_elastic = Dialect(
+    hits="hits.hits",
+    id="_id",
+    score="_score",
+    title="_source.title",
+    text="_source.body|_source.text|_source.content|_source.description",
+    url="_source.url",
+    body=_match,
+    partial=("timed_out", "_shards.failed"),
+)
+PRESETS = {
+    "elasticsearch": _elastic,
+    "opensearch": _elastic,
+    "solr": Dialect(
+        hits="response.docs",
+        id="id",
+        score="score",
+        title="title",
+        text="body|text|content|description",
+        url="url",
+        parameters={"q": "{query}", "rows": "{depth}", "fl": "*,score", "wt": "json"},
+        partial=("responseHeader.partialResults",),
+    ),
+    "vespa": Dialect(
+        hits="root.children",
+        id="fields.id|fields.documentid|id",
+        score="relevance",
+        title="fields.title",
+        text="fields.body|fields.text|fields.content",
+        url="fields.url",
+        body={"yql": "select * from sources * where userQuery()", "query": "{query}", "hits": "{depth}"},
+        count="root.fields.totalCount",
+        partial=("root.errors", "root.coverage.degraded"),
+    ),
+}
+
+
+def _filled(template: Any, parameters: Mapping[str, str | int]) -> Any:
+    """The template with its placeholders filled. A text that is only {depth} becomes the number."""
+    if isinstance(template, dict):
+        return {name: _filled(value, parameters) for name, value in template.items()}
+    if isinstance(template, list):
+        return [_filled(value, parameters) for value in template]
+    if not isinstance(template, str):
+        return template
+    for name, value in parameters.items():
+        if template == f"{{{name}}}":
+            return value
+    return "".join(_pieces(template, parameters))
+
+
+def _pieces(template: str, parameters: Mapping[str, str | int]) -> Iterator[str]:
+    """The pieces of a filled text. One pass makes them, so that a {depth} inside a query is not filled."""
+    at = 0
+    while (start := template.find("{", at)) >= 0:
+        end = template.find("}", start)
+        name = template[start + 1 : end] if end > 0 else ""
+        yield template[at:start]
+        yield str(parameters[name]) if name in parameters else "{"
+        at = end + 1 if name in parameters else start + 1
+    yield template[at:]
+
+
+def _at(value: Any, paths: str) -> Any:
+    """The value at the first path that exists; _NOTHING if none does."""
+    for path in paths.split("|"):
+        inner = value
+        for step in path.split("."):
+            if isinstance(inner, dict):
+                inner = inner.get(step, _NOTHING)
+            elif isinstance(inner, list) and step.isdecimal() and int(step) < len(inner):
+                inner = inner[int(step)]
+            else:
+                inner = _NOTHING
+        if inner is not _NOTHING and inner is not None:
+            return inner
+    return _NOTHING
+
+
+def _text(hit: Any, path: str) -> str:
+    """The text at a path, or several joined by newlines; "" for a value that is not a text."""
+    value = _at(hit, path) if path else ""
+    texts = value if isinstance(value, list) else [value]
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,0 +1,371 @@
+"""The commands as scripts use them: arguments, the two outputs, exit status, and real collections."""
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from ratings.formats.refusal import Refusal
+from ratings.formats.rows import one_by_one
+from ratings.formats.source import opened
+from ratings.formats.trec import read_qrels, read_run
+from ratings.management.progress import ProgressLine
+from ratings.models import Collection, Document, Ranking, Rating, System
+from ratings.tests.cast import make_collection
+
+pytestmark = pytest.mark.django_db
+
+RUN = "q1 Q0 a 1 3.5 bm25\nq1 Q0 b 2 2.5 bm25\nq2 Q0 b 1 9 bm25\n"
+
+
+def command(*arguments: object, **options) -> tuple[str, str, bool]:
+    """Standard output, standard error, and whether the command refused."""
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        call_command(*map(str, arguments), stdout=out, stderr=err, **options)
+    except CommandError as error:
+        return out.getvalue(), err.getvalue() + str(error), True
+    return out.getvalue(), err.getvalue(), False
+
+
+def done(*arguments: object) -> str:
+    """Standard error of a command that must not refuse."""
+    _, err, refused = command(*arguments)
+    assert not refused, err
+    return err
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content: str | bytes, name: str = "file") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+# create_collection
+
+
+def test_a_collection_is_made_with_its_scale_or_waits_for_it():
+    command("create_collection", "hills", "--name", "The hills", "--grades", "-1:Harmful,0:No,0.5:Half: way,1")
+    collection = Collection.objects.get(slug="hills")
+    assert collection.name == "The hills"
+    grades = [(g.plain, g.label) for g in collection.grades.all()]
+    assert grades == [("-1", "Harmful"), ("0", "No"), ("0.5", "Half: way"), ("1", "")]
+    command("create_collection", "sea")
+    assert Collection.objects.get(slug="sea").name == "sea"
+
+
+def test_a_collection_that_cannot_be_is_refused():
+    make_collection("hills")
+    grades = [["a", "--grades", text] for text in ("0:No,0.0:Never", "low:Bad", "1234567", "1:" + "x" * 61)]
+    for arguments in (["hills"], ["two words"], ["x" * 81], ["a", "--name", "x" * 201], *grades):
+        assert command("create_collection", *arguments)[2]
+    assert Collection.objects.count() == 1
+
+
+# What all imports have in common
+
+
+def test_facts_go_to_standard_output_and_warnings_to_standard_error(file):
+    make_collection(queries=["q1", "q2", "q3"])
+    out, err, refused = command("import_run", "hills", file(RUN))
+    assert out == "bm25: 2 rankings with 3 results; 2 new, 0 unchanged.\n"
+    assert err == "Warning: 1 query has no ranking by bm25 (q3).\n"
+    assert not refused
+
+
+def test_twenty_refusals_are_printed_and_the_others_counted(file):
+    make_collection()
+    path = file("q1\ta\n" + "one\n" * 1_254)
+    out, err, refused = command("import_queries", "hills", path)
+    lines = err.split("\n")
+    assert lines[0].startswith(f"{path}, line 2: there is no tab in 'one'.")
+    assert lines[20:] == ["and 1,234 more", "Nothing was written."]
+    assert (out, refused) == ("", True)
+
+
+def test_an_unknown_collection_and_a_missing_file_are_refused(file):
+    assert command("import_run", "hills", file(RUN))[1:] == (
+        "There is no collection 'hills'. Make it with create_collection.",
+        True,
+    )
+    make_collection()
+    for arguments in (["nowhere.run"], [file(RUN), "nowhere.run"], [file(RUN), "--system", "two words"]):
+        _, err, refused = command("import_run", "hills", *arguments)
+        assert refused and err.endswith("Nothing was written.")
+        assert not System.objects.exists()
+
+
+def test_every_file_may_be_gzipped_and_cut_off_gzip_writes_nothing(file):
+    make_collection()
+    packed = gzip.compress(RUN.encode())
+    _, err, refused = command("import_run", "hills", file(packed[:-6], "cut"))
+    assert refused and "cut, line 1: the gzip data are cut off or damaged here" in err
+    assert Ranking.objects.count() == 0
+    done("import_run", "hills", file(packed, "whole"))
+    assert Ranking.objects.count() == 2
+
+
+def test_standard_input_is_a_file(monkeypatch):
+    make_collection()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
+    done("import_run", "hills", "-")
+    assert Ranking.objects.count() == 2
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+    def write(self, text, style=None, ending=""):
+        return super().write(text + ending)
+
+
+def test_progress_is_one_line_and_only_on_a_terminal():
+    quiet, terminal = io.StringIO(), Terminal()
+    for stderr in (quiet, terminal):
+        progress = ProgressLine(stderr)
+        progress("a.run", 0.42, 1_234)
+        progress.clear()
+    assert quiet.getvalue() == ""
+    assert "\ra.run" in terminal.getvalue().replace("\x1b[K", "")
+    assert "42% 1,234 rows" in terminal.getvalue()
+    assert "\n" not in terminal.getvalue()
+
+
+def test_the_speed_is_that_of_the_step_alone(monkeypatch):
+    clock = SimpleNamespace(now=100.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr("ratings.management.progress.time", clock)
+    terminal = Terminal()
+    progress = ProgressLine(terminal)
+    steps = [(100, "a.run", 0), (104, "a.run", 5_000), (106, "b.run", 0), (107, "b.run", 800)]
+    for clock.now, name, rows in steps:
+        progress(name, None, rows)
+    _, *lines = terminal.getvalue().split("\r\x1b[K")
+    assert lines[1::2] == ["a.run: 5,000 rows, 1,250 a second", "b.run: 800 rows, 800 a second"]
+
+
+@pytest.mark.slow
+def test_the_process_exits_with_1_and_names_no_python(tmp_path):
+    """The whole way once, as a script sees it, with a grade that begins with a minus."""
+    root = Path(__file__).resolve().parents[3]
+    # Where Python keeps what it has compiled: without it each process compiles Django anew.
+    compiled = {name: value for name, value in os.environ.items() if name == "PYTHONPYCACHEPREFIX"}
+
+    def manage(*arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=root,
+            env={"IDEALIST_DATA": str(tmp_path), "PATH": "", **compiled},
+            capture_output=True,
+            text=True,
+        )
+
+    assert manage("migrate", "-v0").returncode == 0
+    made = manage("create_collection", "hills", "--grades", "-1:Harmful,0:Irrelevant")
+    assert (made.returncode, made.stdout, made.stderr) == (0, "Collection hills made, with 2 grades.\n", "")
+    again = manage("create_collection", "hills")
+    assert (again.returncode, again.stdout) == (1, "")
+    assert again.stderr == "Refused: There is a collection 'hills' already. Choose another name.\n"
+
+
+# Exports
+
+
+def test_exports_write_to_standard_output_or_to_a_file(file, tmp_path):
+    make_collection()
+    done("import_run", "hills", file(RUN))
+    done("import_qrels", "hills", file("q1 0 a 3\n"))
+    text = RUN.replace("9 bm25", "9.0 bm25")
+    assert command("export_run", "hills", "bm25") == (text, "", False)
+    assert command("export_run", "hills", "bm25", "--output", tmp_path / "out") == ("", "", False)
+    assert (tmp_path / "out").read_text() == text
+    out, _, _ = command("export_ratings", "hills")
+    assert out.startswith("query,document,rater,grade,reason,comment,seconds,rated_at\r\nq1,a,qrels,3,,,,")
+    command("export_ratings", "hills", "--output", tmp_path / "ratings.csv")
+    assert (tmp_path / "ratings.csv").read_bytes() == out.encode()
+
+
+def test_an_export_that_fails_leaves_no_file_and_keeps_the_old_one(tmp_path):
+    collection = make_collection()
+    System.objects.create(collection=collection, name="my system")
+    (tmp_path / "out").write_text("old")
+    _, err, refused = command("export_run", "hills", "my system", "--output", tmp_path / "out")
+    assert refused and "has a blank in its name" in err
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("out", "old")]
+    assert command("export_ratings", "hills", "--output", tmp_path / "no" / "out")[2]
+
+
+def test_an_unknown_system_is_refused_with_those_that_are_there(file):
+    make_collection()
+    assert command("export_run", "hills", "x")[2]
+    done("import_run", "hills", file(RUN))
+    assert command("export_run", "hills", "x")[1] == "There is no system 'x'. Systems here: bm25."
+
+
+# Real collections
+
+
+@pytest.mark.slow
+def test_cranfield_is_imported_whole_and_again_without_a_change(shared):
+    data = shared / "data" / "cranfield"
+    runs = sorted((data / "runs").iterdir())
+    command("create_collection", "cran")
+    assert done("import_documents", "cran", data / "documents.jsonl.gz") == (
+        "Warning: 2 documents have neither a title nor a body: 471, 995.\n"
+    )
+    found = []
+    for _ in range(2):
+        assert done("import_queries", "cran", data / "topics.tsv") == ""
+        assert done("import_run", "cran", *runs) == ""
+        assert done("import_qrels", "cran", data / "qrels.cran.graded.txt") == ""
+        counts = tuple(model.objects.count() for model in (Document, Ranking, Rating))
+        assert counts == (1_400, 6 * 225, 1_837)
+        found.append(Collection.objects.get().version)
+    assert found[0] == found[1]
+    assert [g.plain for g in Collection.objects.get().grades.all()] == ["1", "2", "3", "4"]
+    out, _, _ = command("export_run", "cran", "lsi-200")
+    with gzip.open(data / "runs" / "lsi-200.run.gz", "rt") as original:
+        rows = [[*cells[:4], repr(float(cells[4])), cells[5]] for cells in map(str.split, original)]
+    assert [line.split() for line in out.splitlines()] == rows
+    _, err, refused = command("import_qrels", "cran", data / "cranqrel")
+    assert refused and "line 1: there are 3 columns, qrels have four" in err
+
+
+MISMATCH = (
+    "Warning: topic ids do not match: 73 of 225 topics in the import are not in the collection (3, 5, 6, 7, 11, …)"
+    " and 73 queries have no {} (226, 227, 230, 231, 232, …). Check that both use the same numbering.\n"
+)
+
+
+def test_wrongly_numbered_topics_are_noticed_with_qrels_and_with_runs_and_when_they_come_last(shared):
+    data = shared / "data" / "cranfield"
+    qrels, run = data / "qrels.cran.graded.txt", data / "runs" / "lsi-200.run.gz"
+    for slug in ("first", "last"):
+        command("create_collection", slug)
+    assert done("import_queries", "first", data / "cran.qry.xml") == ""
+    assert done("import_qrels", "first", qrels) == MISMATCH.format("qrels")
+    assert done("import_run", "first", run) == MISMATCH.format("ranking by lsi-200")
+    done("import_queries", "last", data / "topics.tsv")
+    done("import_qrels", "last", qrels)
+    err = done("import_queries", "last", data / "cran.qry.xml")
+    assert "150 queries with rankings or ratings got another text (4, 8, 9, 10, 12, …)." in err
+    assert "topic ids do not match: 73 of 225 queries in the import have no rankings and no ratings" in err
+
+
+TREC_COVID_IN_RANK_ORDER = [
+    ("BBGhelani1", 0),
+    ("BBGhelani2", 0),
+    ("BM25R2", 0),
+    ("PL2c1.0", 8_458),
+    ("ixa-ir-filter-query", 15_629),
+    ("run1", 11),
+    ("tm_lda400", 4_048),
+    ("wistud_noSearch", 8_937),
+]
+
+
+@pytest.mark.slow
+def test_trec_covid_is_imported_with_its_ties_and_contradictions(shared):
+    data = shared / "data" / "trec-covid" / "round1"
+    command("create_collection", "covid")
+    done("import_queries", "covid", data / "topics.covid-round1.xml")
+    done("import_qrels", "covid", data / "qrels.covid-round1.txt.gz")
+    files = {name: data / "runs" / f"{name}.run.gz" for name, _ in TREC_COVID_IN_RANK_ORDER}
+    out, err, refused = command("import_run", "covid", *files.values())
+    assert not refused, err
+    found = {line.split(":")[0]: line for line in out.splitlines() if "tied" in line}
+    for name, ties in TREC_COVID_IN_RANK_ORDER:
+        assert (f" {ties:,} of " in found[name]) if ties else (name not in found)
+    for name, count, rankings in [("ERST_NARRATIVE", "28,367", 30), ("UB_NLP_RUN_1", "14,454", 29)]:
+        _, err, refused = command("import_run", "covid", data / "runs" / f"{name}.run.gz")
+        assert refused
+        assert f"ranks and scores of {name} contradict each other {count} times" in err
+        assert f"in {rankings} of 30 rankings: rank " in err and "If the rank counts, give --order rank." in err
+        done("import_run", "covid", data / "runs" / f"{name}.run.gz", "--order", "score")
+    assert Ranking.objects.count() == 300
+
+
+def test_files_of_trec_eval_are_imported_or_refused(shared, file):
+    data = shared / "data" / "trec_eval"
+    command("create_collection", "trec")
+    done("import_queries", "trec", file("301\ta\n302\tb\n303\tc\n"))
+    out, err, refused = command("import_qrels", "trec", data / "qrels.test.with-comments")
+    assert not refused and "3 comments (lines that begin with #) skipped." in out
+    # Between tabs the last column may be a name with blanks; between blanks it ends at the first.
+    blanks = (data / "results.trunc").read_text().replace("\t", " ")
+    out, err, refused = command("import_run", "trec", file(blanks))
+    assert not refused and "5 lines with more than six columns; the rest was ignored." in out
+    done("import_run", "trec", data / "results.test", "--system", "whole")
+    for name, arguments, said in [
+        ("qrels", ["qrels.rel_level", "--rater", "levels"], "line 19: the grade 4 is not on the scale"),
+        ("run", ["results.trunc"], "line 1: the name of the system 'STANDARD more junk at' has a blank"),
+        ("run", ["results.test"], "STANDARD has another ranking for query 303"),
+        ("qrels", ["prefs.test"], "line 1: there are 5 columns, qrels have four"),
+        ("qrels", ["results.test"], "line 1: there are 6 columns, qrels have four."),
+        ("qrels", ["prefs.comment.test"], "line 2: there are 5 columns, qrels have four"),
+        ("run", ["qrels.test"], "line 1: there are 4 columns, a run needs six."),
+    ]:
+        _, err, refused = command(f"import_{name}", "trec", data / arguments[0], *arguments[1:])
+        assert refused and str(data / arguments[0]) in err and said in err
+
+
+def test_a_file_of_another_kind_is_told_its_command(file):
+    make_collection("shop")
+    qrels, run = file("q1 0 a 1\n", "qrels"), file("q1 Q0 a 1 2 s\n", "run")
+    _, err, refused = command("import_run", "shop", qrels)
+    assert refused and "use import_qrels." in err.splitlines()[0]
+    of_run = [(kind, run) for kind in ("qrels", "ratings", "queries")]
+    for kind, path in (*of_run, ("documents", qrels), ("queries", qrels)):
+        _, err, refused = command(f"import_{kind}", "shop", path)
+        cure = "use import_run." if path == run else "use import_ratings."
+        assert refused and cure in err.splitlines()[0]
+
+
+def test_quepid_is_imported_and_its_repeated_document_refused(shared):
+    data = shared / "data" / "quepid"
+    command("create_collection", "shop")
+    done("import_queries", "shop", data / "topics.tsv")
+    done("import_documents", "shop", data / "documents.jsonl.gz")
+    done("import_qrels", "shop", data / "qrels.case.txt")
+    path = data / "runs" / "with-vector.run"
+    _, err, refused = command("import_run", "shop", path)
+    repeated = "line 222: document 2047224 of this ranking of with-vector already appears on line 212."
+    assert refused and f"{path}, {repeated}" in err
+    done("import_run", "shop", path, "--keep-first")
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("qrels.backgroundlinking18.txt.gz", 8_508),
+        ("qrels.ciral-v1.0-ha-test-a-pools.tsv.gz", 7_288),
+        ("qrels.core17.txt.gz", 30_030),
+        ("qrels.dl19-doc.txt.gz", 16_258),
+        ("qrels.dl19-passage.txt.gz", 9_260),
+        ("qrels.web.51-100.txt.gz", 25_329),
+        ("qrels.web.151-200.txt.gz", 16_055),
+        ("tripjudge_qrels_4class.txt.gz", 12_590),
+    ],
+)
+def test_real_qrels_are_read_whole(shared, name, lines):
+    with opened(str(shared / "data" / "qrels-zoo" / name)) as source:
+        rows = list(read_qrels(source))
+    assert len(rows) == lines
+    assert [row for row in rows if isinstance(row, Refusal)] == []
+
+
+def test_a_real_run_with_hashes_in_its_keys_is_read_whole(shared):
+    with opened(str(shared / "data" / "trec_eval" / "results.comment.test.gz")) as source:
+        rows = list(one_by_one(read_run(source)))
+    assert (len(rows), source.comments) == (30_100, 0)
+    assert rows[0].document == "msmarco_v2.1_doc_50_2286987788#13_3087841662"

@@ -1,0 +1,623 @@
+"""The import desk: a file is sent, checked, shown, imported, cancelled, undone, and mended where it is refused."""
+
+import gzip
+import io
+import time
+
+import pytest
+from django.core.cache import cache
+from django.core.files.storage import storages
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from django_tasks_db.management.commands import db_worker
+
+from ratings.formats.source import BOM, Source
+from ratings.importing import intake, jobs, signs, uploads
+from ratings.importing.intake import report
+from ratings.management.commands.work import work
+from ratings.models import Job, Ranking, Rating, RatingEvent, Role
+from ratings.models.job import LEASE
+from ratings.tests.cast import make_collection, make_member, signed_in
+
+from .test_jobs import RUN
+
+pytestmark = pytest.mark.django_db
+
+RATINGS = "q_id,docid,who,label\nq1,a,Ann,3\nq1,b,Ann,7\nq2,a,Ben,0\nq2,b,Ben,good\nq2,c,Ben,1\n"
+
+
+@pytest.fixture(autouse=True)
+def own_folder(settings, tmp_path, monkeypatch) -> None:
+    settings.DATA_DIR = tmp_path
+    signs.show_worker()
+    monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
+
+
+@pytest.fixture
+def collection():
+    return make_collection()
+
+
+@pytest.fixture
+def admin(collection) -> Client:
+    return signed_in(make_member(collection, "ada", Role.ADMIN))
+
+
+def send(client: Client, kind: str, *files: tuple[str, bytes | str]):
+    sent = [SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode()) for name, text in files]
+    return client.post("/collections/hills/import/send/", {"kind": kind, "files": sent})
+
+
+def sent(client: Client, kind: str, text: bytes | str, name: str = "file") -> Job:
+    """Sent and checked."""
+    response = send(client, kind, (name, text))
+    job = Job.objects.first()
+    assert response.url == reverse("import_job", args=["hills", job.pk])
+    work()
+    return Job.objects.get(pk=job.pk)
+
+
+def page(client: Client, job: Job, status: int = 200) -> str:
+    response = client.get(reverse("import_job", args=["hills", job.pk]))
+    assert response.status_code == status
+    return " ".join(response.content.decode().split())
+
+
+def act(client: Client, name: str, job: Job, data: dict | None = None, status: int = 302):
+    response = client.post(reverse(name, args=["hills", job.pk]), data or {})
+    assert response.status_code == status
+    return response
+
+
+def checked(client: Client, job: Job, kind: str, **how: str) -> Job:
+    """Checked once more, as somebody says on its page."""
+    act(client, "check_import", job, {"kind": kind} | how)
+    work()
+    return Job.objects.get(pk=job.pk)
+
+
+def imported(client: Client, job: Job, **how: str) -> Job:
+    act(client, "start_import", job, how)
+    work()
+    return Job.objects.get(pk=job.pk)
+
+
+def refusals_of(job: Job) -> list[tuple[str, int]]:
+    return [(refusal["file"], refusal["line"]) for refusal in job.report["refusals"]]
+
+
+def test_two_files_of_one_system_are_refused_and_the_page_offers_what_they_can_be(admin, collection):
+    send(admin, "results", ("one.run", "q1 Q0 a 1 1 Anserini\n"), ("two.run", "q1 Q0 b 1 1 Anserini\n"))
+    work()
+    job = Job.objects.get()
+    html = page(admin, job)
+    assert "The system Anserini is in one.run, too." in html and "--system" not in html
+    how = {"system_from": "file"}
+    act(admin, "check_import", job, how | {"kind": "results", "system": "x"}, status=400)
+    imported(admin, checked(admin, job, "results", **how))
+    assert sorted(collection.systems.values_list("name", flat=True)) == ["one.run", "two.run"]
+
+
+def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
+    job = sent(admin, "results", RUN, "bm25.run")
+    html = page(admin, job)
+    assert "2 rankings are added." in html and "1 document is made with its id alone" in html
+    assert '<td dir="auto">q1</td><td dir="auto">x</td><td dir="auto">1</td><td dir="auto">3.5</td>' in html
+    assert not Ranking.objects.exists()
+    assert imported(admin, job).by.username == "ada" and Ranking.objects.count() == 2
+    act(admin, "undo_import", job)
+    assert not Ranking.objects.exists()
+    assert "undone" in admin.get("/collections/hills/import/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "fact"),
+    [
+        ("queries", "q9\tnew\n", "1 query: 1 new, 0 changed, 0 unchanged."),
+        ("documents", '{"id": "z", "title": "new"}\n', "1 document: 1 new, 0 changed, 0 unchanged."),
+        ("results", RUN, "bm25: 2 rankings with 3 results; 2 new, 0 unchanged."),
+        ("ratings", "q1 0 a 1\n", "1 rating from ratings: 1 new, 0 changed, 0 unchanged."),
+    ],
+)
+def test_an_import_and_what_it_did_appear_together(admin, collection, monkeypatch, kind, text, fact):
+    """Its worker dies as soon as the rows are published."""
+    job = sent(admin, kind, text)
+    act(admin, "start_import", job)
+    monkeypatch.setattr(jobs, "_store", lambda job, report: None)
+    work()
+    html = page(admin, job)
+    assert "It is in the record" in html and "Only refused lines" not in html
+    assert fact in html
+
+
+def test_what_waits_says_for_what(admin, collection):
+    send(admin, "results", ("bm25.run", RUN))
+    waiting = Job.objects.filter(kind="results")
+    told = reverse("import_progress", args=["hills", waiting.get().pk])
+    assert admin.get(told).json()["waits"] == "It waits for a worker."
+    other = Job.objects.create(collection=collection, kind="queries", state="running", beat_at=timezone.now())
+    assert "the worker is busy with something else" in admin.get(told).json()["waits"]
+    Job.objects.filter(pk=other.pk).update(beat_at=timezone.now() - 2 * LEASE)
+    assert admin.get(told).json()["waits"] == "It waits for a worker.", "the other one is dead"
+    signs.show_step(other, signs.Step("writing", None, 1))
+    assert "the worker is busy with something else" in admin.get(told).json()["waits"], "it gave a sign"
+    waiting.update(state="running")
+    assert admin.get(told).json()["waits"] == ""
+
+
+def test_without_a_worker_every_page_says_so_and_so_does_the_log(admin, collection, settings, caplog):
+    def told(address: str = "/collections/hills/import/") -> bool:
+        return "There is no worker" in admin.get(address).content.decode()
+
+    assert not told()
+    cache.set(signs.WORKER, time.time() - LEASE.total_seconds() - 1)
+    assert told()
+    own = send(admin, "results", ("bm25.run", RUN)).url
+    assert f"Job {Job.objects.get().pk} waits" in caplog.text and told(own)
+    # One that was at work when its worker died waits, too; one of which somebody was heard does not.
+    for beat, waits in ((timezone.now() - 2 * LEASE, True), (timezone.now(), False)):
+        Job.objects.update(state="running", beat_at=beat)
+        assert told(own) is waits
+    cache.delete(signs.WORKER)
+    assert told()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [(RUN, "results"), (RATINGS.replace("q_id", "query"), "ratings"), ("q3\tfog on hills\n", "queries")],
+)
+def test_what_is_in_a_file_is_seen_from_it(admin, text, kind):
+    assert sent(admin, "", text).kind == kind
+
+
+RUNS = "query\titem\tplace\nfog\ta\t1\nfog\tb\t2\nhill\ta\t1\n"
+PRODUCTS = "id,title,brand,price,image url\nd1,Red shoe,Ace,9.5,x.png\nd2,Hat,Bo,3,y.png\n"
+EVERYTHING = "query,product_id,title,grade\nfog,d1,Lamp,3\nhill,d1,Lamp,0\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("notes.txt", "Some words.\n", "Some words."),
+        ("runs.tsv", RUNS, "item"),
+        ("runs.tsv", "q1\td1\t1\nq2\td7\t1\n", "d7"),
+        ("products.csv", PRODUCTS, "image url"),
+        ("all.csv", EVERYTHING, "Lamp"),
+        ("words.csv", "query\nred shoes\n", "red shoes"),
+    ],
+)
+def test_what_a_file_does_not_show_is_asked_and_the_file_is_kept(admin, collection, name, text, shown):
+    send(admin, "", (name, text))
+    job = Job.objects.get()
+    html = page(admin, job)
+    assert job.needs_kind and shown in html and "are added" not in html
+    assert len(list(uploads.folder().iterdir())) == 1
+    assert imported(admin, job).state == "checked" and collection.queries.count() == 2
+    act(admin, "check_import", job, {}, 400)
+    job = checked(admin, job, "documents")
+    assert (job.kind, job.state) == ("documents", "checked")
+    act(admin, "cancel_import", job)
+    assert not list(uploads.folder().iterdir())
+
+
+def test_whether_there_is_a_header_is_asked_and_the_worker_reads_it_the_same_way(admin, collection):
+    job = sent(admin, "queries", "fog\nred shoes\nbig hat\n")
+    assert job.report["refused"] == 1
+    job = checked(admin, job, "queries", header="no")
+    assert (job.options, job.report["refused"]) == ({"header": "no"}, 0)
+    imported(admin, job)
+    assert collection.queries.filter(text__in=["fog", "red shoes", "big hat"]).count() == 3
+
+
+def test_what_is_chosen_for_no_column_is_guessed_for_none(admin, collection):
+    job = sent(admin, "queries", "id,query,description\n1,red shoes,made of felt\n")
+    job = checked(admin, job, "queries", column_0="key", column_1="text", column_2="")
+    assert job.options["columns"] == {"key": "id", "text": "query", "need": ""}
+    imported(admin, job)
+    assert collection.queries.get(key="1").need == ""
+
+
+def test_columns_with_a_bar_in_their_names_can_be_chosen(admin, collection):
+    job = sent(admin, "documents", 'id,"name|de","size|eu","price|eur"\na,Schuh,40,9\n')
+    chosen = {"column_0": "id", "column_1": "title", "column_2": "fields", "column_3": "fields"}
+    job = checked(admin, job, "documents", **chosen)
+    assert job.options["columns"] == {"id": "id", "title": "name|de", "fields": ["size|eu", "price|eur"]}
+    form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
+    assert [field.initial for _, field in form.columns] == ["id", "title", "fields", "fields"]
+    imported(admin, job)
+    document = collection.documents.get(key="a")
+    assert (document.title, document.fields) == ("Schuh", {"size|eu": "40", "price|eur": "9"})
+
+
+def test_qrels_with_several_aspects_are_no_run_and_a_column_of_them_can_be_chosen(admin, collection):
+    job = sent(admin, "", "q1 0 a 2 3 1\nq1 0 b 0 -1 -1\nq2 0 a 1 0 0\n")
+    assert job.needs_kind
+    checked(admin, job, "ratings")
+    checked(admin, job, "ratings", header="no")
+    columns = {"column_0": "query", "column_2": "document", "column_4": "grade"}
+    imported(admin, checked(admin, job, "ratings", rater="Ann", header="no", **columns))
+    rows = Rating.objects.values_list("pair__query__key", "pair__document__key", "grade__value")
+    assert sorted(rows) == [("q1", "a", 3), ("q1", "b", -1), ("q2", "a", 0)]
+
+
+def test_what_was_taken_for_another_kind_is_read_as_the_right_one(admin):
+    job = sent(admin, "queries", RUN, "bm25.run")
+    assert job.report["refused"]
+    job = checked(admin, job, "ratings", encoding="utf-8", format="")
+    assert (job.kind, job.options) == ("ratings", {"rater": "qrels", "encoding": "utf-8"})
+    job = checked(admin, job, "results", rater="qrels")
+    assert (job.kind, job.options, job.state, job.report["refused"]) == ("results", {}, "checked", 0)
+
+
+def test_a_form_that_is_sent_twice_makes_one_import(admin):
+    files = ("a.run", "q1 Q0 a 1 2.5 bm25\n"), ("b.run", "q1 Q0 b 1 2.5 dense\n")
+    first, second = (send(admin, "", *files) for _ in range(2))
+    assert first.url == second.url and Job.objects.count() == 1
+    stored = {file["stored"] for file in Job.objects.get().files}
+    assert {entry.name for entry in storages["uploads"].entries()} == stored
+    assert send(admin, "", files[1]).url != first.url
+    Job.objects.update(state="cancelled")
+    assert send(admin, "", *files).url != first.url
+
+
+def test_columns_are_guessed_shown_and_changed(admin, collection):
+    job = sent(admin, "ratings", RATINGS.replace("label", "mark").replace("who", "person"), "march.csv")
+    form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
+    assert [(name, field.initial) for name, field in form.columns][:2] == [("q_id", ""), ("docid", "document")]
+    chosen = {"column_0": "query", "column_1": "document", "column_2": "rater", "column_3": "grade"}
+    job = checked(admin, job, "ratings", map="good=2", **chosen)
+    assert job.options["columns"] == {"query": "q_id", "document": "docid", "rater": "person", "grade": "mark"}
+    assert (job.report["refused"], job.report["grades"]) == (1, {"0": 1, "1": 1, "2": 1, "3": 1, "7": 1})
+    for wrong in ({"column_0": "query", "column_1": "query"}, {"map": "good"}):
+        act(admin, "check_import", job, {"kind": "ratings"} | wrong, 400)
+
+
+def test_refusals_stand_in_the_order_of_the_file_whoever_found_them(admin, collection):
+    """The check against the scale comes after the reader, and line 2 before line 3."""
+    text = "query,document,rater,grade\nq1,a,Ann,7\nq1,b,Ann\n"
+    job = sent(admin, "ratings", text)
+    assert [refusal["line"] for refusal in job.report["refusals"]] == [3, 2]
+    html = page(admin, job)
+    assert html.index("The grade 7 is not on the scale") < html.index("There are 3 cells")
+
+
+def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collection):
+    job = sent(admin, "ratings", RATINGS.replace("q_id", "query"), "march.csv")
+    assert refusals_of(job) == [("march.csv", 5), ("march.csv", 3)]
+    assert "<li>3 ratings are added.</li>" in page(admin, job)
+    file = admin.get(reverse("refused", args=["hills", job.pk]))
+    assert file.content.decode() == "\ufeffquery,docid,who,label\nq1,b,Ann,7\nq2,b,Ben,good\n"
+    assert file["Content-Disposition"] == 'attachment; filename="refused-march.csv"'
+    assert imported(admin, job).state == "refused" and not Rating.objects.exists()
+    assert imported(admin, job, leave_out="on").state == "published" and Rating.objects.count() == 3
+    assert "2 refused ratings were left out." in page(admin, job)
+    text = file.content.decode().replace("7", "2").replace("good", "1")
+    mended = sent(admin, "ratings", text + "q1,a,Ann,2\nq2,a,Ben,0\n")
+    html = page(admin, mended)
+    assert "<li>2 ratings are added.</li>" in html and "<li>1 rating gets another grade" in html
+    assert "<li>1 rating is here already" in html
+    imported(admin, mended)
+    assert Rating.objects.count() == 5
+
+
+BOOK = """{"name": "b", "query_doc_pairs": [{"query_text": "text of q1", "doc_id": "a", "judgements": [
+{"rating": 3, "user_email": "Ann"}, {"rating": 7, "user_email": "Ben"}, {"rating": 2, "user_email": "Cem"}]},
+{"query_text": "text of q1", "doc_id": "b", "judgements": [{"rating": 1, "user_email": "Ann"}]}]}"""
+
+
+def taken_without_refused(client: Client, job: Job) -> list[tuple]:
+    imported(client, job, leave_out="on")
+    rows = Rating.objects.values_list("query__key", "document__key", "rater__name", "grade__value")
+    return sorted((query, document, rater, int(grade)) for query, document, rater, grade in rows)
+
+
+def test_only_the_refused_rating_of_a_piece_of_json_is_left_out(admin, collection):
+    job = sent(admin, "ratings", BOOK.replace("\n", ""), "book.json")
+    assert "Leave the 1 refused rating out" in page(admin, job)
+    left = [("q1", "a", "Ann", 3), ("q1", "a", "Cem", 2), ("q1", "b", "Ann", 1)]
+    assert taken_without_refused(admin, job) == left
+
+
+def test_nothing_is_left_out_where_a_refusal_ends_the_reading_of_a_piece_of_json(admin, collection):
+    job = sent(admin, "ratings", BOOK.replace("7", '"good"'), "book.json")
+    assert "Idealist imports nothing while a line is refused." in page(admin, job)
+    assert taken_without_refused(admin, job) == []
+
+
+def test_raters_are_chosen_and_of_a_line_with_several_only_the_refused_cells_are_left_out(admin, collection):
+    table = "query,document,Ann,Ben,Cem,Mean\nq1,a,3,7,1,2\nq1,b,good,2,0,1\n"
+    pair = {"column_0": "query", "column_1": "document"}
+    raters = {f"column_{number}": "raters" for number in (2, 3, 4)}
+    job = checked(admin, sent(admin, "ratings", table), "ratings", **pair, **raters)
+    assert "Leave the 2 refused ratings out" in page(admin, job)
+    left = [("q1", "a", "Ann", 3), ("q1", "a", "Cem", 1), ("q1", "b", "Ben", 2), ("q1", "b", "Cem", 0)]
+    assert taken_without_refused(admin, job) == left
+    # Their names are known now. What is taken back is not guessed again.
+    job = sent(admin, "ratings", table + "q2,a,1,1,1,1\n")
+    form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
+    assert [field.initial for _, field in form.columns] == ["query", "document", "raters", "raters", "raters", ""]
+    assert checked(admin, job, "ratings", **pair).options["columns"]["raters"] == ""
+
+
+def test_of_somebody_who_rates_here_no_line_is_taken(admin, collection):
+    make_member(collection, "bob", Role.RATER)
+    job = sent(admin, "ratings", "query,document,rater,grade\nq1,a,bob,1\nq1,b,bob,2\nq1,a,Ann,3\n")
+    html = page(admin, job)
+    assert "Leave the 2 refused ratings out" in html and "refused/?file" not in html
+    assert taken_without_refused(admin, job) == [("q1", "a", "Ann", 3)]
+
+
+def test_what_is_refused_itself_says_nothing_against_a_later_line(admin, collection):
+    job = sent(admin, "ratings", "query,document,rater,grade\nq1,a,Ann,7\nq1,a,Ann,2\n")
+    assert taken_without_refused(admin, job) == [("q1", "a", "Ann", 2)]
+
+
+def test_where_nobody_is_named_the_lines_behind_are_not_lost(admin, collection):
+    job = checked(admin, sent(admin, "ratings", "query,document,grade\nq1,a,1\nq1,b,2\n"), "ratings", rater="")
+    assert "Idealist imports nothing while a line is refused." in page(admin, job)
+
+
+def test_where_all_is_refused_nothing_is_said_to_be_here_already(admin, collection):
+    job = sent(admin, "ratings", "q1 0 a 7\n")
+    assert taken_without_refused(admin, job) == []
+    assert "here already" not in page(admin, job)
+
+
+def test_of_two_files_with_one_name_the_right_line_is_left_out(admin, collection):
+    head = "query,document,rater,grade\n"
+    one, two = f"{head}q1,a,Ann,7\nq1,b,Ann,1\n", f"{head}q2,a,Ann,2\nq2,b,Ann,8\n"
+    send(admin, "ratings", ("s.csv", one), ("s.csv", two))
+    work()
+    job = Job.objects.get()
+    assert refusals_of(job) == [("s.csv", 2), ("s (2).csv", 3)]
+    assert taken_without_refused(admin, job) == [("q1", "b", "Ann", 1), ("q2", "a", "Ann", 2)]
+
+
+def test_each_of_several_files_has_a_name_of_its_own():
+    names = ["s.csv.gz", "s.csv.gz", "s (2).csv.gz", "s", "s"]
+    distinct = [file["name"] for file in uploads.distinct({"name": name} for name in names)]
+    assert distinct == ["s.csv.gz", "s (2).csv.gz", "s (2) (2).csv.gz", "s", "s (2)"]
+
+
+@pytest.mark.parametrize("text", ["query,document,rater,grade\nq1,a,Ann,3\nq1,b,Ann\n", "q1 0 a 3\nq1 0 b\n"])
+def test_a_bad_last_line_can_be_left_out(admin, collection, text):
+    assert "Leave the 1 refused rating out" in page(admin, sent(admin, "ratings", text))
+
+
+@pytest.mark.parametrize("text", [b"q1,a,Ann,\xff\n", b"q1,a,Ann,1\x00\n", b'q1,"a" b,Ann,1\n'])
+def test_where_reading_stops_nothing_can_be_left_out(admin, collection, text):
+    job = sent(admin, "ratings", b"query,document,rater,grade\nq1,a,Ann,3\n" + text + b"q1,c,Ann,1\n")
+    assert "Idealist imports nothing while a line is refused." in page(admin, job)
+
+
+def refused_file(client: Client, job: Job, number: int = 0) -> bytes:
+    assert f"refused/?file={number}" in page(client, job)
+    response = client.get(reverse("refused", args=["hills", job.pk]), {"file": number})
+    assert response.status_code == 200
+    return response.content
+
+
+def no_refused_file(client: Client, job: Job) -> bool:
+    gone = client.get(reverse("refused", args=["hills", job.pk])).status_code == 404
+    return gone and "Download" not in page(client, job)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("results", RUN + "q1 Q0 c\n"),
+        ("queries", "q3\tfog\nno tab\n"),
+        ("ratings", BOOK),
+        ("ratings", "query,document,rater,grade\nq9,a,Ann,1\n"),
+        ("ratings", b"query,document,rater,grade\nq1,a,Ann,3\nq1,b,Ann,\xff\n"),
+    ],
+)
+def test_lines_are_only_offered_where_mending_them_alone_mends_it(admin, collection, kind, text):
+    job = sent(admin, kind, text)
+    assert job.report["refused"] and no_refused_file(admin, job)
+
+
+def test_a_refused_record_comes_whole_and_below_the_header(admin, collection):
+    text = '\r\nquery,document,rater,grade,comment\r\nq1,a,Ann,7,"one\r\ntwo"\r\nq1,b,Ann,3,\r\nq2,b,Ann,8,\r\n'
+    job = sent(admin, "ratings", text)
+    lines = b'query,document,rater,grade,comment\nq1,a,Ann,7,"one\r\ntwo"\nq2,b,Ann,8,\n'
+    assert refused_file(admin, job) == BOM + lines
+
+
+def test_each_file_gives_its_refused_lines_below_its_own_header(admin, collection):
+    files = {
+        "s.csv": "query,document,rater,grade\nq1,a,Ann,7\n",
+        "t.csv": "document;query;grade\na;q1;1\nb;q1;9\n",
+    }
+    send(admin, "ratings", *files.items(), ("u.qrels", "q1 0 d 3\n"))
+    work()
+    job = Job.objects.get()
+    assert refused_file(admin, job, 0).decode("utf-8-sig") == files["s.csv"]
+    assert refused_file(admin, job, 1) == BOM + b"document;query;grade\nb;q1;9\n"
+    assert admin.get(reverse("refused", args=["hills", job.pk]), {"file": 2}).status_code == 404
+
+
+def test_a_refused_line_that_is_no_text_comes_as_it_is(admin, collection):
+    job = sent(admin, "ratings", b"q1 0 a 3\nq1 0 \xff 1\nq1 0 b\x00 2\nq2 0 a 1\n")
+    assert refused_file(admin, job) == b"q1 0 \xff 1\nq1 0 b\x00 2\n"
+
+
+def test_where_too_much_is_refused_the_page_says_how_much_and_counts_the_rest(admin, collection, monkeypatch):
+    monkeypatch.setattr(report, "KEPT", 2)
+    job = sent(admin, "ratings", "q1 0 a 7\nq1 0 b 7\nq1 0 c 7\nq1 0 d 3\n")
+    html = page(admin, job)
+    assert "They are the first 2 of 3." in html
+    assert "1 rating by 1 rater for 1 query: 1 new, 0 changed, 0 unchanged." in html
+    assert refused_file(admin, job) == b"q1 0 a 7\nq1 0 b 7\n"
+
+
+def test_no_step_of_a_new_scale_comes_from_a_rating_that_is_left_out(admin, collection):
+    collection.grades.all().delete()
+    job = sent(admin, "ratings", "q1 0 a 0\nq1 0 b 1\nq1 0 b 9\n")
+    assert "takes its scale from here: 0, 1." in page(admin, job)
+    taken_without_refused(admin, job)
+    assert [grade.plain for grade in collection.grades.all()] == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("ratings", "this,that\n1,2\n"),
+        ("ratings", "query,document,grade\nq1,a,very good\n"),
+        ("results", "q1 0 a 3\n"),
+        ("queries", "q1 0 a 3\n"),
+        ("ratings", "q1 0 a 3\nq1 Q0 x 1 3.5 bm25\n"),
+        ("results", "query,document,rank,system\nq1,a,1,two words\n"),
+        ("results", "q1 Q0 x 1 1 s\nq1 Q0 y 2 9 s\n"),
+        ("results", "q1 Q0 x 1 1 s\nq1 Q0 y 1 1 s\n"),
+    ],
+)
+def test_refusals_speak_of_what_is_on_the_page_and_not_of_options(admin, collection, kind, text):
+    job = sent(admin, kind, text)
+    html = page(admin, job)
+    assert job.report["refused"] and " --" not in html and "import_" not in html.split("refused")[-1]
+
+
+def test_an_encoding_is_written_and_read(admin, collection):
+    job = sent(admin, "ratings", "q1 0 é 3\n".encode("windows-1252"))
+    assert refusals_of(job) == [("file", 1)]
+    act(admin, "check_import", job, {"kind": "ratings", "encoding": "windows-125"}, 400)
+    job = checked(admin, job, "ratings", encoding="windows-1252", rater="qrels")
+    assert job.report["grades"] == {"3": 1}
+
+
+def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
+    collection.grades.all().delete()
+    job = imported(admin, sent(admin, "ratings", "q1 0 a 3\nq1 0 x 0\n"))
+    stays = "1 document that it brought stays for the history."
+    assert stays in page(admin, job)
+    later = imported(admin, sent(admin, "ratings", "q1 0 a 0\n"))
+    response = admin.post(reverse("undo_import", args=["hills", job.pk]), follow=True)
+    assert "1 rating of it was changed later by ratings from file" in response.content.decode()
+    act(admin, "undo_import", later)
+    act(admin, "undo_import", job)
+    assert stays in page(admin, job)
+    assert not collection.grades.exists() and not Rating.objects.exists()
+    assert {event.actor.username for event in RatingEvent.objects.filter(kind="undo")} == {"ada"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [("results", RUN), ("ratings", "q1 0 a 3\n"), ("queries", "q9\tnine\n")]
+)
+def test_what_changed_nothing_is_not_undone(admin, collection, kind, text):
+    first, again = (imported(admin, sent(admin, kind, text)) for _ in range(2))
+    assert "Undo this import" in page(admin, first) and "Undo this import" not in page(admin, again)
+    act(admin, "undo_import", again)
+    assert Job.objects.get(pk=again.pk).state == "published"
+
+
+def test_a_cancelled_import_is_over_and_its_file_is_gone(admin):
+    job = sent(admin, "results", RUN)
+    act(admin, "cancel_import", job)
+    page(admin, job)
+    assert imported(admin, job).state == "cancelled" and not Ranking.objects.exists()
+
+
+def test_progress_is_told_to_the_script(admin, collection):
+    job = Job.objects.create(
+        collection=collection, kind="results", state="running", attempt=1, files=[{"name": "x"}]
+    )
+    signs.show_step(job, signs.Step("writing", 0.25, 500))
+    told = admin.get(reverse("import_progress", args=["hills", job.pk])).json()
+    assert told == {"state": "running", "message": "writing", "done": 500, "share": 0.25, "waits": ""}
+    assert 'value="0.2500"' in page(admin, job)
+
+
+def test_gzip_several_files_and_documents(admin, collection):
+    send(admin, "queries", ("a.tsv", "q8\teight\n"), ("b.tsv.gz", gzip.compress(b"q9\tnine\n")))
+    work()
+    imported(admin, Job.objects.get())
+    assert collection.queries.count() == 4
+    imported(admin, sent(admin, "documents", '{"id": "z", "title": "Z", "text": "last"}\n'))
+    assert collection.documents.get(key="z").body == "last"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [("r.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), ("x.run", b"<!doctype html><title>Sign in</title>")],
+)
+def test_what_people_send_by_mistake_is_told_at_once(admin, name, data):
+    assert send(admin, "", (name, data)).status_code == 400 and not Job.objects.exists()
+    assert refusals_of(sent(admin, "results", data, name)) == [(name, 0)]
+
+
+def test_what_is_no_file_or_an_empty_one_is_refused(admin):
+    assert admin.post("/collections/hills/import/send/", {"kind": "queries"}).status_code == 400
+    assert send(admin, "queries", ("empty.tsv", "")).status_code == 400
+    assert send(admin, "secrets", ("x", "y")).status_code == 400
+
+
+@pytest.mark.parametrize("kind", ["queries", "documents", "results", "ratings"])
+def test_broken_files_are_refused_and_the_page_stands(admin, kind):
+    for data in (
+        b"\x00\xff\x00",
+        b"PK\x03\x04zip",
+        b"\x1f\x8bcut",
+        b"PAR1 not",
+        b'{"a": [',
+        b"q1\x00\tx\n",
+        b"\xff\xfeq",
+    ):
+        job = sent(admin, kind, data)
+        assert job.state == "checked" and job.report["refused"] > 0
+        html = page(admin, job)
+        assert "Idealist imports nothing while a line is refused" in html or "Leave the" in html
+
+
+def test_imports_of_commands_are_listed_and_undone_by_page(admin, collection):
+    intake.import_run(collection, [Source("bm25.run", io.BytesIO(RUN.encode()))])
+    job = Job.objects.get()
+    assert (
+        reverse("import_job", args=["hills", job.pk]) in admin.get("/collections/hills/import/").content.decode()
+    )
+    page(admin, job)
+    act(admin, "undo_import", job)
+    assert not Ranking.objects.exists()
+
+
+def test_an_import_of_another_collection_is_not_there(admin):
+    other = Job.objects.create(collection=make_collection("sea"), kind="queries", files=[{"name": "x"}])
+    for name in ("import_job", "import_progress", "refused"):
+        assert admin.get(reverse(name, args=["hills", other.pk])).status_code == 404
+    act(admin, "cancel_import", other, status=404)
+
+
+def test_the_list_takes_few_queries_however_long_it_is(admin, collection, django_assert_max_num_queries):
+    for _ in range(30):
+        Job.objects.create(collection=collection, kind="queries", files=[{"name": "x"}], state="cancelled")
+    with django_assert_max_num_queries(8):
+        admin.get("/collections/hills/import/")
+
+
+# Pasted lines
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "told"),
+    [
+        ("q3\tred shoes\tTo buy some.\r\nq4\tblue shoes", "queries", "2 queries are added."),
+        ("id\ttitle\ttext\r\nx\tX\tOne\r\ny\tY\tTwo\r\n\r\n", "documents", "2 documents are added."),
+        ("q1 Q0 a 1 1 bm25\n", "", "1 ranking is added."),
+    ],
+)
+def test_pasted_lines_are_read_like_a_file(admin, text, kind, told):
+    admin.post("/collections/hills/import/send/", {"kind": kind, "pasted": text})
+    work()
+    job = Job.objects.get()
+    assert job.files[0]["name"] == "pasted.txt" and told in page(admin, job)
+    assert imported(admin, job).state == "published"
+
+
+def test_pasted_lines_that_cannot_be_taken_come_back(admin):
+    both = {"pasted": "q3\tred", "files": SimpleUploadedFile("q.tsv", b"q3\tred")}
+    for given in ({"pasted": " \n"}, both, {"pasted": "x" * 200_001}):
+        response = admin.post("/collections/hills/import/send/", {"kind": "queries"} | given)
+        assert response.status_code == 400
+    assert not Job.objects.exists() and not list(uploads.folder().glob("*"))

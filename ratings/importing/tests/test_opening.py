@@ -1,0 +1,226 @@
+"""Archives, packed files and workbooks, by command and by page; and what a few bytes may become."""
+
+import gzip
+import io
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from ratings.formats.source import BOM
+from ratings.formats.tests.test_archives import tarred, zipped, zst
+from ratings.formats.tests.test_xlsx import made, with_shared_text
+from ratings.models import Document, Job, Query, Ranking, Rating
+from ratings.tests.cast import make_collection
+
+from .test_import_commands import command, done, file  # noqa: F401, a fixture
+from .test_imports_page import act, admin, collection, own_folder, page, send, sent  # noqa: F401, fixtures
+from .test_imports_page import work as worker
+
+pytestmark = pytest.mark.django_db
+
+BM25 = b"q1 Q0 a 1 3.5 bm25\nq2 Q0 b 1 9 bm25\n"
+DENSE = b"q1 Q0 b 1 3.5 dense\n"
+RUNS = {"runs/bm25.run": BM25, "runs/dense.run.gz": gzip.compress(DENSE)}
+HEAD = ("query", "document", "rater", "grade")
+GRADES = (HEAD, ("q1", "a", "ann", 1), ("q1", "b", "ann", 7), ("q2", "a", "ben", 0))
+
+
+@pytest.mark.parametrize("content", [zipped(RUNS), tarred(RUNS), gzip.compress(tarred(RUNS)), zst(tarred(RUNS))])
+def test_all_runs_of_an_archive_are_one_import(collection, file, content):  # noqa: F811
+    done("import_run", "hills", file(content, "runs.any"))
+    assert sorted(Ranking.objects.values_list("system__name", "query__key")) == [
+        ("bm25", "q1"),
+        ("bm25", "q2"),
+        ("dense", "q1"),
+    ]
+    assert Job.objects.get().files == [{"name": "runs.any"}]
+
+
+def test_a_refusal_names_the_file_in_the_archive_and_nothing_is_written(collection, file):  # noqa: F811
+    content = zipped(RUNS | {"runs/odd.run": b"q1 Q0 a 1\n"})
+    _, err, refused = command("import_run", "hills", file(content, "runs.zip"))
+    assert refused and "runs.zip/runs/odd.run, line 1: there are 4 columns" in err
+    assert not Ranking.objects.exists()
+    _, err, refused = command("import_run", "hills", file(zipped(RUNS)[:-9], "cut.zip"))
+    assert refused and "cut.zip: the archive is cut off or damaged" in err
+    # A format that is said hides nothing of it.
+    _, err, refused = command("import_run", "hills", "--format", "trec-run", file(zipped({}), "no.zip"))
+    assert refused and "no.zip: there is no file in the archive" in err
+
+
+BEIR = {
+    "corpus.jsonl": b'{"_id": "a", "title": "A", "text": "Words", "metadata": {}}\n',
+    "queries.jsonl": b'{"_id": "q1", "text": "fog", "metadata": {}}\n',
+    "qrels/test.tsv": b"query-id\tcorpus-id\tscore\nq1\ta\t1\nq1\tb\t0\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "others"),
+    [
+        ("import_documents", ["corpus.jsonl", "queries.jsonl"], {"queries.jsonl": "queries"}),
+        ("import_documents", ["queries.jsonl", "corpus.jsonl"], {"queries.jsonl": "queries"}),
+        ("import_documents", list(BEIR), {"queries.jsonl": "queries", "qrels/test.tsv": "ratings"}),
+        ("import_queries", ["corpus.jsonl", "queries.jsonl"], {"corpus.jsonl": "documents"}),
+    ],
+)
+def test_files_of_another_kind_are_refused_by_their_names(collection, file, name, names, others):  # noqa: F811
+    before = Document.objects.count(), Query.objects.count()
+    apart = [file(BEIR[each], each.replace("/", "-")) for each in names]
+    together = [file(zipped({each.replace("/", "-"): BEIR[each] for each in names}), "beir.zip")]
+    for given in (apart, together):
+        _, err, refused = command(name, "hills", *given)
+        assert refused and (Document.objects.count(), Query.objects.count()) == before
+        assert err.count("it seems to hold") == len(others)
+        for other, kind in others.items():
+            assert f"/{other.replace('/', '-')}: it seems to hold {kind}, not" in err
+
+
+def test_each_file_of_another_kind_can_be_imported_by_itself(collection, file):  # noqa: F811
+    done("import_queries", "hills", file(BEIR["queries.jsonl"], "queries.jsonl"))
+    done("import_documents", "hills", file(BEIR["queries.jsonl"], "queries.jsonl"))
+    done("import_documents", "hills", file(zipped({"beir/corpus.jsonl": BEIR["corpus.jsonl"]}), "corpus.zip"))
+
+
+def test_tables_of_pairs_are_of_one_kind_whatever_is_imported_from_them(collection, file):  # noqa: F811
+    table = "query_id,query,product_id,title,grade\nq1,fog,{0},Title {0},1\n"
+    files = [file(table.format(key).encode(), f"{key}.csv") for key in "xy"]
+    done("import_documents", "hills", *files)
+    assert set(Document.objects.filter(key__in="xy").values_list("title", flat=True)) == {"Title x", "Title y"}
+
+
+def test_the_page_names_the_files_of_another_kind(admin):  # noqa: F811
+    job = sent(admin, "", zipped(BEIR), "beir.zip")
+    assert job.kind == "documents" and job.report["refused"] == 2
+    assert [refusal["file"] for refusal in job.report["refusals"]] == [
+        "beir.zip/queries.jsonl",
+        "beir.zip/qrels/test.tsv",
+    ]
+
+
+def test_archives_are_seen_and_imported_on_the_page(admin):  # noqa: F811
+    job = sent(admin, "", gzip.compress(tarred(RUNS)), "runs.tar.gz")
+    assert job.kind == "results"
+    html = page(admin, job)
+    assert 'The first rows of <span dir="auto">runs.tar.gz/runs/bm25.run</span>' in html
+    assert "3 rankings are added." in html and '<td dir="auto">bm25</td>' in html
+    act(admin, "start_import", job)
+    worker()
+    assert Ranking.objects.count() == 3
+
+
+def test_refused_lines_come_from_the_file_of_the_archive(admin):  # noqa: F811
+    table = b"query,document,rater,grade\nq1,a,ann,%s\n"
+    job = sent(admin, "ratings", zipped({"one.csv": table % b"1", "two.csv": table % b"good"}), "all.zip")
+    html = page(admin, job)
+    assert "all.zip/two.csv" in html and "?file=1" in html and "?file=0" not in html
+    response = admin.get(f"/collections/hills/import/{job.pk}/refused/?file=1")
+    assert response.content == BOM + table % b"good"
+    assert "refused-two.csv" in response.headers["Content-Disposition"]
+
+
+def test_a_workbook_is_imported_by_command(collection, file):  # noqa: F811
+    path = file(made(*GRADES[:2], Other="visible"), "r.xlsx")
+    _, err, refused = command("import_ratings", "hills", path)
+    assert refused and "several sheets: 'Sheet', 'Other'. Give --sheet NAME." in err
+    done("import_ratings", "hills", path, "--sheet", "Sheet")
+    assert Rating.objects.get().grade.value == 1
+
+
+def test_a_sheet_is_chosen_on_the_page(admin):  # noqa: F811
+    job = sent(admin, "ratings", made(*GRADES, Other="visible"), "r.xlsx")
+    html = page(admin, job)
+    assert "Choose it under “Sheet”." in html and '<option value="Other">Other</option>' in html
+    act(admin, "check_import", job, {"kind": "ratings", "sheet": "Sheet"})
+    worker()
+    html = page(admin, Job.objects.get())
+    assert "Read as <b>xlsx</b>" in html and '<td dir="auto">ann</td>' in html
+    assert "grade 7 is not on the scale" in html
+    assert Job.objects.get().options["sheet"] == "Sheet"
+    act(admin, "check_import", job, {"kind": "ratings", "sheet": "None"}, 400)
+
+
+@pytest.mark.parametrize("length", [201, 500])
+def test_a_query_may_have_a_long_key(file, length):  # noqa: F811
+    make_collection(queries=())
+    key = "q" * length
+    done("import_queries", "hills", file(f"{key}\tfog\n"))
+    done("import_qrels", "hills", file(f"{key} 0 a 1\n"))
+    done("import_run", "hills", file(f"{key} Q0 a 1 1 s\n"))
+    assert Query.objects.get().key == key and Rating.objects.exists() and Ranking.objects.exists()
+    _, err, refused = command("import_queries", "hills", file(f"{key}{'q' * 300}\tfog\n"))
+    assert refused and "is longer than 500 characters" in err
+
+
+# What a few bytes may become
+
+
+def bomb() -> bytes:
+    """A Parquet table in which one text stands for all rows: 100,000 times 10,000 characters."""
+    keys = pa.array([f"d{i}" for i in range(100_000)])
+    text = pa.array(["x" * 10_000]).dictionary_encode()
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 100_000), text.dictionary)
+    out = io.BytesIO()
+    pq.write_table(pa.table({"id": keys, "text": texts}), out, compression="zstd")
+    return out.getvalue()
+
+
+CASE = b'{"queries": [{"query_text": "%b", "ratings": {%b}}]}'
+BOMBS = {
+    "bomb.parquet": ("documents", bomb),
+    "bomb.xlsx": ("documents", lambda: with_shared_text(3_000, b"x" * 10_000)),
+    # Long names of columns stand in each document, and a long query in each rating.
+    "bomb.csv": (
+        "documents",
+        lambda: (
+            ("id," + ",".join(f"{i:0900}" for i in range(300)) + "\n").encode()
+            + b"".join(b"d%d%b\n" % (i, b"," * 300) for i in range(200))
+        ),
+    ),
+    "bomb.json": (
+        "ratings",
+        lambda: CASE % (b"x" * 5_000, b",".join(b'"%d": 1' % i for i in range(20_000))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_what_grows_beyond_measure_as_rows_is_refused(name, collection, file, settings, monkeypatch):  # noqa: F811
+    settings.LARGEST_RATIO = 20
+    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_000_000)
+    kind, content = BOMBS[name]
+    if kind == "ratings":
+        collection.queries.create(key="x", text="x" * 5_000)
+    before = Document.objects.count()
+    rater = ["--rater", "ann"] if kind == "ratings" else []
+    _, err, refused = command(f"import_{kind}", "hills", file(content(), name), *rater)
+    assert refused and "to more than 20 times its size" in err, err
+    assert Document.objects.count() == before and not Rating.objects.exists()
+
+
+def test_all_files_of_an_import_have_one_limit(collection, file, settings, monkeypatch):  # noqa: F811
+    settings.LARGEST_UNPACKED = 3 << 20
+    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_000_000)
+    lines = b"".join(b'{"id": "%%s-%d", "text": "%b"}\n' % (i, b"fog %d " % i * 20) for i in range(7_000))
+    paths = [file(gzip.compress(lines % ((b"%d" % n,) * 7_000)), f"{n}.gz") for n in range(3)]
+    done("import_documents", "hills", paths[0])
+    _, err, refused = command("import_documents", "hills", *paths)
+    assert refused and "to more than 3 megabytes" in err
+
+
+def test_text_as_it_was_sent_is_never_too_much(collection, file, settings, monkeypatch):  # noqa: F811
+    settings.LARGEST_UNPACKED = settings.LARGEST_RATIO = 1
+    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_000)
+    lines = b"".join(b'{"id": "x%d", "text": "%b"}\n' % (i, b"fog " * 100) for i in range(6_000))
+    done("import_documents", "hills", file(lines))
+    assert Document.objects.filter(key__startswith="x").count() == 6_000
+
+
+@pytest.mark.slow
+def test_a_table_with_too_many_columns_makes_no_large_page(admin):  # noqa: F811
+    header = "query,document," + ",".join(f"column{i}" for i in range(20_000))
+    job = sent(admin, "", f"{header}\nq1,a{',1' * 20_000}\n", "wide.csv")
+    html = page(admin, job)
+    assert "There are 20,002 columns, at most 1,000 are read" in html
+    assert len(html) < 20_000

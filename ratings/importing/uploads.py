@@ -1,0 +1,194 @@
+"""Uploaded files, which are stored under random names until they are imported."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import chain, count
+from pathlib import Path
+from secrets import token_hex
+from shutil import disk_usage
+from typing import BinaryIO
+
+from django.conf import settings
+from django.core.files.storage import storages
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import resolve
+
+from ..people.bearer import token_of
+from ..web import problems
+from ..web.problems import ADDRESS, Problem
+
+UNREAD = "HTTP_IDEALIST_UNREAD"  # the server has discarded the body
+BODIES = 16  # bodies of the largest size that a server receives and works on at once
+KEPT = 30 * 24 * 60 * 60  # seconds
+NO_ROOM = "The server has no space for this body now. Send the same again after the seconds of Retry-After."
+TEMPORARY = 60 * 60  # seconds, for the temporary files of Django, with .upload in their names
+
+
+class BodyLimit:
+    """Refuses bodies that are too large for their sender, before the view reads them.
+
+    Anybody may send some kilobytes. Signed-in people and tokens may send as much as a form or a call of the API
+    may have. Larger bodies are only for views with `takes_files`, from people with access to them.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        size = int(request.META.get("CONTENT_LENGTH") or 0)
+        if size <= min(settings.SMALL_BODY, settings.DATA_UPLOAD_MAX_MEMORY_SIZE):
+            return self.get_response(request)
+        if refusal := body_refusal(request, size):
+            return refusal
+        return no_room(request) if UNREAD in request.META else self.get_response(request)
+
+
+def has_room(headers: Mapping[str, str], size: int, stored: int) -> bool:
+    """Whether the server stores a large body: one of a user, as far as the header tells, for which there is room.
+
+    `stored` is the size of all bodies that the server has or expects, with this one. Called before the body comes.
+    Otherwise the server discards the body as it comes, and sets UNREAD.
+    """
+    if not (f"{settings.SESSION_COOKIE_NAME}=" in headers.get("COOKIE", "") or "AUTHORIZATION" in headers):
+        return False
+    largest = max(settings.LARGEST_UPLOAD, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    free = disk_usage(spool()).free // 2  # Django copies files out of the body
+    return size <= largest and stored <= min(BODIES * largest, free)
+
+
+def takes_files(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A decorator: the view gets large bodies from people for whom its `access` does not raise Http404."""
+    view.takes_files = True
+    return view
+
+
+def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
+    """The answer that refuses a body of this size; None for no refusal. Raises Http404 as the view would."""
+    match = resolve(request.path_info)
+    files = request.method == "POST" and hasattr(match.func, "takes_files")
+    if request.path_info.startswith(ADDRESS):
+        try:
+            token_of(request)
+        except Problem as problem:
+            return problem.response()
+    elif not request.user.is_authenticated:
+        return too_large(request, size, 0)
+    most = settings.LARGEST_UPLOAD if files else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if size > most:
+        if request.path_info.startswith(ADDRESS):
+            return problems.too_large().response()
+        return too_large(request, size, most)
+    if files:
+        match.func.access(request, **match.kwargs)
+    return None
+
+
+def too_large(request: HttpRequest, size: int, most: int) -> HttpResponse:
+    files = most == settings.LARGEST_UPLOAD
+    context = {"megabytes": size / 2**20, "most": most / 2**20, "takes_files": files}
+    return render(request, "413.html", context, status=413)
+
+
+def no_room(request: HttpRequest) -> HttpResponse:
+    """The answer for a body that gets no space: a page, or a problem of the API."""
+    if request.path_info.startswith(ADDRESS):
+        return Problem(503, NO_ROOM, kind="no-room", headers={"Retry-After": "60"}).response()
+    response = render(request, "503.html", status=503)
+    response["Retry-After"] = "60"
+    return response
+
+
+def spool() -> Path:
+    """The folder of temporary files, such as bodies that are being received."""
+    path = settings.DATA_DIR / "spool"
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def keep(sent: UploadedFile) -> dict:
+    """The facts about an uploaded file for its job, after storing it. Raises OSError, and then stores nothing."""
+    storage, name, sha256, size = storages["uploads"], token_hex(16), hashlib.sha256(), 0
+    for block in sent.chunks():
+        sha256.update(block)
+        size += len(block)
+    try:
+        storage.save(name, sent)
+    except BaseException:
+        with suppress(OSError):
+            storage.delete(name)
+        raise
+    return {"name": safe_name(sent.name), "stored": name, "sha256": sha256.hexdigest(), "size": size}
+
+
+def keep_all(sent: Iterable[UploadedFile]) -> list[dict]:
+    """The facts about several stored files, with distinct names. Raises OSError, and then stores none."""
+    files = []
+    try:
+        for each in sent:
+            files.append(keep(each))
+    except OSError:
+        forget(files)
+        raise
+    return distinct(files)
+
+
+def distinct(files: Iterable[dict]) -> list[dict]:
+    """The files with distinct names, for messages: s.csv, s (2).csv."""
+    taken: dict[str, dict] = {}
+    for file in files:
+        stem, dot, ending = file["name"].partition(".")
+        names = chain([file["name"]], (f"{stem} ({number}){dot}{ending}" for number in count(2)))
+        name = next(name for name in names if name not in taken)
+        taken[name] = file | {"name": name}
+    return list(taken.values())
+
+
+def folder() -> Path:
+    """The folder of Django's temporary files and, without another storage, of the stored files."""
+    return settings.DATA_DIR / "uploads"
+
+
+def safe_name(name: str) -> str:
+    """The name of an uploaded file, safe for a message: printable, without folders, and short."""
+    return "".join(c if c.isprintable() else "?" for c in Path(name).name)[-120:] or "file"
+
+
+@contextmanager
+def opened(file: dict) -> Iterator[BinaryIO]:
+    """A stored file, whole and on this machine. Raises OSError."""
+    with storages["uploads"].open(file["stored"]) as stored:
+        yield stored.file
+
+
+def streamed(file: dict) -> BinaryIO:
+    """A stored file, to be read once. Another storage fetches only the bytes that are read. Raises OSError."""
+    return storages["uploads"].stream(file["stored"])
+
+
+def forget_old() -> None:
+    """Delete files that nobody imported, and temporary files of processes that died."""
+    now = time.time()
+    for path in folder().glob("*.upload*"):
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < now - TEMPORARY:
+                path.unlink()
+    for entry in list(storages["uploads"].entries()):
+        if entry.changed_at < now - KEPT:
+            storages["uploads"].delete(entry.name)
+
+
+def forget(files: Iterable[dict]) -> None:
+    """Delete the stored files. `forget_old` deletes later what a store that does not answer keeps now."""
+    with suppress(ConnectionError):
+        forget_now(files)
+
+
+def forget_now(files: Iterable[dict]) -> None:
+    """Delete the stored files. Raises ConnectionError."""
+    for file in files:
+        if "stored" in file:
+            storages["uploads"].delete(file["stored"])

@@ -1,0 +1,275 @@
+"""The pages of imports: send files, see how they are read and what they would change, import, undo.
+
+A page depends only on the state of its job, so a reload, or a browser without scripts, shows the same.
+"""
+
+from pathlib import PurePosixPath
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from ...formats.refusal import Refused
+from ...formats.registry import KINDS
+from ...formats.source import ENDINGS
+from ...models import MAKERS, Collection, Job
+from ...people.access import admin_act, admin_page, record_act
+from ...web.downloads import made_in_turn
+from ...web.pages import frame, paged
+from ...words import counted
+from .. import jobs, uploads
+from ..forms import USUAL, HowForm, SendForm
+from ..intake.undoing import remains
+from ..job_pages import (
+    cancel,
+    heading,
+    no_worker_warning,
+    progress,
+    refusals_of,
+    step,
+    stored_files,
+    waiting_reason,
+)
+from ..preview import Preview, guessed_kind, preview, refused_files, refused_lines
+from ..refusals import fields_for, with_page_cure
+from ..samples import of_kind
+
+AT_ONCE = 50
+LISTED = 100  # refused lines on the page
+State = Job.State
+
+
+@admin_page
+def imports(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """A form for files, and the imports so far."""
+    return imports_page(request, collection, SendForm(initial={"kind": request.GET.get("kind", "")}))
+
+
+@uploads.takes_files
+@record_act
+def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Store the files and queue a check, which changes no record. Files sent twice lead to one job."""
+    form = SendForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return imports_page(request, collection, form)
+    files = stored_files(form)
+    if form.errors:
+        return imports_page(request, collection, form)
+    try:
+        kind = form.cleaned_data["kind"] or certain_kind(files, collection)
+    except Refused as error:
+        uploads.forget(files)
+        (refusal,) = error.refusals
+        form.add_error("files", f"{refusal.sentence} {refusal.cure_text()}")
+        return imports_page(request, collection, form)
+    with transaction.atomic():
+        job = jobs.just_sent(collection, kind, files, request.user)
+        if job:
+            uploads.forget(files)
+        elif kind is None:
+            job = jobs.await_kind(collection, files, request.user)
+        else:
+            job = jobs.check(collection, kind, files, USUAL[kind], request.user)
+    return redirect("import_job", collection.slug, job.pk)
+
+
+def certain_kind(files: list[dict], collection: Collection) -> str | None:
+    """The kind of rows in the files; None where that is not certain. Raises OSError, Refused."""
+    guess = guessed_kind(files[0], has_queries=collection.queries.exists())
+    return guess.kind if guess.sure else None
+
+
+@admin_page
+def import_job(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    return job_page(request, collection, job_of(collection, pk))
+
+
+@record_act
+def check_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Check the files again with other options."""
+    job = job_of(collection, pk)
+    seen = preview_of(job)
+    form = HowForm(request.POST, job=job, columns=seen.columns, sheets=seen.sheets)
+    if not form.is_valid():
+        return job_page(request, collection, job, form)
+    if not jobs.check_again(job, form.cleaned_data["kind"], form.options):
+        messages.warning(request, "The import is running or has ended, so nothing changed.")
+    return redirect("import_job", collection.slug, pk)
+
+
+@record_act
+def start_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    job = job_of(collection, pk)
+    leave_out = {"leave_out": True} if job.kind == Job.Kind.RATINGS and "leave_out" in request.POST else {}
+    options = {name: value for name, value in job.options.items() if name != "leave_out"}
+    if not jobs.start(job, options | leave_out):
+        messages.warning(request, "The import is running or has ended, so nothing changed.")
+    return redirect("import_job", collection.slug, pk)
+
+
+@admin_act
+def cancel_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    cancel(request, job_of(collection, pk))
+    return redirect("import_job", collection.slug, pk)
+
+
+@record_act
+def undo_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Undo the whole import, or tell what depends on it."""
+    job = job_of(collection, pk)
+    obstacles = jobs.undo(job, request.user)
+    for sentence in obstacles:
+        messages.warning(request, sentence)
+    if not obstacles:
+        ratings = job.kind == Job.Kind.RATINGS
+        what = "Each rating is what it was before" if ratings else "Nothing of it is in the record any more"
+        messages.success(request, f"Undone. {what}.")
+    return redirect("import_job", collection.slug, pk)
+
+
+@admin_page
+def import_progress(request: HttpRequest, collection: Collection, pk: int) -> JsonResponse:
+    return progress(job_of(collection, pk))
+
+
+@admin_page
+@made_in_turn
+def refused(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """The refused lines of one file as a file, to be corrected and sent again."""
+    job = job_of(collection, pk)
+    files = refused_files(job)
+    number = next((number for number in files if str(number) == request.GET.get("file", str(number))), None)
+    if number is None:
+        raise Http404("No refused line can be downloaded, or the file is no longer kept.")
+    text = b"".join(refused_lines(job, number))
+    name = PurePosixPath(files[number]).name
+    for ending in ENDINGS:
+        name = name.removesuffix(ending)
+    response = HttpResponse(text, content_type="text/plain; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="refused-{header_safe(name)}"'
+    return response
+
+
+def imports_page(request: HttpRequest, collection: Collection, form: SendForm) -> HttpResponse:
+    context = {
+        **frame(collection, "imports"),
+        "form": form,
+        "samples": [(kind, of_kind(kind)) for kind in KINDS],
+        **paged(request, imports_of(collection), AT_ONCE),
+        "no_worker": no_worker_warning(),
+    }
+    return render(request, "ratings/imports.html", context, status=400 if form.errors else 200)
+
+
+def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowForm | None = None) -> HttpResponse:
+    """The page of a job in any state. A checked job has what it would change, one that is over what it changed."""
+    report = job.report
+    fields = fields_for(job)
+    refusals = [with_page_cure(refusal, fields) for refusal in refusals_of(job)]
+    every = report.get("refused", 0) + report.get("left_out", 0)
+    context = {
+        **frame(collection, "imports"),
+        "job": job,
+        "heading": heading(job, "Importing", "Imported"),
+        "waits": waiting_reason(job),
+        "step": step(job),
+        "report": report,
+        "refusals": refusals[:LISTED],
+        "more": every - min(len(refusals), LISTED),
+        "every": every,
+        "grades": histogram(report.get("grades", {})),
+        "scale": [grade.value for grade in collection.grades.all()],
+        "kept": remains(job) if job.state in (State.PUBLISHED, State.UNDONE) else [],
+    }
+    if job.is_over and job.state not in (State.CANCELLED, State.UNDONE):
+        seen = preview_of(job)
+        context |= {
+            "seen": seen,
+            "form": form or HowForm(job=job, columns=seen.columns, sheets=seen.sheets),
+            "files": list(refused_files(job).items()),
+            "will": expected_changes(job) if job.kind else [],
+            "before": earlier_import(job),
+            "can_leave_out": can_leave_out(job),
+        }
+    return render(request, "ratings/import.html", context, status=400 if form and form.errors else 200)
+
+
+def job_of(collection: Collection, pk: int) -> Job:
+    return get_object_or_404(imports_of(collection), pk=pk)
+
+
+def imports_of(collection: Collection) -> QuerySet[Job]:
+    """The imports of a collection, except the archive or copy that made it and jobs that fetch pictures."""
+    return collection.jobs.exclude(kind__in=[*MAKERS, Job.Kind.PICTURES]).select_related("by")
+
+
+def preview_of(job: Job) -> Preview:
+    """A preview of the first file; empty if the file is no longer stored or was read by a command.
+
+    Raises ConnectionError: without a preview, the form would lose the columns that were chosen.
+    """
+    try:
+        return preview(job) if "stored" in job.files[0] else Preview()
+    except ConnectionError:
+        raise
+    except (OSError, ValueError):
+        return Preview()
+
+
+def histogram(grades: dict[str, int]) -> list[dict]:
+    """A row for each grade, lowest first: number of ratings, share of all, length of the bar in percent."""
+    total, most = sum(grades.values()), max(grades.values(), default=0)
+    rows = sorted(((float(value), n) for value, n in grades.items()), key=lambda row: row[0])
+    return [{"value": value, "n": n, "share": n / total, "bar": f"{100 * n / most:.1f}"} for value, n in rows]
+
+
+def expected_changes(job: Job) -> list[str]:
+    """What the checked import would change, in sentences."""
+    counts = job.report.get("counts", {})
+    new, changed, same = (counts.get(name, 0) for name in ("new", "changed", "unchanged"))
+    one, many = {
+        Job.Kind.QUERIES: ("query", "queries"),
+        Job.Kind.DOCUMENTS: ("document", "documents"),
+        Job.Kind.RESULTS: ("ranking", "rankings"),
+        Job.Kind.RATINGS: ("rating", "ratings"),
+    }[job.kind]
+    sentences = []
+    if new:
+        sentences.append(f"{counted(new, one + ' is', many + ' are')} added.")
+    if changed:
+        other = "another grade, reason or comment" if job.kind == Job.Kind.RATINGS else "another text"
+        sentences.append(f"{counted(changed, one + ' gets', many + ' get')} {other}.")
+    if same:
+        left = "the same, and left as it is" if same == 1 else "the same, and left as they are"
+        sentences.append(f"{counted(same, one + ' is', many + ' are')} here already, {left}.")
+    if documents := counts.get("documents"):
+        one = "document is made with its id alone, and gets its text when it comes"
+        many = "documents are made with their id alone, and get their text when it comes"
+        sentences.append(f"{counted(documents, one, many)}.")
+    if grades := counts.get("grades"):
+        sentences.append(f"The collection takes its scale of {counted(grades, 'grade')} from here.")
+    if job.kind in (Job.Kind.RESULTS, Job.Kind.RATINGS) and (new or changed):
+        sentences.append("Results change; frozen evaluations do not.")
+    return sentences
+
+
+def can_leave_out(job: Job) -> bool:
+    """Whether the page offers an import without the refused lines. The import itself checks this again."""
+    report = job.report
+    every = len(report.get("refusals", [])) == report.get("refused", 0)
+    lines = all(refusal["line"] for refusal in report.get("refusals", []))
+    return job.kind == Job.Kind.RATINGS and every and lines and not report.get("cut_off")
+
+
+def earlier_import(job: Job) -> Job | None:
+    """An earlier import of files with the same bytes; None if there is none."""
+    sent = {file.get("sha256") for file in job.files}
+    earlier = Job.objects.filter(collection=job.collection, kind=job.kind, state=State.PUBLISHED, pk__lt=job.pk)
+    return next((one for one in earlier if sent == {file.get("sha256") for file in one.files}), None)
+
+
+def header_safe(name: str) -> str:
+    """The name with safe characters only, for a quoted string of a header."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)

@@ -1,1 +1,0 @@
-"""Files that people send: stored, previewed, and imported by a worker."""

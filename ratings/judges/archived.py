@@ -1,0 +1,35 @@
+"""What lines of an archive about judges must hold: see `copies.rules`."""
+
+from decimal import Decimal
+from hashlib import sha256
+
+from ..copies.rules import Line, is_list, text
+from ..formats import values
+from ..formats.values import quoted
+from ..models import JudgeRun
+from ..presentation.parts import Presented
+from .versions import CONTENT, sha_of
+from .wire import checked_sampling
+
+NOTHING = sha256(b"").hexdigest()  # the fingerprint of a version if only the model's name is known
+
+
+def check_run(line: Line) -> None:
+    if line["state"] in (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING):
+        raise ValueError("a run that is under way would make calls here")
+
+
+def check_version(line: Line) -> None:
+    line["sampling"] = checked_sampling(line["sampling"])
+    if line["parts"] != {}:
+        line["parts"] = Presented.read(line["parts"]).as_json()
+    if not is_list(line["scale"], str):
+        raise ValueError("the scale is no list of grades")
+    for grade in line["scale"]:
+        values.grade(grade)
+    if text(line["endpoint"]) and not line["endpoint"].startswith(("http://", "https://")):
+        raise ValueError(f"the address {quoted(line['endpoint'])} does not begin with http:// or https://")
+    content = {name: line[name] for name in CONTENT}
+    content |= {name: Decimal(values.grade(text(line[name]))) for name in ("price_in", "price_out")}
+    if not (line["parser"] == 0 and line["fingerprint"] == NOTHING or sha_of(content) == line["fingerprint"]):
+        raise ValueError("the fingerprint is not that of the version's content")

@@ -1,0 +1,134 @@
+"""The pages of judges, by the forms that a browser sends without a script."""
+
+import io
+import json
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from ratings.formats.source import Source
+from ratings.importing import intake
+from ratings.judges import sample as samples
+from ratings.judges import versions
+from ratings.models import AuditEvent, Job, JudgeRun, JudgeVersion, MachineGrade, Role
+from ratings.tests.cast import make_collection, make_member, make_pair, signed_in
+
+from .test_judges import allowed, free, judge_of, pool_of, server, started, worked  # noqa: F401
+
+pytestmark = pytest.mark.django_db
+
+
+def admin(collection) -> Client:
+    return signed_in(make_member(collection, "root", Role.ADMIN))
+
+
+VERSION = {
+    "model": "llama3", "template": "scale", "sees": ["title", "body"], "structured": "on",
+    "sampling": '{"temperature": 0}', "seed": "1", "price_in": "10", "price_out": "20",
+}  # fmt: skip
+
+
+def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
+    found = server(lambda handler, text: handler.say('{"grade": 2}' if text == "good" else "=1+1"))
+    collection = pool_of({"a": "good", "b": "bad"})
+    client = admin(collection)
+    page = client.post(reverse("make_judge", args=["hills"]), {"name": "llama"}, follow=True)
+    judge = page.context["judge"]
+    assert page.context["version_form"]["structured"].value() is True
+    client.post(reverse("make_judge_version", args=["hills", judge.pk]), VERSION | {"endpoint": found.url})
+    version = JudgeVersion.objects.get()
+    asked = {"version": version.pk, "choice": "pool", "size": "1", "seed": "1", "depth": "1"}
+    asked |= {"concurrency": "2", "per_minute": "0"}
+    own = reverse("judge", args=["hills", judge.pk])
+    page = client.get(own, asked)
+    assert page.status_code == 400 and "This judge is not measured yet" in page.content.decode()
+    free(judge)
+    page = client.get(own, asked)
+    plan = page.context["plan"]
+    assert (page.status_code, plan.pairs, plan.calls, plan.answered) == (200, 2, 2, 0)
+    assert plan.cost == round((plan.tokens_in * 10 + plan.tokens_out * 20) / Decimal(1_000_000), 6)
+    assert not JudgeRun.objects.exists()
+    sent = asked | {"most_calls": "9", "most_cost": "1"}
+    page = client.post(reverse("start_judge_run", args=["hills", judge.pk]), sent, follow=True)
+    run = worked(page.context["run"])
+    page = client.get(reverse("judge_run", args=["hills", run.pk]))
+    assert "1 of 2 graded, 1 without a grade; 2 of at most 9 calls" in page.content.decode()
+    assert [(row["problem"], row["n"]) for row in page.context["problems"]] == [("not_json", 1)]
+    page = client.get(reverse("judge_run", args=["hills", run.pk]), {"problem": "not_json"})
+    assert [row.document.key for row in page.context["page"]] == ["b"]
+    assert client.get(reverse("judge_run", args=["hills", run.pk]), {"problem": "x"}).status_code == 404
+    log = reverse("judge_log", args=["hills", run.pk, "jsonl"])
+    lines = [json.loads(line) for line in b"".join(client.get(log)).splitlines()]
+    facts = [(line["document"], line["grade"], line["problem"], line["answer"]) for line in lines]
+    assert facts == [("a", "2", "", '{"grade": 2}'), ("b", None, "not_json", "=1+1")]
+    log = reverse("judge_log", args=["hills", run.pk, "csv"])
+    rows = b"".join(client.get(log)).decode().splitlines()
+    assert len(rows) == 3 and rows[0].startswith("\ufeff") and "'=1+1" in rows[2]
+    assert client.get(reverse("judge_log", args=["hills", run.pk, "xml"])).status_code == 404
+
+
+def test_an_impossible_version_is_not_made():
+    version = judge_of(pool_of({}))
+    client = admin(version.judge.collection)
+    sampling = {"sampling": "x"}, {"sampling": '{"model": "x"}'}
+    others = {"template": "own", "own": "no place"}, {"endpoint": "file:///etc"}, {"sees": ["secret"]}
+    for change in (*sampling, *others):
+        sent = VERSION | {"endpoint": "http://127.0.0.1:9/v1"} | change
+        page = client.post(reverse("make_judge_version", args=["hills", version.judge_id]), sent)
+        assert page.status_code == 400
+    assert JudgeVersion.objects.count() == 1
+
+
+def test_a_run_is_paused_resumed_and_cancelled():
+    run = started(judge_of(pool_of({"a": "x"})))
+    client = admin(run.version.judge.collection)
+    address = reverse("change_judge_run", args=["hills", run.pk])
+    states = []
+    for act in ("pause", "resume", "cancel", "resume"):
+        assert client.post(address, {"act": act}).status_code == 302
+        run.refresh_from_db()
+        states.append(run.state)
+    assert states == ["paused", "queued", "cancelled", "cancelled"]
+    assert client.post(address, {"act": "explode"}).status_code == 404
+    JudgeRun.objects.update(state="capped", calls=5, most_calls=5)
+    assert client.post(address, {"act": "resume", "calls": "5"}).status_code == 400
+    assert client.post(address, {"act": "resume", "calls": "6"}).status_code == 302
+
+
+def test_a_sample_that_keeps_an_import_from_being_undone_is_dropped():
+    collection = make_collection(documents="")
+    jsonl = b'{"id": "a", "title": "x"}\n'
+    intake.import_documents(collection, [Source("documents.jsonl", io.BytesIO(jsonl))])
+    job, judge = Job.objects.get(), versions.make_judge(collection, "llama")
+    make_pair(collection)
+    for seed in (1, 2):
+        samples.draw(judge, 1, seed)
+    client = admin(collection)
+    undo = reverse("undo_import", args=["hills", job.pk])
+    drop = reverse("drop_judge_sample", args=["hills", judge.pk])
+    client.post(undo)
+    assert Job.objects.get().state == "published"
+    for _ in range(2):
+        client.post(drop)
+    event = AuditEvent.objects.get(act="judge.sample.dropped")  # of the first time alone
+    assert (event.about, event.detail) == ("llama", {"samples": 2})
+    client.post(undo)
+    assert Job.objects.get().state == "undone" and not collection.documents.exists()
+
+
+def test_lists_need_as_many_queries_for_many_rows(django_assert_num_queries):
+    version = judge_of(pool_of({f"d{i}": str(i) for i in range(30)}))
+    run = started(version)
+    JudgeRun.objects.update(state="paused")  # one that waits asks whether there is a worker, too
+    client = admin(version.judge.collection)
+    for address, count in (
+        (reverse("judges", args=["hills"]), 7),
+        (reverse("judge", args=["hills", version.judge_id]), 20),
+        (reverse("judge_run", args=["hills", run.pk]), 10),
+    ):
+        client.get(address)
+        with django_assert_num_queries(count):
+            assert client.get(address).status_code == 200
+    assert MachineGrade.objects.count() == 30

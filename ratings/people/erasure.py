@@ -1,0 +1,130 @@
+"""Erase a person from a collection, or an account: what they rated stays, under a pseudonym."""
+
+import re
+import secrets
+from itertools import chain
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import Q
+
+from ..models import (
+    Adjudication,
+    AuditEvent,
+    Collection,
+    Invitation,
+    Membership,
+    Rater,
+    Rating,
+    RatingEvent,
+    Receipt,
+)
+from . import members
+from .audit import ABOUT_PEOPLE, Act, note
+
+
+@transaction.atomic
+def erase(rater: Rater, *, comments: bool = False) -> str:
+    """The pseudonym under which the ratings stay, after the person was erased from a collection.
+
+    Their membership is deleted, and so is their account unless it is needed elsewhere. Events lose their actor
+    and, with `comments`, the person's comments. Names in comments of others are not removed. Raises
+    members.LastAdmin for the only admin.
+    """
+    collection, user = rater.collection, rater.user
+    membership = Membership.objects.filter(collection=collection, user=user).first() if user else None
+    if membership:
+        members.remove(membership)
+    members.stop(rater)  # locks the rater, so that no act of theirs comes in between
+    pseudonym = unused_pseudonym(collection)
+    clear_invitations(collection, rater)
+    # Noted before the audit is cleared, for people may erase themselves.
+    note(Act.ERASED, collection, about=pseudonym, comments=comments)
+    clear_audit(rater, pseudonym)
+    Rater.objects.filter(pk=rater.pk).update(name=pseudonym, user=None, active=False)
+    RatingEvent.objects.filter(rater=rater).forget_person(comments=comments)
+    if comments:
+        Rating.objects.filter(rater=rater).exclude(comment="").update(comment="")
+    if user:
+        remove_account(collection, user, pseudonym)
+    return pseudonym
+
+
+def unused_pseudonym(collection: Collection) -> str:
+    """A random name that no rater of the collection has."""
+    while True:
+        name = f"rater {secrets.token_hex(2)}"
+        if not collection.raters.filter(name=name).exists():
+            return name
+
+
+def remove_account(collection: Collection, user: AbstractBaseUser, pseudonym: str) -> None:
+    """Remove the account from the collection, and delete it unless it is needed elsewhere."""
+    RatingEvent.objects.filter(actor=user, pair__query__collection=collection).forget_person()
+    Adjudication.objects.filter(actor=user, pair__query__collection=collection).update(actor=None)
+    collection.invitations.filter(accepted_by=user).update(accepted_by=None)
+    collection.invitations.filter(created_by=user).update(created_by=None)
+    user.api_tokens.filter(collection=collection).delete()
+    Receipt.objects.filter(collection=collection, user=user).delete()
+    if not is_needed(user):
+        _delete_account(user, pseudonym)
+
+
+class Needed(Exception):
+    """A collection refers to the account, or it is a superuser's."""
+
+
+@transaction.atomic
+def delete_account(user: AbstractBaseUser) -> str:
+    """The pseudonym that the audit has in place of the name of the account, which is deleted. Raises Needed."""
+    if is_needed(user):
+        raise Needed
+    pseudonym = f"account {secrets.token_hex(2)}"
+    note(Act.ERASED, about=pseudonym)
+    _delete_account(user, pseudonym)
+    return pseudonym
+
+
+def _delete_account(user: AbstractBaseUser, pseudonym: str) -> None:
+    for invitation in Invitation.objects.filter(accepted_by=user).exclude(name=""):
+        invited = AuditEvent.objects.filter(act=Act.INVITED, collection=invitation.collection_id)
+        invited.filter(about=invitation.name).forget_subject(pseudonym)
+        Invitation.objects.filter(pk=invitation.pk).update(name="")
+    AuditEvent.objects.filter(account=user.pk).forget_actor(pseudonym)
+    AuditEvent.objects.filter(act__in=ABOUT_PEOPLE, about=user.get_username()).forget_subject(pseudonym)
+    user.delete()
+
+
+def is_needed(user: AbstractBaseUser) -> bool:
+    """Whether a collection refers to the account, or it is a superuser's."""
+    of_user = (model.objects.filter(user=user) for model in (Membership, Rater))
+    by_user = (model.objects.filter(actor=user) for model in (RatingEvent, Adjudication))
+    return user.is_superuser or any(rows.exists() for rows in chain(of_user, by_user))
+
+
+def clear_invitations(collection: Collection, rater: Rater) -> None:
+    """Remove the names of invitations that the person accepted, and of open ones with their name."""
+    theirs = Q(accepted_by=None) | Q(accepted_by=rater.user) if rater.user else Q(accepted_by=None)
+    called = names_of(rater)
+    for invitation in collection.invitations.filter(theirs).exclude(name=""):
+        if invitation.accepted_by_id or called.search(invitation.name):
+            Invitation.objects.filter(pk=invitation.pk).update(name="")
+
+
+def clear_audit(rater: Rater, pseudonym: str) -> None:
+    """Replace the person's name in the audit of the collection by the pseudonym. Acts and times stay."""
+    events, called = AuditEvent.objects.filter(collection=rater.collection.pk), names_of(rater)
+    about = events.filter(act__in=ABOUT_PEOPLE).exclude(about="")
+    theirs = [event.pk for event in about if called.search(event.about)]
+    events.filter(pk__in=theirs).forget_subject(pseudonym)
+    if rater.user_id:
+        events.filter(account=rater.user_id).forget_actor(pseudonym)
+
+
+def names_of(rater: Rater) -> re.Pattern:
+    """A pattern of the person's names and address as whole words."""
+    names = {rater.name}
+    if rater.user:
+        names |= {rater.user.get_username(), rater.user.email, rater.user.get_full_name()}
+    words = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
+    return re.compile(rf"(?<!\w)({words})(?!\w)", re.IGNORECASE)

@@ -1,0 +1,75 @@
+"""The account of a person whom the provider knows: find it, tie an existing one to the person, or create one."""
+
+import re
+from itertools import count
+
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from .. import names, visits
+from . import groups, oidc
+from .person import Person, Refused
+
+LONGEST_NAME = 140  # leaves room for a number
+
+
+@transaction.atomic
+def account_of(person: Person) -> AbstractBaseUser:
+    """The account of the person, with the roles of their groups. Raises Refused for a closed account.
+
+    Only issuer and subject identify a person, because names and addresses can change and pass to others.
+    """
+    ties = SocialAccount.objects.select_for_update(of=("self",))
+    tie = ties.filter(provider=oidc.ID, uid=person.uid).first()
+    user = tie.user if tie else tie_account(person)
+    if not user.is_active:
+        raise Refused(f"the account {user} is closed")
+    if tie and person.address and user.email != person.address:
+        user.email = person.address
+        user.save(update_fields=["email"])
+    groups.apply(user, person.groups)
+    return user
+
+
+def tie_account(person: Person) -> AbstractBaseUser:
+    """Tie an account to the person and return it: the one with their address, or a new one."""
+    user = with_address(person) or new_account(person)
+    facts = {"iss": person.issuer, "sub": person.subject}
+    SocialAccount.objects.create(user=user, provider=oidc.ID, uid=person.uid, extra_data=facts)
+    return user
+
+
+def with_address(person: Person) -> AbstractBaseUser | None:
+    """The only account with the person's verified address, if the operator allows that; None otherwise.
+
+    It is never the account of a superuser, since a provider makes superusers by a group alone. Nor is it one that
+    is tied to another person, who may have had the address before.
+    """
+    if not person.address or not settings.JOIN_BY_ADDRESS:
+        return None
+    users = get_user_model().objects.filter(email__iexact=person.address, is_superuser=False)
+    users = users.exclude(socialaccount__provider=oidc.ID)
+    # The database also takes letters for the same that are not, such as the dotless ı for i on PostgreSQL.
+    same = [user for user in users if lowered(user.email) == lowered(person.address)]
+    return same[0] if len(same) == 1 else None
+
+
+def lowered(address: str) -> bytes:
+    """The address with the letters of ASCII lowered, and no others."""
+    return address.encode().lower()
+
+
+def new_account(person: Person) -> AbstractBaseUser:
+    """A new account without a password."""
+    return get_user_model().objects.create_user(unused_name(person.name), email=person.address)
+
+
+def unused_name(suggested: str) -> str:
+    """The name that the provider suggests, with a number if it is taken."""
+    wanted = re.sub(r"[^\w.@+-]", "", names.stored(suggested))[:LONGEST_NAME] or "person"
+    tried = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
+    # Visitors sign in to the sample's accounts without a password, so their names are not given out.
+    return next(name for name in tried if name not in visits.NAMES and not names.is_taken(name))

@@ -1,0 +1,296 @@
+"""Sign-in at a provider of OpenID Connect: authorization code with PKCE, state and nonce.
+
+allauth makes the state and the verifier of PKCE and exchanges the code. But it asks for no nonce, does not check
+the signature of a token that came over TLS nor the issuer of the discovery document, and takes scopes and
+parameters from the visitor's address. This module closes each of these gaps.
+"""
+
+import secrets
+import time
+from collections.abc import Iterator
+from urllib.parse import urlencode, urlsplit
+
+import jwt
+import requests
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
+from allauth.socialaccount.models import SocialApp
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
+
+from .. import throttle
+from .person import Away, Person, Refused, digest
+
+ID = "oidc"
+# Only algorithms with a public key: otherwise a token signed by HS256 with that key as secret would be accepted.
+ALGORITHMS = [kind + bits for kind in ("RS", "PS", "ES") for bits in ("256", "384", "512")] + ["EdDSA"]
+LEEWAY = 60  # seconds by which clocks may differ
+EVENT = "http://schemas.openid.net/event/backchannel-logout"
+LATEST = 600  # seconds after which a logout token is too old, whatever its expiry
+
+# The errors of an answer that is cut off, is not JSON, or is JSON of another shape.
+BROKEN = (requests.RequestException, OAuth2Error, ValueError, KeyError, TypeError, AttributeError)
+
+
+class Endpoints(OpenIDConnectOAuth2Adapter):
+    """allauth's adapter, with the discovery document checked."""
+
+    def get_provider(self) -> OpenIDConnectProvider:
+        return provider(self.request)
+
+    def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
+        return request.build_absolute_uri(reverse("provider_callback"))
+
+    @property
+    def openid_config(self) -> dict:
+        config = super().openid_config
+        issuer = settings.OIDC["issuer"]
+        if config["issuer"].rstrip("/") != issuer:
+            raise Refused(f"the discovery document is of {config['issuer']}, not of {issuer}")
+        for name, address in config.items():
+            if name.endswith(("_endpoint", "jwks_uri")) and urlsplit(address).scheme not in (
+                "https",
+                urlsplit(issuer).scheme,
+            ):
+                raise Refused(f"the discovery document names an address without TLS: {name}")
+        return config
+
+
+class Adapter(DefaultSocialAccountAdapter):
+    """allauth's hooks for its requests to the provider, and for the state that comes back."""
+
+    def generate_state_param(self, state: dict) -> str:
+        return secrets.token_urlsafe(24)  # 192 bits; allauth's own have 95
+
+    def get_requests_session(self) -> requests.Session:
+        """A session with a timeout that follows no redirect, because the issuer names each address itself."""
+        session = super().get_requests_session()
+        session.max_redirects = 0
+        return session
+
+
+class Provider(OpenIDConnectProvider):
+    oauth2_adapter_class = Endpoints
+
+
+def provider(request: HttpRequest) -> Provider:
+    """The provider of the settings."""
+    facts = settings.OIDC
+    app = SocialApp(
+        provider=Provider.id,
+        provider_id=ID,
+        name=facts["name"],
+        client_id=facts["client"],
+        secret=facts["secret"],
+        settings={"server_url": facts["issuer"], "scope": facts["scopes"], "oauth_pkce_enabled": True},
+    )
+    return Provider(request, app=app)
+
+
+def address_to_sign_in(request: HttpRequest, next_page: str) -> str:
+    """The provider's address to send the visitor to. Raises Away and Refused."""
+    nonce = secrets.token_urlsafe(24)
+    # A person who is already signed in must show again who they are, so the provider must ask.
+    params = {"nonce": nonce} | ({"prompt": "login"} if request.user.is_authenticated else {})
+    try:
+        redirect = provider(request).redirect(
+            request, "login", next_url=next_page, auth_params=params, nonce=nonce
+        )
+    except BROKEN as error:
+        raise Away from error
+    return redirect["Location"]
+
+
+def person_of(request: HttpRequest) -> Person:
+    """The person whom the provider sent back with a code. Each state works once. Raises Away and Refused."""
+    try:
+        state = provider(request).unstash_redirect_state(request, request.GET.get("state", ""))
+    except PermissionDenied as error:
+        raise Refused("the state is unknown, used or old") from error
+    if "code" not in request.GET:
+        raise Refused("the provider said " + repr(request.GET.get("error", "nothing"))[:80])
+    endpoints = Endpoints(request, ID)
+    try:
+        if request.GET.get("iss", endpoints.openid_config["issuer"]) != endpoints.openid_config["issuer"]:
+            raise Refused("the code is of another issuer")
+        client = endpoints.get_client(request, provider(request).app)
+        tokens = endpoints.get_access_token_data(
+            request, None, client, pkce_code_verifier=state["pkce_code_verifier"]
+        )
+        claims = verified(tokens["id_token"], keys(endpoints), endpoints.openid_config["issuer"], state["nonce"])
+        claims = with_userinfo(claims, endpoints, tokens["access_token"])
+    except BROKEN as error:
+        raise Away from error
+    return Person(
+        issuer=claims["iss"],
+        subject=claims["sub"],
+        name=str(claims.get("preferred_username") or claims.get("email") or claims.get("name") or ""),
+        address=verified_address(claims),
+        groups=groups_in(claims),
+        session=str(claims.get("sid") or ""),
+        second_factor=gave_second_factor(claims),
+        id_token=tokens["id_token"],
+        next=state.get("next", ""),
+    )
+
+
+def verified_address(claims: dict) -> str:
+    verified = claims.get("email_verified") in (True, "true")
+    return str(claims.get("email") or "") if verified else ""
+
+
+def groups_in(claims: dict) -> frozenset[str]:
+    """The names of the groups in the claim of the settings. Dots in its name lead into nested claims."""
+    name = settings.OIDC["groups_claim"]
+    value = claims.get(name)
+    if value is None:
+        value = claims
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+    listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return frozenset(group for group in listed if isinstance(group, str))
+
+
+def gave_second_factor(claims: dict) -> bool:
+    """Whether `acr` or `amr` of the ID token has a value that the settings name."""
+    methods = claims.get("amr")
+    values = [claims.get("acr"), *(methods if isinstance(methods, list) else [])]
+    return any(isinstance(value, str) and value in settings.PROVIDER_SECOND_FACTOR for value in values)
+
+
+def keys(endpoints: Endpoints) -> list[dict]:
+    return fetched(endpoints.openid_config["jwks_uri"])["keys"]
+
+
+def fetched(address: str, **headers: str) -> dict:
+    with get_adapter().get_requests_session() as session:
+        answer = session.get(address, headers=headers)
+    answer.raise_for_status()
+    return answer.json()
+
+
+def verified(id_token: str, published: list[dict], issuer: str, nonce: str) -> dict:
+    """The claims of an ID token of the provider that is valid for this server and this sign-in. Raises Refused."""
+    claims = claims_of(id_token, published, issuer, "sub", "nonce")
+    if not constant_time_compare(str(claims["nonce"]), nonce):
+        raise Refused("the token is of another try: its nonce is wrong")
+    client = settings.OIDC["client"]
+    several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+    if claims.get("azp", None if several else client) != client:
+        raise Refused("the token was made for another client")
+    return claims
+
+
+def claims_of(token: str, published: list[dict], issuer: str, *needed: str) -> dict:
+    """The claims of a valid token of the provider for this server, with the needed ones. Raises Refused."""
+    error = None
+    try:
+        for key in fitting_keys(token, published):
+            try:
+                return jwt.decode(
+                    token,
+                    key,
+                    algorithms=ALGORITHMS,
+                    audience=settings.OIDC["client"],
+                    issuer=issuer,
+                    leeway=LEEWAY,
+                    options={"require": ["exp", "iat", "iss", "aud", *needed]},
+                )
+            except jwt.InvalidSignatureError as wrong:
+                error = wrong
+    except jwt.PyJWTError as wrong:
+        raise Refused(f"the token does not hold: {wrong}") from wrong
+    raise Refused("the token is signed with no key of the provider") from error
+
+
+def fitting_keys(token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
+    """The published keys that can have signed the token, according to its header."""
+    header = jwt.get_unverified_header(token)
+    algorithm = header.get("alg")
+    if algorithm not in ALGORITHMS:
+        raise Refused(f"the token is signed with {algorithm!r}, which proves nothing here")
+    kind = {"RS": "RSA", "PS": "RSA", "ES": "EC"}.get(algorithm[:2], "OKP")
+    for key in published:
+        same = key.get("kid") == header["kid"] if "kid" in header else True
+        if (
+            same
+            and key["kty"] == kind
+            and key.get("use", "sig") == "sig"
+            and key.get("alg", algorithm) == algorithm
+        ):
+            fitting = jwt.PyJWK.from_dict(key, algorithm)
+            if kind == "RSA" and fitting.key.key_size < settings.OIDC_RSA_BITS:
+                raise Refused(
+                    f"the provider's key has {fitting.key.key_size} bits, fewer than IDEALIST_OIDC_RSA_BITS"
+                )
+            yield fitting
+
+
+def with_userinfo(claims: dict, endpoints: Endpoints, access_token: str) -> dict:
+    """The claims, with those that only the userinfo endpoint has. It must be about the same person."""
+    address = endpoints.openid_config.get("userinfo_endpoint")
+    if not address:
+        return claims
+    more = fetched(address, Authorization=f"Bearer {access_token}")
+    if more.get("sub") != claims["sub"]:
+        raise Refused("the userinfo is of somebody else")
+    for name in ("acr", "amr"):  # only the signed token says how the person signed in
+        more.pop(name, None)
+    if "email" in claims:  # an address and whether it is verified belong together
+        more.pop("email_verified", None)
+    return more | claims
+
+
+def address_to_sign_out(request: HttpRequest, id_token: str) -> str:
+    """The provider's address to end the session there; "" if it names none or does not answer."""
+    try:
+        end = Endpoints(request, ID).openid_config.get("end_session_endpoint")
+    except (*BROKEN, Refused):
+        return ""
+    back = request.build_absolute_uri(reverse("home"))
+    params = {"id_token_hint": id_token, "client_id": settings.OIDC["client"], "post_logout_redirect_uri": back}
+    return f"{end}{'&' if '?' in end else '?'}{urlencode(params)}" if end else ""
+
+
+def signed_out(request: HttpRequest, token: str) -> tuple[str, str]:
+    """The digests of person and session in a logout token, of which one may be "". Raises Away and Refused.
+
+    The provider sends the token unasked (OpenID Connect Back-Channel Logout 1.0). A token works once.
+    """
+    check_logout_token(token)
+    try:
+        endpoints = Endpoints(request, ID)
+        claims = claims_of(token, keys(endpoints), endpoints.openid_config["issuer"], "jti")
+    except BROKEN as error:
+        raise Away from error
+    if "nonce" in claims:
+        raise Refused("the token has a nonce: it was made to sign in")
+    if not isinstance(claims["events"].get(EVENT), dict):
+        raise Refused("the token has no event of a sign-out")
+    named = [claims.get(name) or "" for name in ("sub", "sid")]
+    if not any(named) or not all(isinstance(name, str) for name in named):
+        raise Refused("the token names neither a person nor a session")
+    if claims["iat"] < time.time() - LATEST - LEEWAY:
+        raise Refused("the token is old")
+    if not throttle.first_use("logout token", str(claims["jti"]), LATEST + 2 * LEEWAY):
+        raise Refused("the token was used before")
+    who, session = (name and digest(claims["iss"], name) for name in named)
+    return who, session
+
+
+def check_logout_token(token: str) -> None:
+    """Raise Refused if this is no logout token for this server, before the provider is asked for its keys."""
+    try:
+        claims = jwt.decode(token, options={"verify_signature": False})
+    except jwt.PyJWTError as wrong:
+        raise Refused("there is no token") from wrong
+    audience = claims.get("aud")
+    if settings.OIDC["client"] not in (audience if isinstance(audience, list) else [audience]):
+        raise Refused("the token is for another client")
+    if not isinstance(claims.get("events"), dict):
+        raise Refused("the token has no event of a sign-out")

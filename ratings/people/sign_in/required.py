@@ -1,0 +1,38 @@
+"""Middleware that sends a person who needs a second factor and has none to set one up first."""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+
+from ...web.pages import wants_json
+from .. import visits
+from . import second_factor
+
+SET_UP = "mfa_index"
+OPEN = {
+    SET_UP, "mfa_activate_totp", "mfa_add_webauthn", "account_reauthenticate", "sign_out", "session", "provider",
+    "provider_callback", "help", "help_page",
+}  # fmt: skip
+
+
+class SecondFactorRequired:
+    """Requests with an API token pass: a person makes it after this check, with limited scope and time."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view_func, args, kwargs) -> HttpResponse | None:
+        if not settings.SECOND_FACTOR or request.resolver_match.view_name in OPEN:
+            return None
+        user = request.user
+        visits_sample = user.get_username() in visits.NAMES and settings.DEMO
+        if not user.is_authenticated or visits_sample or not second_factor.is_missing(request):
+            return None
+        if wants_json(request):
+            return JsonResponse({"error": "Your role needs a second factor. Set one up first."}, status=403)
+        return redirect(SET_UP)

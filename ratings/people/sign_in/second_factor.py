@@ -1,0 +1,136 @@
+"""Second factors: an app that shows codes (TOTP), passkeys (WebAuthn) and recovery codes. allauth checks them."""
+
+import re
+
+from allauth.account.adapter import get_adapter as account_adapter
+from allauth.account.app_settings import REAUTHENTICATION_TIMEOUT
+from allauth.account.authentication import get_authentication_records
+from allauth.mfa import signals
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.models import Authenticator
+from allauth.mfa.stages import AuthenticateStage
+from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.dispatch import Signal
+from django.http import HttpRequest
+from django.utils import timezone
+
+from .. import members, throttle
+from ..audit import Act, note
+from . import recovery_codes, secrets_at_rest
+
+FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
+
+
+def has_one(user: AbstractBaseUser) -> bool:
+    return is_mfa_enabled(user, FACTORS)
+
+
+def kinds_of(user: AbstractBaseUser) -> set[str]:
+    """The kinds of what the person set up: totp, webauthn, recovery_codes."""
+    return set(Authenticator.objects.filter(user=user).values_list("type", flat=True))
+
+
+def is_missing(request: HttpRequest) -> bool:
+    """Whether the person has a role that needs a second factor, but no second factor."""
+    if not settings.SECOND_FACTOR or given_at_provider(request, request.user):
+        return False
+    return bool(members.roles_of(request.user) & settings.SECOND_FACTOR) and not has_one(request.user)
+
+
+def given_at_provider(request: HttpRequest, user: AbstractBaseUser) -> bool:
+    """Whether the person signed in at a provider that says that it asked for a second factor."""
+    return any(each.get("second_factor") for each in get_authentication_records(request, user))
+
+
+def is_fresh(request: HttpRequest) -> bool:
+    """Whether the person has recently shown who they are."""
+    records = [r for r in get_authentication_records(request, request.user) if r.get("reauthenticated")]
+    return bool(records) and timezone.now().timestamp() - records[-1]["at"] < REAUTHENTICATION_TIMEOUT
+
+
+def can_reauthenticate(request: HttpRequest) -> bool:
+    """Whether the person has a password or a factor to show who they are. Others must sign in again."""
+    return bool(account_adapter().get_reauthentication_methods(request.user))
+
+
+def remove_all(user: AbstractBaseUser) -> int:
+    """Remove all second factors and recovery codes of a person, and return their number."""
+    removed = Authenticator.objects.filter(user=user).delete()[0]
+    if removed:
+        note(Act.SIGN_IN, about=user, removed="all second factors")
+    return removed
+
+
+def unreadable() -> int:
+    """The number of factors whose secret cannot be decrypted with the present keys. One database query."""
+    every = Authenticator.objects.values_list("data", flat=True).iterator()
+    return sum(not secrets_at_rest.is_readable(data) for data in every)
+
+
+def note_change(signal: Signal, user: AbstractBaseUser, authenticator: Authenticator, **more) -> None:
+    """Note a change in the audit. A receiver of allauth's signals."""
+    did = {signals.authenticator_added: "added", signals.authenticator_removed: "removed"}.get(signal, "made anew")
+    note(Act.SIGN_IN, about=user, **{did: authenticator.type})
+
+
+class Stage(AuthenticateStage):
+    """The step between password and session."""
+
+    def _should_handle(self, request: HttpRequest) -> bool:
+        return super()._should_handle(request) and not given_at_provider(request, self.login.user)
+
+
+class Adapter(DefaultMFAAdapter):
+    error_messages = DefaultMFAAdapter.error_messages | {
+        "incorrect_code": "This code is wrong, used or too old. Wait for the next one and type it."
+    }
+
+    def generate_authenticator_name(self, user: AbstractBaseUser, type: Authenticator.Type) -> str:
+        return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
+
+    def encrypt(self, text: str) -> str:
+        return secrets_at_rest.encrypt(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return secrets_at_rest.decrypt(encrypted_text)
+
+    def get_totp_label(self, user: AbstractBaseUser) -> str:
+        return user.get_username()
+
+    def _get_user_identifier(self, user: AbstractBaseUser) -> str:
+        return user.get_username()
+
+
+class OneTimeCode:
+    """A form field whose codes work once, on all processes and machines.
+
+    allauth notes used codes in a cache, of which each process here has its own.
+    """
+
+    def clean_code(self) -> str:
+        typed = self.cleaned_data["code"]
+        if row := recovery_codes.use(self.user, typed):
+            self.authenticator = row
+            return typed
+        try:
+            code = super().clean_code()
+        except secrets_at_rest.Unreadable as error:  # the log says the cause and the cure
+            raise Adapter().validation_error("incorrect_code") from error
+        if self.authenticator.type == Authenticator.Type.TOTP and not throttle.first_use(
+            str(self.user.pk), re.sub(r"\D", "", code)
+        ):
+            raise Adapter().validation_error("incorrect_code")
+        if secrets_at_rest.renew(self.authenticator.data):
+            self.authenticator.save(update_fields=["data"])
+        return code
+
+
+class CodeForm(OneTimeCode, AuthenticateForm):
+    pass
+
+
+class CodeAgainForm(OneTimeCode, ReauthenticateForm):
+    pass

@@ -1,0 +1,84 @@
+"""Sign-in, sign-out and the account. Passwords are checked here, in join.py and in second_factor.py."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse_lazy
+
+from .. import sessions, throttle
+from ..sign_in import entering, oidc
+from ..sign_in.answers import TOO_MANY, onward, too_many
+
+
+class SignIn(LoginView):
+    template_name = "ratings/sign_in.html"
+    redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs) -> dict:
+        return super().get_context_data(
+            provider=settings.OIDC, passwords=settings.PASSWORDS, mail=bool(settings.MAIL), **kwargs
+        )
+
+    def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        """Unknown names take as long as known ones: Django hashes the password for both."""
+        if not settings.PASSWORDS:
+            raise Http404("Nobody signs in by password here.")
+        username = request.POST.get("username", "")
+        try:
+            self.tried = throttle.begin(request, username)
+        except throttle.TooMany:
+            # An empty form: a filled one would check the password, and its page would tell whether it is right.
+            form = self.get_form_class()(request, initial={"username": username})
+            return too_many(request, self.render_to_response(self.get_context_data(form=form, too_many=TOO_MANY)))
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form) -> HttpResponse:
+        self.tried.succeeded()
+        return entering.enter(self.request, form.get_user(), entering.PASSWORD, self.get_redirect_url())
+
+
+class SignOut(LogoutView):
+    """Sign-out. A person who came from the provider goes there, too, if it has an address for sign-out."""
+
+    def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        origin = request.session.get(sessions.PROVIDER)
+        response = super().post(request, *args, **kwargs)
+        end = oidc.address_to_sign_out(request, origin[2]) if origin and settings.OIDC else ""
+        return onward(request, end) if end else response
+
+
+class ChangePassword(PasswordChangeView):
+    """A change ends all other sessions and tokens, by `people.sessions.EndsWhatIsOpen`."""
+
+    template_name = "ratings/password_change.html"
+    success_url = reverse_lazy("password_change")
+
+    def get_context_data(self, **kwargs) -> dict:
+        return super().get_context_data(has_password=self.has_password(), **kwargs)
+
+    def has_password(self) -> bool:
+        return settings.PASSWORDS and self.request.user.has_usable_password()
+
+    def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        if not self.has_password():
+            raise Http404("This account has no password.")
+        try:
+            self.tried = throttle.begin_change(request.user)
+        except throttle.TooMany:
+            form = self.get_form_class()(request.user)  # an empty one, as at the sign-in
+            return too_many(request, self.render_to_response(self.get_context_data(form=form, too_many=TOO_MANY)))
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form) -> HttpResponse:
+        self.tried.succeeded()
+        with transaction.atomic():
+            response = super().form_valid(form)
+        messages.success(self.request, "The password is changed. Other browsers are signed out, tokens revoked.")
+        return response
+
+    def form_invalid(self, form) -> HttpResponse:
+        if "old_password" not in form.errors:
+            self.tried.succeeded()
+        return super().form_invalid(form)

@@ -1,0 +1,28 @@
+"""A pair of a collection, and its ratings as admins see them."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+
+from ..models import Collection, Pair, Rating
+
+
+def pair_of(collection: Collection, token: UUID) -> Pair:
+    """Raises Http404 for a pair of another collection."""
+    pairs = Pair.objects.select_related("query__collection", "document")
+    return get_object_or_404(pairs, token=token, query__collection=collection)
+
+
+def without_names(ratings: Iterable[Rating]) -> list[dict]:
+    """Ratings without their raters, the highest grade first. Only their content decides the order."""
+    contents = [
+        {"grade": rating.grade, "reason": rating.get_reason_display(), "comment": rating.comment}
+        for rating in ratings
+    ]
+
+    def key(content: dict) -> tuple:
+        grade = content["grade"]
+        return (grade is None, -grade.value if grade else 0, content["reason"], content["comment"])
+
+    return sorted(contents, key=key)

@@ -1,0 +1,633 @@
+"""The page of progress, the page of a rater, and what they count: every number is worked out by hand."""
+
+import re
+from datetime import date, timedelta
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from ratings.desk import queue
+from ratings.desk.figures import Pace, Share
+from ratings.models import Anchor, Assignment, Check, Rater, Rating, RatingEvent, Role
+from ratings.pool.progress.counts import Extent, grades_given, pace, progress, ratings_left, work_of
+from ratings.pool.progress.counts import Progress as Counted
+from ratings.pool.progress.forecast import forecast
+from ratings.pool.progress.stuck import stuck
+from ratings.pool.views.progress import burn_up, forecast_sentence
+from ratings.tests.cast import NOW, grade, make_collection, make_member, make_pair, make_rater
+from ratings.web.tags.figures import hours, percent, seconds
+
+DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
+
+
+class World:
+    """Two raters, anna and boris, an admin, and pairs of four documents for q1 that want two ratings each."""
+
+    def __init__(self) -> None:
+        self.collection = make_collection()
+        self.anna, self.boris = (make_rater(self.collection, name) for name in ("anna", "boris"))
+        self.pairs = {document: make_pair(self.collection, "q1", document, wanted=2) for document in "abcd"}
+        self.client = Client()
+        self.client.force_login(make_member(self.collection, "dora", Role.ADMIN))
+
+    def grades(self, rater, document: str, value: str, *, took: float | None = None, at=NOW) -> None:
+        queue.save(
+            rater,
+            self.pairs[document],
+            queue.Submission(grade=grade(self.collection, value), seconds=took),
+            now=at,
+        )
+
+    def get(self, name: str = "progress", *arguments, **asked):
+        return self.client.get(reverse(name, args=["hills", *arguments]), asked)
+
+    def post(self, name: str, *arguments, **sent):
+        return self.client.post(reverse(name, args=["hills", *arguments]), sent)
+
+    def count(self, now=NOW):
+        return progress(self.collection, now=now)
+
+    def stuck(self, now=NOW):
+        return stuck(self.collection, self.count(now))
+
+    def gold(self, document: str, value: str, at=NOW) -> Anchor:
+        known = grade(self.collection, value)
+        return Anchor.objects.create(pair=self.pairs[document], use="gold", grade=known, created_at=at)
+
+    def repeats(self, rater, document: str, value: str) -> Check:
+        event = RatingEvent.objects.create(
+            pair=self.pairs[document],
+            rater=rater,
+            kind=RatingEvent.Kind.REPEAT,
+            value=grade(self.collection, value).value,
+            scale_version=1,
+            seconds=1,
+            created_at=NOW,
+        )
+        return Check.objects.create(
+            rater=rater, pair=self.pairs[document], kind="repeat", created_at=NOW, event=event
+        )
+
+
+@pytest.fixture
+def world(db) -> World:
+    return World()
+
+
+def text(response) -> str:
+    """What a reader sees, blanks made one."""
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+# Arithmetic
+
+
+def test_wilson_is_wide_for_few_answers_and_stays_within_0_and_1():
+    # 8 of 10: middle (8 + 1.9207) / 13.8415 = 0.71674, half 1.95996 √(1.6 + 0.96036) / 13.8415 = 0.22658.
+    low, high = Share(8, 10).interval
+    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
+    assert Share(10, 10).interval[1] == 1.0 and round(Share(10, 10).interval[0], 4) == 0.7225
+    assert Share(0, 5).interval[0] == 0.0
+    assert Share().interval is None and Share().value is None
+
+
+def test_a_share_is_below_another_only_with_enough_answers():
+    usual = Share(90, 100)
+    assert not Share(2, 19).below(usual)
+    assert Share(2, 20).below(usual)
+    assert not Share(17, 20).below(usual)  # up to 95 %
+    assert not Share(2, 20).below(Share())
+
+
+def quartiles(pace: Pace) -> tuple:
+    return pace.n, pace.low, pace.middle, pace.high
+
+
+def test_quartiles_of_seconds_are_those_between_the_values():
+    assert quartiles(Pace.of([4, 1, 2, 3, 5])) == (5, 2, 3, 4)
+    assert quartiles(Pace.of([1, 2])) == (2, 1.25, 1.5, 1.75)
+    assert quartiles(Pace.of([7])) == (1, 7, 7, 7)
+    assert Pace.of([]) is None
+
+
+def test_a_sum_of_times_goes_by_the_mean():
+    # 19 of 5 s and one of 85 s: half take 5 s, and all together 9 s each.
+    long = Pace.of([5] * 19 + [85])
+    assert (long.middle, long.mean, long.hours(400)) == (5, 9, 1.0)
+    # Deviations -4 (19 times) and 76: variance (19 · 16 + 5776) / 19 = 320, error √(320 / 20) = 4.
+    assert long.error == pytest.approx(4)
+    assert long.interval == pytest.approx((9 - 1.959964 * 4, 9 + 1.959964 * 4))
+    assert Pace.of([5] * 18 + [85]).interval is None  # of fewer than 20
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (percent(None), "–"),
+        (percent(0.0), "0 %"),
+        (percent(0.001), "under 1 %"),
+        (percent(0.5), "50 %"),
+        (percent(0.996), "over 99 %"),
+        (percent(1.0), "100 %"),
+        (seconds(9.14), "9.1 s"),
+        (seconds(9.96), "10 s"),
+        (seconds(45.2), "45 s"),
+        (seconds(150), "2.5 min"),
+        (hours(0.001), "1 minute"),
+        (hours(0.5), "30 minutes"),
+        (hours(1.04), "1 hour"),
+        (hours(3.46), "3.5 hours"),
+        (hours(1234), "1,200 hours"),
+    ],
+)
+def test_figures_are_shown_no_more_exactly_than_they_are_known(shown, expected):
+    assert shown == expected
+
+
+# Forecast: 12 left
+
+
+def counted(by_day: dict, left: int = 12, beside: int = 0) -> Counted:
+    return Counted(Extent(sum(by_day.values()), 0, left), by_day, beside, {}, {}, {}, {})
+
+
+TODAY = date(2026, 3, 20)
+
+
+def back(*counts: int) -> dict:
+    """Grades by day, the last of them yesterday."""
+    return {TODAY - len(counts) * DAY + place * DAY: n for place, n in enumerate(counts) if n}
+
+
+def test_a_forecast_spans_two_standard_errors_of_the_mean_day():
+    # Mean 3, deviations −1 1 −1 1 0: standard deviation 1, error of the mean 1/√5 = 0.447, twice that 0.894.
+    expected = forecast(counted(back(2, 4, 2, 4, 3)), TODAY)
+    assert (expected.days, expected.pace) == (5, 3)
+    assert (round(expected.slow, 3), round(expected.fast, 3)) == (2.106, 3.894)
+    assert (expected.early, expected.late) == (TODAY + 4 * DAY, TODAY + 6 * DAY)
+    assert forecast_sentence(expected, counted(back(3)), TODAY) == (
+        "At the pace of the last 5 days, 3 a day, the 12 left may be done between 24 March and 26 March."
+    )
+
+
+def test_days_without_a_grade_count_and_today_does_not():
+    days = {TODAY: 100, TODAY - DAY: 10, TODAY - 10 * DAY: 10}
+    expected = forecast(counted(days), TODAY)
+    assert (expected.days, expected.pace) == (10, 2)
+    assert expected.slow <= 0 and expected.late is None
+    assert "at the soonest; days differ too much to say the latest" in forecast_sentence(
+        expected, counted(days), TODAY
+    )
+
+
+def test_a_pause_before_the_work_of_these_weeks_is_no_part_of_its_pace():
+    days = {date(2019, 5, 1): 500} | back(2, 4, 2, 4, 3)
+    assert (forecast(counted(days), TODAY).days, forecast(counted(days), TODAY).pace) == (5, 3)
+
+
+def test_what_fills_no_wanted_rating_does_not_speed_up_the_forecast():
+    assert forecast(counted(back(4, 4, 4, 4, 4), beside=5), TODAY).pace == 3
+
+
+@pytest.mark.parametrize(
+    ("by_day", "left", "said"),
+    [
+        (back(3, 3, 3, 3, 3), 0, "Nothing is left"),
+        ({}, 5, "nobody has graded anything"),
+        (back(3, 3, 3, 3), 5, "No forecast before 5 complete days"),
+        ({TODAY - 40 * DAY: 9}, 5, "nobody has graded anything in the last 28 days"),
+        (back(1, 1, 1, 1, 1), 4_000, "more than ten years"),
+    ],
+)
+def test_where_there_is_no_forecast_it_says_why(by_day, left, said):
+    given = counted(by_day, left)
+    assert said in forecast_sentence(forecast(given, TODAY), given, TODAY)
+    assert given.by_day == {} or burn_up(given, forecast(given, TODAY), TODAY)["cone"] == ""
+
+
+def test_the_chart_begins_where_the_work_of_the_last_months_does():
+    given = counted({date(2019, 5, 1): 40} | back(2, 4))
+    chart = burn_up(given, forecast(given, TODAY), TODAY)
+    assert (chart["first"], chart["before"]) == (TODAY - 2 * DAY, 40)
+    assert chart["line"].startswith(f"0.00,{100 - 4000 / 58:.2f} 0.00,")
+
+
+def test_where_no_grade_is_recent_the_chart_ends_with_the_last_one():
+    long_ago = TODAY - 200 * DAY
+    old = {long_ago - 100 * DAY: 5, long_ago - 3 * DAY: 10, long_ago: 20}
+    chart = burn_up(counted(old), "No forecast", TODAY)
+    assert (chart["first"], chart["end"], chart["before"]) == (long_ago - 3 * DAY, long_ago, 5)
+    assert chart["now"] == "100.00"
+    recent = burn_up(counted({TODAY - 80 * DAY: 5}), "No forecast", TODAY)
+    assert (recent["first"], recent["end"]) == (TODAY - 80 * DAY, TODAY)
+
+
+def test_the_chart_climbs_to_what_is_given_and_the_cone_to_what_is_wanted():
+    given = counted(back(2, 4, 2, 4, 3))
+    chart = burn_up(given, forecast(given, TODAY), TODAY)
+    # Five days and today behind, six ahead; 15 of 27 given: 100 − 100 · 15/27 = 44.44.
+    assert chart["line"].split()[0] == "0.00,100.00"
+    assert chart["line"].split()[-1] == "50.00,44.44"
+    assert chart["cone"] == "50.00,44.44 83.33,0.00 100.00,0.00"
+    assert (chart["top"], chart["last"]) == (27, TODAY + 6 * DAY)
+
+
+# What is counted
+
+
+def test_wanted_ratings_are_done_held_or_open(world):
+    world.grades(world.anna, "a", "2")
+    [held] = queue.claim(world.boris, now=NOW)
+    assert world.count().extent == Extent(done=1, held=1, open=6)
+    later = NOW + HOUR  # the lease has run out
+    assert world.count(later).extent == Extent(done=1, held=0, open=7)
+    assert ratings_left(world.collection) == 7
+    assert "7 ratings to go" in text(world.get())
+    assert world.count().works[world.boris.pk].held == 1
+    assert world.count(later).works[world.boris.pk].expired == 1
+
+
+def test_gold_beside_the_number_wanted_is_counted_apart(world):
+    pair = make_pair(world.collection, "q2", "a", wanted=1)
+    facts = {"pair": pair, "query_id": pair.query_id, "collection": world.collection, "extra": True}
+    Assignment.objects.create(**facts, rater=world.anna, state="leased", leased_until=NOW + HOUR)
+    assert world.count().extent == Extent(done=0, held=0, open=9)
+    assert ratings_left(world.collection) == 9
+    queue.save(world.anna, pair, queue.Submission(grade=grade(world.collection, "2")), now=NOW)
+    now = world.count()
+    assert (now.extent, now.graded, now.surplus) == (Extent(done=0, held=0, open=9), 1, 1)
+
+
+def test_surplus_stands_beside(world):
+    clara = make_rater(world.collection, "clara")
+    for rater in (world.anna, world.boris, clara):
+        world.grades(rater, "a", "1")
+    now = world.count()
+    assert (now.extent.done, now.surplus, now.by_day) == (2, 1, {NOW.date(): 3})
+
+
+def test_a_retired_pair_is_not_waited_for_and_its_ratings_stay(world):
+    world.grades(world.anna, "a", "1")
+    queue.retire([world.pairs["a"].pk, world.pairs["b"].pk])
+    assert world.count().extent == Extent(done=1, held=0, open=4)
+
+
+def test_who_did_how_much_and_how_fast(world):
+    for document, took in zip("abcd", (2, 4, 6, 20), strict=True):
+        world.grades(world.anna, document, "2", took=took)
+    world.grades(world.boris, "b", "1")
+    queue.save(world.boris, world.pairs["a"], queue.Submission(reason="language", seconds=90), now=NOW)
+    queue.claim(world.boris, now=NOW)
+    queue.skip(world.boris, queue.held(world.boris)[0], now=NOW)
+    anna, boris = world.count().works.values()
+    assert (anna.graded, anna.cannot, anna.put_off) == (4, 0, 0)
+    assert quartiles(anna.pace) == quartiles(pace(world.collection)) == (4, 3.5, 5, 9.5)
+    assert (boris.graded, boris.cannot, boris.put_off, boris.pace) == (1, 1, 1, None)
+    assert (anna.last, boris.last) == (NOW, NOW)
+    assert (work_of(world.boris).cannot, work_of(world.anna).pace.middle) == (1, 5)
+
+
+def test_an_undone_rating_or_skip_counts_nowhere(world):
+    world.grades(world.anna, "a", "2", took=3)
+    queue.undo(world.anna, now=NOW)
+    queue.claim(world.anna, now=NOW)
+    queue.skip(world.anna, queue.held(world.anna)[0], now=NOW)
+    queue.undo(world.anna, now=NOW)
+    work = world.count().works[world.anna.pk]
+    assert (work.graded, work.cannot, work.put_off) == (0, 0, 0)
+    assert world.count().by_day == {}
+
+
+def test_speed_is_that_of_the_latest_acts(world, monkeypatch):
+    monkeypatch.setattr("ratings.pool.progress.counts.TIMED", 2)
+    for document, took in zip("abcd", (100, 100, 3, 5), strict=True):
+        world.grades(world.anna, document, "2", took=took)
+    assert quartiles(world.count().pace) == (2, 3.5, 4, 4.5)
+
+
+def test_gold_hits_are_answers_since_the_pair_is_gold(world):
+    world.grades(world.anna, "a", "2", at=NOW - HOUR)  # before it became gold: one of those who made it so
+    for document, known in [("a", "2"), ("b", "1"), ("c", "0")]:
+        world.gold(document, known)
+    world.grades(world.boris, "a", "2")
+    world.grades(world.boris, "b", "3")
+    queue.save(world.boris, world.pairs["c"], queue.Submission(reason="broken"), now=NOW)
+    anna, boris = world.count().works.values()
+    assert (anna.gold, boris.gold, world.count().gold) == (Share(), Share(1, 2), Share(1, 2))
+    page = world.get("rater", world.boris.pk)
+    assert "1 of 2, 95 % interval 9 % to 91 %" in text(page)
+    assert [rating.pair for rating in page.context["missed"]] == [world.pairs["b"]]
+    assert reverse("pair_life", args=["hills", world.pairs["b"].token]) in page.content.decode()
+
+
+def test_a_repeat_agrees_with_the_rating_that_stands(world):
+    for document, first in [("a", "1"), ("b", "2"), ("c", "3")]:
+        world.grades(world.anna, document, first, took=8)
+    world.repeats(world.anna, "a", "1")
+    world.repeats(world.anna, "b", "0")
+    queue.save(world.anna, world.pairs["c"], queue.Submission(reason="other", base_revision=1), now=NOW)
+    world.repeats(world.anna, "c", "3")  # nothing to compare with any more
+    assert world.count().works[world.anna.pk].repeats == Share(1, 2)
+    assert world.count().works[world.anna.pk].pace.middle == 8  # a repeat is no measure of speed
+    page = world.get("rater", world.anna.pk)
+    assert [check.pair for check in page.context["differing"]] == [world.pairs["b"]]
+
+
+def test_grades_of_a_rater_one_by_one(world):
+    for document, value, took in [("a", "2", 4), ("b", "2", 6), ("c", "0", 1)]:
+        world.grades(world.anna, document, value, took=took)
+    world.grades(world.boris, "d", "3", took=50)
+    given = {each.grade.plain: each for each in grades_given(world.anna)}
+    assert given["2"].own == Share(2, 3) and given["2"].all == Share(2, 4) and given["2"].lately == Share(2, 3)
+    assert quartiles(given["2"].pace) == (2, 4.5, 5, 5.5)
+    assert quartiles(given["0"].pace) == (1, 1, 1, 1)
+    assert given["3"].own == Share(0, 3) and given["3"].all == Share(1, 4) and given["3"].pace is None
+    assert list(given) == ["-1", "0", "1", "2", "3"]
+
+
+def test_hints_need_twenty_answers(world):
+    works = world.count().works
+    anna, boris = works[world.anna.pk], works[world.boris.pk]
+    anna.seconds, boris.seconds = [2.0] * 19, [10.0] * 60
+    anna.gold, boris.gold = Share(5, 19), Share(60, 60)
+    whole = Counted(Extent(0, 0, 0), {}, 0, works, {}, {}, {})
+    assert whole.hints(anna) == []
+    anna.seconds, anna.gold = [2.0] * 20, Share(5, 20)
+    assert whole.hints(anna) == ["fewer gold hits than all raters together", "less than a third of the usual time"]
+    assert whole.hints(boris) == []
+
+
+# What is stuck
+
+
+def test_leases_that_ran_out_are_listed_the_oldest_first_and_released(world):
+    [first] = queue.claim(world.anna, now=NOW - 3 * HOUR)
+    # While the first still runs, or it might be the one that the second takes.
+    [second] = queue.claim(world.boris, now=NOW - 3 * HOUR + HOUR / 60)
+    found = world.stuck()
+    assert [(lease.pair, lease.rater) for lease in found.expired] == [
+        (first.pair, world.anna),
+        (second.pair, world.boris),
+    ]
+    response = world.post("release", assignment=found.expired[0].assignment)
+    assert (response.status_code, response.url) == (302, reverse("progress", args=["hills"]))
+    assert queue.held(world.anna) == [] and len(queue.held(world.boris)) == 1
+    world.post("release")
+    assert queue.held(world.boris) == []
+    assert Assignment.objects.filter(state="open").count() == 8
+
+
+@pytest.mark.both_databases
+def test_a_lease_that_runs_is_released_only_with_its_rater(world):
+    [task] = queue.claim(world.anna)
+    lease = Assignment.objects.get(rater=world.anna)
+    for sent in ({"assignment": lease.pk}, {"assignment": lease.pk, "rater": world.boris.pk}, {}):
+        assert "Nothing to give back" in text(world.client.get(world.post("release", **sent).url))
+    assert len(queue.held(world.anna)) == 1
+    response = world.post("release", rater=world.anna.pk, back="rater")
+    assert response.url == reverse("rater", args=["hills", world.anna.pk])
+    assert queue.held(world.anna) == []
+    assert "1 given back, free for others" in text(world.client.get(response.url))
+
+
+@pytest.mark.parametrize("sent", [{"rater": "x"}, {"assignment": "-1"}, {"rater": "99999999"}])
+def test_a_release_that_makes_no_sense_is_told_and_releases_nothing(world, sent):
+    queue.claim(world.anna)
+    assert "no longer exist" in text(world.client.get(world.post("release", **sent).url))
+    assert len(queue.held(world.anna)) == 1
+
+
+def test_leases_of_another_collection_are_left_alone(world):
+    other = make_collection("sea")
+    make_pair(other)
+    rater = make_rater(other, "boris")
+    queue.claim(rater, now=NOW - HOUR)
+    world.post("release")
+    world.post("release", rater=rater.pk)
+    assert len(queue.held(rater)) == 1
+
+
+@pytest.mark.both_databases
+def test_a_pair_is_given_to_the_rater_who_is_chosen_and_comes_next(world):
+    skip(world.anna, world.pairs["b"])
+    sent = {"pair": world.pairs["b"].token, "rater": world.boris.pk}
+    response = world.post("give", **sent)
+    assert (response.status_code, response.url) == (302, reverse("progress", args=["hills"]))
+    assert "boris gets “Title b”" in text(world.client.get(response.url))
+    assert [task.pair for task in queue.held(world.boris)] == [world.pairs["b"]]
+    assert "Nothing was given: boris holds this pair" in text(world.client.get(world.post("give", **sent).url))
+
+
+@pytest.mark.parametrize("how", ["inactive", "account", "role", "left", "superuser"])
+def test_only_pairs_of_the_collection_are_given_and_only_to_who_can_rate(world, how):
+    other = make_collection("sea")
+    foreign, stranger = make_pair(other), make_rater(other, "clara")
+    stop_rating(world.boris, how)
+    (task,) = queue.claim(world.anna, now=NOW)
+    own = task.pair.token
+    page = world.get()
+    assert world.boris not in page.context["people"] and world.anna in page.context["people"]
+    for pair, rater in ((foreign.token, world.anna), (own, stranger), (own, world.boris), ("x", world.anna)):
+        said = text(world.client.get(world.post("give", pair=pair, rater=rater.pk).url))
+        assert "choose a pair and a rater here who can rate now" in said
+    assert not queue.give(task.pair, world.boris, now=NOW)
+    assert queue.held(world.anna) == [task], "nothing is taken from who is at work"
+    assert queue.claim(world.boris, now=NOW) == []
+
+
+def stop_rating(rater: Rater, how: str) -> None:
+    """Make this rater one who cannot rate."""
+    role = rater.collection.memberships.filter(user=rater.user)
+    account = get_user_model().objects.filter(pk=rater.user_id)
+    {
+        "inactive": lambda: Rater.objects.filter(pk=rater.pk).update(active=False),
+        "limit": lambda: Rater.objects.filter(pk=rater.pk).update(limit=1),
+        "account": lambda: account.update(is_active=False),
+        "role": lambda: role.update(role=Role.ANALYST),
+        "left": role.delete,
+        "superuser": lambda: account.update(is_superuser=True),
+    }[how]()
+
+
+@pytest.mark.both_databases
+def test_pairs_that_two_raters_pass_are_listed_until_they_are_graded(world):
+    clara = make_rater(world.collection, "clara")
+    for rater in (world.anna, world.boris):
+        queue.save(rater, world.pairs["a"], queue.Submission(reason="knowledge"), now=NOW)
+    for rater in (world.anna, clara):
+        skip(rater, world.pairs["b"])
+    skip(clara, world.pairs["c"])
+    assert [(pair, n) for pair, n in world.stuck().passed] == [(world.pairs["a"], 2), (world.pairs["b"], 2)]
+    world.grades(clara, "b", "1")
+    assert [pair for pair, _ in world.stuck().passed] == [world.pairs["a"]]
+    response = world.post("retire", pair=world.pairs["a"].token, back="progress")
+    assert response.url == reverse("progress", args=["hills"])
+    assert world.stuck().passed == []
+
+
+def skip(rater, pair) -> None:
+    """As `queue.skip`, of a pair that chance need not have given them."""
+    RatingEvent.objects.create(
+        pair=pair, rater=rater, kind=RatingEvent.Kind.SKIP, scale_version=1, client_key=uuid4(), created_at=NOW
+    )
+
+
+def test_a_pair_is_unreachable_when_every_rater_has_rated_it(world):
+    queue.want([world.pairs["a"].pk], 3)
+    world.grades(world.anna, "a", "1")
+    assert world.stuck().unreachable_count == 0
+    world.grades(world.boris, "a", "1")
+    assert (world.stuck().unreachable, world.stuck().unreachable_count) == ([world.pairs["a"]], 1)
+    assert "1 pair that nobody may rate" in text(world.get())
+    make_rater(world.collection, "clara")
+    assert world.stuck().unreachable == []
+
+
+def test_cannot_judge_uses_a_rater_up_too(world):
+    queue.save(world.anna, world.pairs["a"], queue.Submission(reason="language"), now=NOW)
+    queue.save(world.boris, world.pairs["a"], queue.Submission(reason="language"), now=NOW)
+    assert world.stuck().unreachable == [world.pairs["a"]]
+    page = world.get().content.decode()
+    assert f'<option value="{world.anna.pk}">anna</option>' in page
+
+
+@pytest.mark.parametrize("how", ["inactive", "limit", "account", "role", "left", "superuser"])
+def test_who_cannot_rate_does_not_make_a_pair_reachable(world, how):
+    world.grades(world.anna, "a", "1")
+    world.grades(world.boris, "b", "1")
+    stop_rating(world.boris, how)
+    assert world.stuck().unreachable == [world.pairs["a"]]
+
+
+@pytest.mark.both_databases
+def test_a_set_of_queries_makes_the_others_unreachable(world):
+    other = make_pair(world.collection, "q2", "a")
+    world.anna.queries.add(world.collection.queries.get(key="q1"))
+    assert world.stuck().unreachable == []  # boris may rate all
+    world.boris.queries.add(world.collection.queries.get(key="q1"))
+    assert world.stuck().unreachable == [other]
+    queue.want([world.pairs["a"].pk], 3)
+    for rater in (world.anna, world.boris):
+        world.grades(rater, "a", "1")
+    assert world.stuck().unreachable == [world.pairs["a"], other]
+
+
+def test_a_rating_outside_ones_queries_uses_nobody_up(world):
+    """Anna rated a before she was bound to q2, where c waits. Boris may still rate a."""
+    world.grades(world.anna, "a", "1")
+    world.anna.queries.add(world.collection.queries.get(key="q2"))
+    assert world.stuck().unreachable == []
+
+
+@pytest.mark.both_databases
+def test_without_a_rater_everything_waits_for_nobody(world):
+    world.collection.raters.update(active=False)
+    assert (world.stuck().unreachable_count, world.stuck().raters) == (4, 0)
+    assert "Nobody may rate now" in text(world.get())
+
+
+def test_broken_documents_are_those_that_raters_report(world):
+    queue.save(world.anna, world.pairs["a"], queue.Submission(reason="broken"), now=NOW)
+    queue.save(world.boris, world.pairs["a"], queue.Submission(reason="broken"), now=NOW)
+    queue.save(world.boris, world.pairs["b"], queue.Submission(reason="broken"), now=NOW)
+    assert [(document.key, n) for document, n in world.stuck().broken] == [("a", 2), ("b", 1)]
+    queue.retire([world.pairs["a"].pk])
+    assert [document.key for document, _ in world.stuck().broken] == ["b"]
+
+
+@pytest.mark.both_databases
+def test_lists_name_the_first_and_count_all(world, monkeypatch):
+    monkeypatch.setattr("ratings.pool.progress.stuck.LISTED", 1)
+    for document in "ab":
+        for rater in (world.anna, world.boris):
+            queue.save(rater, world.pairs[document], queue.Submission(reason="broken"), now=NOW)
+    found = world.stuck()
+    assert (len(found.passed), found.passed_count) == (1, 2)
+    assert (len(found.unreachable), found.unreachable_count) == (1, 2)
+    assert (len(found.broken), found.broken_count) == (1, 2)
+    assert "2 pairs that several raters put off or cannot judge" in text(world.get())
+
+
+def test_nothing_stuck_is_said(world):
+    assert not world.stuck()
+    assert "Nothing. No lease ran out" in text(world.get())
+
+
+# The pages
+
+
+def test_an_empty_collection_has_a_page_with_a_next_step(db):
+    collection = make_collection("sea", scale={})
+    client = Client()
+    client.force_login(make_member(collection, "dora", Role.ADMIN))
+    page = client.get(reverse("progress", args=["sea"]))
+    assert page.status_code == 200
+    assert "No rating is wanted yet" in text(page)
+    assert reverse("pool", args=["sea"]) in page.content.decode()
+
+
+def test_the_page_shows_what_was_counted(world):
+    now = timezone.now()
+    for document, took in zip("abcd", (2, 4, 6, 20), strict=True):
+        world.grades(world.anna, document, "2", took=took, at=now)
+    page = world.get()
+    assert "4 ratings to go" in text(page)
+    assert "Done 4 of 8 50 % of the ratings wanted" in text(page)
+    assert "5.0 s median of 4, half within 3.5 s to 9.5 s" in text(page)
+    assert "no gold pair was answered" in text(page)
+    assert f"4 grades since {now:%-d %B %Y}; at 8 nothing is left." in text(page)
+    assert "<polyline" in page.content.decode()
+    assert f'<th scope="row">{now:%-d %b %Y}</th><td class="num">4</td>' in page.content.decode()
+
+
+def test_names_and_texts_of_others_are_only_text(world):
+    world.anna.name = "<script>alert(1)</script>"
+    world.anna.save()
+    world.collection.documents.filter(key="a").update(title="<img src=x>")
+    queue.save(world.anna, world.pairs["a"], queue.Submission(reason="broken"), now=NOW)
+    for page in (world.get(), world.get("rater", world.anna.pk)):
+        assert "<script>alert" not in page.content.decode() and "<img src=x>" not in page.content.decode()
+
+
+def test_a_rater_of_another_collection_is_not_found(world):
+    other = make_rater(make_collection("sea"), "eva")
+    assert world.get("rater", other.pk).status_code == 404
+
+
+QUERIES = {"progress": 23, "rater": 22}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_number_of_database_queries_is_pinned(world, name):
+    arguments = [world.anna.pk] if name == "rater" else []
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert world.get(name, *arguments).status_code == 200
+        return len(captured)
+
+    for document in "abcd":
+        make_pair(world.collection, "q2", document, wanted=9)
+    world.gold("d", "2")
+    queue.save(world.boris, world.pairs["a"], queue.Submission(reason="broken"), now=NOW)
+    queue.save(world.anna, world.pairs["a"], queue.Submission(reason="broken"), now=NOW)
+    world.grades(world.anna, "d", "1")
+    queue.claim(world.anna, now=NOW - HOUR)
+    few = queries()
+    for name_of in ("clara", "emil", "flora"):
+        rater = make_rater(world.collection, name_of)
+        for document in "bcd":
+            world.grades(rater, document, "1")
+        queue.save(rater, world.pairs["a"], queue.Submission(reason="broken"), now=NOW)
+        queue.claim(rater, 3, now=NOW - HOUR)
+    for document in "bc":
+        world.grades(world.anna, document, "3")
+    assert (few, queries()) == (QUERIES[name], QUERIES[name])
+    assert Rating.objects.count() > 15

@@ -1,0 +1,279 @@
+"""The pages of the pool: which pairs are wanted, what more of them would cost, and how raters get them.
+
+A GET previews an act of pooling, the POST does it.
+"""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from ...desk import queue
+from ...desk.figures import Pace
+from ...models import Anchor, Collection, Pair, System
+from ...people.access import admin_page, record_act
+from ...presentation.pictures import fetch_pictures
+from ...web.pages import frame, paged
+from ...web.settings_forms import lock
+from ...words import counted
+from .. import judging, pooling
+from ..forms import FewerForm, HolesForm, JudgingForm, MoreForm, PairsForm, PlanForm, WantHolesForm
+from ..progress import cost
+from ..progress.counts import pace, ratings_left
+
+AT_ONCE = 50
+USUAL_DEPTH = 10
+NAMED = 5  # holes of a query that are listed
+
+
+@admin_page
+def pool(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """The wanted ratings, and what the pool in the address would add."""
+    sent = {} if collection.put_away_at else request.GET  # what a plan leads to would be refused
+    asked = PlanForm(sent, collection=collection) if "depth" in sent else None
+    more = MoreForm(sent) if "more" in sent else None
+    fewer = FewerForm(sent) if "fewer" in sent else None
+    return pool_page(request, collection, asked=asked, more=more, fewer=fewer)
+
+
+@record_act
+def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
+    form = PlanForm(request.POST, collection=collection)
+    if not form.is_valid():
+        return pool_page(request, collection, asked=form)
+    made = pooling.pool(collection, **form.cleaned_data)
+    fetch_pictures(collection, request.user)
+    messages.success(
+        request,
+        f"{counted(made.pairs, 'pair')} in this pool, {counted(made.new_assignments, 'rating')} newly wanted.",
+    )
+    return redirect("pool", collection.slug)
+
+
+@record_act
+def want_more(request: HttpRequest, collection: Collection) -> HttpResponse:
+    form = MoreForm(request.POST)
+    if not form.is_valid():
+        return pool_page(request, collection, more=form)
+    added = pooling.want_more(collection, form.cleaned_data["more"])
+    messages.success(request, f"{counted(added, 'rating')} newly wanted.")
+    return redirect("pool", collection.slug)
+
+
+@record_act
+def want_fewer(request: HttpRequest, collection: Collection) -> HttpResponse:
+    form = FewerForm(request.POST)
+    if not form.is_valid():
+        return pool_page(request, collection, fewer=form)
+    withdrawn = pooling.want_fewer(collection, form.cleaned_data["fewer"])
+    told = counted(withdrawn, "rating is", "ratings are")
+    messages.success(request, f"{told} no longer wanted. What raters gave stays.")
+    return redirect("pool", collection.slug)
+
+
+@record_act
+@transaction.atomic
+def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Save the order of rating, the shares of gold and repeats, and the break."""
+    lock(collection)
+    form = JudgingForm(request.POST, instance=collection)
+    if not form.is_valid():
+        collection.refresh_from_db()
+        return pool_page(request, collection, judging=form)
+    judging.save_settings(collection, **form.cleaned_data)
+    messages.success(request, "Saved. It applies from the next document that a rater gets.")
+    return redirect("pool", collection.slug)
+
+
+@record_act
+def retire(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Retire pairs: one by its token, or a typed list."""
+    return change_pairs(
+        request, collection, pooling.retire, "Retired", "Nobody gets them any more. Their ratings count."
+    )
+
+
+@record_act
+def bring_back(request: HttpRequest, collection: Collection) -> HttpResponse:
+    return change_pairs(
+        request, collection, pooling.bring_back, "Brought back", "What is still wanted can be rated."
+    )
+
+
+def change_pairs(
+    request: HttpRequest, collection: Collection, act: Callable[[Collection, list[int]], int], did: str, then: str
+) -> HttpResponse:
+    """Apply `act` to the pairs of the form. A refused list is shown as it was typed."""
+    if "pair" in request.POST:
+        ids = [pair_of(collection, request.POST["pair"]).pk]
+    else:
+        form = PairsForm(request.POST, collection=collection)
+        if not form.is_valid():
+            return pool_page(request, collection, typed=form)
+        ids = form.cleaned_data["lines"]
+    if changed := act(collection, ids):
+        messages.success(request, f"{did}: {counted(changed, 'pair')}. {then}")
+    else:
+        messages.info(request, "Nothing changed: the pairs are in that state already, or they are warm-ups.")
+    return redirect("progress" if request.POST.get("back") == "progress" else "pool", collection.slug)
+
+
+@admin_page
+def holes(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """The unjudged documents of one system."""
+    systems = collection.systems.all()
+    asked = {"depth": str(USUAL_DEPTH), "system": systems[0].pk if systems else ""} | request.GET.dict()
+    return holes_page(request, collection, HolesForm(asked, collection=collection))
+
+
+@record_act
+def want_holes(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Want ratings of the holes of a system."""
+    form = WantHolesForm(request.POST, collection=collection)
+    if not form.is_valid():
+        return holes_page(request, collection, form)
+    sent = form.cleaned_data
+    added = pooling.want_holes(collection, sent["system"], sent["depth"], sent["wanted"])
+    fetch_pictures(collection, request.user)
+    messages.success(request, f"{counted(added, 'rating')} newly wanted, for the holes of {sent['system']}.")
+    return redirect("pool", collection.slug)
+
+
+def pool_page(
+    request: HttpRequest,
+    collection: Collection,
+    *,
+    asked: PlanForm | None = None,
+    more: MoreForm | None = None,
+    fewer: FewerForm | None = None,
+    judging: JudgingForm | None = None,
+    typed: PairsForm | None = None,
+) -> HttpResponse:
+    """The page, with a sent form and what it would do. Status 400 if the form is refused."""
+    refused = [form for form in (asked, more, fewer, judging, typed) if form and not form.is_valid()]
+    speed = pace(collection)
+    waiting = ratings_left(collection)
+    retired = Pair.objects.filter(query__collection=collection, retired_at__isnull=False)
+    retired = retired.select_related("query", "document", "anchor").order_by("-retired_at", "-pk")
+    retired = retired.defer("document__body", "document__fields")
+    wanted = wanted_by_number(collection)
+    usual = most_usual(wanted)
+    context = {
+        **frame(collection, "pool"),
+        "asked": asked or PlanForm(collection=collection, initial={"wanted": usual}),
+        "more": more or MoreForm(initial={"more": usual + 1}),
+        "fewer": fewer or FewerForm(initial={"fewer": max(1, usual - 1)}),
+        "judging": judging or JudgingForm(instance=collection),
+        "typed": typed or PairsForm(collection=collection),
+        "wanted": wanted,
+        "left": waiting,
+        "pace": speed,
+        "mixed": mixed_in_context(collection, waiting, speed),
+        "gold": gold_context(collection, sum(row["n"] for row in wanted)),
+        **paged(request, retired, AT_ONCE),
+        "systems": collection.systems.annotate(n=Count("rankings")),
+    }
+    if asked and asked.is_valid():
+        context["plan"] = plan_context(pooling.plan(collection, **asked.cleaned_data), speed)
+    if more and more.is_valid():
+        context["plan_more"] = plan_context(pooling.plan_more(collection, more.cleaned_data["more"]), speed)
+    if fewer and fewer.is_valid():
+        context["plan_fewer"] = pooling.plan_fewer(collection, fewer.cleaned_data["fewer"])
+    return render(request, "ratings/pool.html", context, status=400 if refused else 200)
+
+
+def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) -> HttpResponse:
+    """The holes of the chosen system. A refused form still shows the holes if system and depth are valid."""
+    status = 200 if form.is_valid() else 400
+    context = {
+        **frame(collection, "pool"),
+        "form": form,
+        "systems": collection.systems.all(),
+        "holes": None,
+    }
+    if {"system", "depth"} <= form.cleaned_data.keys():
+        context |= holes_context(request, collection, form.cleaned_data["system"], form.cleaned_data["depth"])
+        usual = WantHolesForm(collection=collection, initial={"wanted": most_usual(wanted_by_number(collection))})
+        context["want"] = form if "wanted" in form.fields else usual
+    return render(request, "ratings/holes.html", context, status=status)
+
+
+def holes_context(request: HttpRequest, collection: Collection, system: System, depth: int) -> dict:
+    """The context of one page of queries with holes, and the cost of rating all holes."""
+    found = pooling.holes(collection, system, depth)
+    new, speed = sum(row.new for row in found), pace(collection)
+    paging = paged(request, found, AT_ONCE)
+    page = paging["page"]
+    page.object_list = [
+        {
+            "query": row.query,
+            "returned": row.returned,
+            "holes": row.holes,
+            "asked": sum(hole.wanted for hole in row.holes),
+            "first": row.holes[:NAMED],
+            "more": max(0, len(row.holes) - NAMED),
+        }
+        for row in page.object_list
+    ]
+    return {
+        "system": system,
+        "depth": depth,
+        "holes": found,
+        "count": sum(len(row.holes) for row in found),
+        "asked": sum(hole.wanted for row in found for hole in row.holes),
+        "retired": sum(hole.retired for row in found for hole in row.holes),
+        "new": new,
+        "hours": speed.hours(new) if speed and new else None,
+        **paging,
+    }
+
+
+def plan_context(plan: pooling.Plan, speed: Pace | None) -> dict:
+    """A plan with its hours and the pairs of each system."""
+    return {
+        "plan": plan,
+        "hours": speed.hours(plan.new_ratings) if speed and plan.new_ratings else None,
+        "by_system": [(name, n, plan.only_by_system[name]) for name, n in plan.by_system.items()],
+    }
+
+
+def mixed_in_context(collection: Collection, waiting: int, speed: Pace | None) -> dict:
+    """The most gold and repeat answers that come with the ratings that are left, and their hours."""
+    answers = cost.mixed_in(collection, waiting)
+    return {"answers": answers, "hours": speed.hours(answers) if speed and answers else None}
+
+
+def gold_context(collection: Collection, pairs: int) -> dict | None:
+    """How many pairs of the pool are gold, and after how many answers a rater may have seen all gold.
+
+    None where gold cannot run out: it is not mixed in, or comes query by query.
+    """
+    if not collection.gold_share or queue.comes_by_query(collection):
+        return None
+    wanted = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
+    gold = wanted.filter(anchor__use=Anchor.Use.GOLD).count()
+    lasts = cost.gold_lasts(float(collection.gold_share), gold, pairs)
+    return {"pairs": pairs, "gold": gold, "lasts": lasts}
+
+
+def wanted_by_number(collection: Collection) -> list[dict]:
+    """Rows {"wanted": ratings of a pair, "n": pairs that want as many}."""
+    pairs = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
+    return list(pairs.values("wanted").annotate(n=Count("pk")).order_by("wanted"))
+
+
+def most_usual(wanted: list[dict]) -> int:
+    """The commonest number of wanted ratings; 1 where none is wanted."""
+    return max(wanted, key=lambda row: row["n"], default={"wanted": 1})["wanted"]
+
+
+def pair_of(collection: Collection, token: str) -> Pair:
+    """Raises Http404 for a pair of another collection and for an invalid token."""
+    try:
+        return get_object_or_404(Pair, token=UUID(token), query__collection=collection)
+    except ValueError as error:
+        raise Http404("No such pair.") from error

@@ -1,0 +1,130 @@
+"""The page on which an admin decides how documents and queries are shown."""
+
+import random
+
+from django.contrib import messages
+from django.db.models.functions import Length
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.views.decorators.http import require_http_methods
+
+from ...models import Collection, Document, Presentation, Query, Role
+from ...people.access import of_collection
+from ...web.pages import frame, wants_json
+from .. import versions as acts
+from ..content import first_of, members_of, queries_of, sample_of, source_of, source_of_query
+from ..forms import PresentationForm
+from ..html import html_of, render_document
+from ..parts import Presented, pieces_of
+from ..pictures import fetch_pictures, pictures_of
+from ..presets import PRESETS, WEB_PAGE, proposal
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@of_collection(Role.ADMIN)
+def presentation(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """The editor. A preview shows a document and saves nothing; a script gets it as JSON."""
+    latest = collection.latest_presentation()
+    if request.method != "POST":
+        start = _starting_point(collection, latest, request.GET.get("start", ""))
+        form = PresentationForm(presented=start, base=latest.version if latest else 0)
+        return editor(request, collection, form, preview=start)
+    form = PresentationForm(request.POST)
+    if not form.is_valid():
+        if wants_json(request):
+            return JsonResponse({"problem": "A part is not complete yet."}, status=400)
+        return editor(request, collection, form, status=400)
+    if wants_json(request):
+        return JsonResponse({"html": preview_html(request, collection, form.presented)})
+    if "save" not in request.POST:
+        return editor(request, collection, form, preview=form.presented)
+    try:
+        saved = acts.publish(collection, form.presented, base=form.base)
+    except acts.Outdated as outdated:
+        form.base = outdated.current.version
+        return editor(request, collection, form, outdated=outdated.current, preview=form.presented, status=409)
+    except acts.Unchanged:
+        messages.info(request, "Nothing was changed, so there is no new version.")
+    except ValueError as error:
+        form.errors.append(f"{error}.")
+        return editor(request, collection, form, status=400)
+    else:
+        messages.success(request, f"Version {saved.version} is saved. Raters see documents in it from now on.")
+        if fetch_pictures(collection, request.user):
+            messages.info(request, "Its pictures are being fetched.")
+            return redirect("pictures", collection.slug)
+    return redirect("presentation", collection.slug)
+
+
+def editor(
+    request: HttpRequest,
+    collection: Collection,
+    form: PresentationForm,
+    *,
+    preview: Presented | None = None,
+    outdated: Presentation | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    latest = collection.latest_presentation()
+    document = preview_document(request, collection)
+    context = {
+        **frame(collection, "presentation"),
+        "form": form,
+        "latest": latest,
+        "outdated": outdated,
+        "shows_pictures": latest is not None and Presented.read(latest.content).has_pictures,
+        "starts": ["proposal", *PRESETS],
+        "members": members_of(sample_of(collection)),
+        "members_of_queries": members_of(queries_of(collection)),
+        "document": document,
+        "preview": preview_context(collection, preview, document) if preview and document else None,
+    }
+    return render(request, "ratings/presentation.html", context, status=status)
+
+
+def _starting_point(collection: Collection, latest: Presentation | None, start: str) -> Presented:
+    """The chosen preset or the proposal; by default the latest version, or the proposal before the first one."""
+    if start in PRESETS:
+        return PRESETS[start]
+    if (start == "proposal" or not latest) and (documents := sample_of(collection)):
+        return proposal(documents)
+    return Presented.read(latest.content) if latest else WEB_PAGE
+
+
+def preview_document(request: HttpRequest, collection: Collection) -> Document | None:
+    """The document of the preview: the one of the form, or another of the first ones that its buttons ask for."""
+    rows = first_of(collection)
+    pks = [str(pk) for pk in rows.values_list("pk", flat=True)]
+    if not pks:
+        return None
+    sent, another = request.POST.get("document", ""), request.POST.get("show", "")
+    pk = sent if sent in pks else pks[0]
+    if another == "next" and sent in pks:
+        pk = pks[(pks.index(sent) + 1) % len(pks)]
+    if another == "random":
+        pk = random.choice(pks)
+    if another in ("much", "little"):
+        some = rows.values("pk", "fields", size=Length("body") + Length("title"))
+        sizes = [(row["size"] + 20 * len(row["fields"]), row["pk"]) for row in some]
+        pk = (max if another == "much" else min)(sizes, default=(0, 0))[1]
+    return Document.objects.filter(pk=pk).first()
+
+
+def preview_context(collection: Collection, presented: Presented, document: Document) -> dict:
+    query = Query.objects.filter(collection=collection, pairs__document=document).first()
+    query = query or collection.queries.order_by("pk").first()
+    source, asked = source_of(document), source_of_query(query) if query else {}
+    pictures = pictures_of(collection.pk, (*presented.document, *presented.query), [source, asked])
+    return {
+        "query": query,
+        "more_of_query": html_of(pieces_of(presented.query, asked), pictures),
+        "document": render_document(presented, source, pictures),
+    }
+
+
+def preview_html(request: HttpRequest, collection: Collection, presented: Presented) -> str:
+    document = preview_document(request, collection)
+    if document is None:
+        return ""
+    return render_to_string("ratings/_preview.html", {"preview": preview_context(collection, presented, document)})

@@ -1,1 +1,0 @@
-"""The life of a collection: make it, change its scale, see what it lacks, put it away, delete and restore it."""

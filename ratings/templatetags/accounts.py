@@ -1,8 +1,0 @@
-"""The filter `account_key`."""
-
-from django import template
-
-from ..people.access import account_key
-
-register = template.Library()
-register.filter("account_key", account_key)

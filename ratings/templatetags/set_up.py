@@ -1,8 +1,0 @@
-"""The tag `unfinished`: whether the set-up of a collection is unfinished, for the navigation of its admins."""
-
-from django import template
-
-from ..set_up.stages import unfinished
-
-register = template.Library()
-register.simple_tag(unfinished)

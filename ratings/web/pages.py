@@ -1,0 +1,29 @@
+"""What pages have in common."""
+
+from collections.abc import Sequence
+
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from ..models import Collection
+
+
+def frame(collection: Collection, section: str) -> dict:
+    """The context of the navigation; `section` is its current entry."""
+    return {"collection": collection, "role": collection.role, "section": section}
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Whether the answer should be JSON. Links and forms of a browser accept anything, and get a page."""
+    return request.get_preferred_type(["text/html", "application/json"]) == "application/json"
+
+
+def paged(request: HttpRequest, rows: QuerySet | Sequence, at_once: int, by: str = "page") -> dict:
+    """`page`: the one that the address names, or the last one; `numbers`: those of the pages to link to.
+
+    `by`: the name of the page's number in the address.
+    """
+    paginator = Paginator(rows, at_once)
+    page = paginator.get_page(request.GET.get(by))
+    return {"page": page, "numbers": list(paginator.get_elided_page_range(page.number))}

@@ -1,0 +1,44 @@
+"""The chip of a grade: its number on a tone, so that colour alone shows no grade."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from math import ceil, isnan
+
+from django import template
+
+from ...models import Grade, short_value
+
+register = template.Library()
+
+
+def tone(value: float, scale: Iterable[float]) -> str:
+    """The CSS name of a value's tone: n2 (worst), n1, z (zero), p1 … p4 (best), u (unjudged).
+
+    A value between two steps has the tone of the nearer one.
+    """
+    if value is None or isnan(value):
+        return "u"
+    steps = sorted(float(step) for step in scale)
+    near = min(steps, key=lambda step: (abs(step - float(value)), step)) if steps else float(value)
+    if near == 0:
+        return "z"
+    same_side = [step for step in steps if step * near > 0]
+    if near < 0:
+        return "n2" if len(same_side) > 1 and near <= min(same_side) / 2 else "n1"
+    place = same_side.index(near) + 1 if near in same_side else 1
+    return f"p{ceil(4 * place / max(len(same_side), 1))}"
+
+
+def written(value: float | Decimal) -> str:
+    """The value for reading: at most two decimals, a minus sign, no trailing zeros."""
+    return short_value(Decimal(f"{float(value):.2f}"))
+
+
+@register.inclusion_tag("_grade.html")
+def chip(value: "Grade | float | Decimal | None", scale: Iterable = (), label: str = "") -> dict:
+    """A chip for a grade or a judgment; None and nan are unjudged. `label` is for chips without a name."""
+    if isinstance(value, Grade):
+        value = value.value
+    steps = [step.value if isinstance(step, Grade) else step for step in scale]
+    look = tone(value if value is None else float(value), steps)
+    return {"step": look, "text": "?" if look == "u" else written(value), "label": label}
