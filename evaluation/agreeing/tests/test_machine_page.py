@@ -68,7 +68,9 @@ def test_figures_of_a_machine_that_gives_everything_a_two(hills):
     said = text_of(page)
     assert "were not drawn at random" in said and "The name of qwen contains the name of this" in said
     assert "On twelve pairs the machine gave the same grade in 45.8 %" in said
-    assert found["use"]["verdict"] == "unknown" and len(page.context["reasons"]) == 3
+    assert "It was compared on twelve pairs of six queries. At least 100 pairs of 20 queries" in said
+    assert found["use"]["verdict"] == "unknown" and "Too little is known of this version" in said
+    assert page.content.decode().count('<li class="flag look">') == 1
     assert [each["reason"] for each in found["use"]["reasons"]] == ["not drawn", "few", "circular"]
     table = client.get(reverse("machine_csv", args=["hills", version.judge_id])).content.decode()
     assert "bias,system qwen,1,2.0" in table

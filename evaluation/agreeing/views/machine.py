@@ -11,8 +11,7 @@ from ...page.charts import charted
 from ...page.downloads import Files, files
 from ...scores import Asked
 from .. import machine as analysis
-from .. import powered
-from .. import verdicts as worth
+from .. import powered, worth
 from ..confusion import confused, labels_of
 from ..machine import TOP, Against
 
@@ -51,8 +50,7 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
             "files": f"?{version_kept}",
             "means_files": asked.keep_with(version_kept),
             "figures": [(LABELS[name], name in SHARES, each) for name, each in whole["figures"].items()],
-            "verdict": worth.verdict(whole["use"]),
-            "reasons": worth.reasons(whole["use"]),
+            "worth": worth,
             "means": means_of(asked, found),
             **confusion(collection, whole["confusion"]),
         }
