@@ -11,6 +11,7 @@ from .report import (
     Expected,
     Mean,
     expected_of,
+    highest_expected,
     not_expected,
     with_expected,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "draw_due",
     "draw_next",
     "expected_of",
+    "highest_expected",
     "not_expected",
     "stored",
     "systems_of",

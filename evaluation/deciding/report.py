@@ -1,6 +1,6 @@
 """The expected means of systems while judgments are missing, with intervals and the chance of a wrong order."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -48,6 +48,22 @@ class Mean:
 def not_expected(system: str) -> Mean:
     """The row of a system that is not among those of the estimate."""
     return Mean(system, None, None, None, None, None, 0)
+
+
+def highest_expected(measure: str, means: Sequence[Mean], leader: str | None, final: bool) -> dict:
+    """The highest of the means, and the likeliest to be best: the facts of _highest_expected.html.
+
+    means: highest first; final: whether all documents above the cutoff are judged.
+    """
+    known = [row for row in means if row.mean is not None]
+    rivals = [row for row in known if row.best is not None] if len(known) > 1 else []
+    return {
+        "measure": measure,
+        "final": final,
+        "first": known[0] if known else None,
+        "leader": next((row for row in rivals if row.system == leader), None),
+        "likeliest": sorted(rivals, key=lambda row: -row.best)[:2],
+    }
 
 
 @dataclass(frozen=True)
@@ -131,12 +147,21 @@ class Expected:
     @property
     def final(self) -> bool:
         """Whether all documents above the cutoff are judged."""
-        return not self.predicted and not any(row.outside for row in self.means)
+        return not self.predicted and not self.outside_in_all
+
+    @property
+    def outside_in_all(self) -> int:
+        """The number of documents above the cutoff outside the pool, of all systems."""
+        return sum(row.outside for row in self.means)
 
     @property
     def settled(self) -> bool:
         """Whether the order of all systems is settled at 90 %."""
         return self.wrong is not None and self.wrong <= WRONG
+
+    @property
+    def highest(self) -> dict:
+        return highest_expected(self.measure, self.means, self.leader, self.final)
 
     @property
     def leader(self) -> str | None:

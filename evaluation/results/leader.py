@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from ratings.models import Collection
 
 from .. import scores
-from ..deciding import sentences as expected_sentences
 from ..deciding.expecting import Expecting
 from ..measures import Measure
 from ..page.documents import known
@@ -98,7 +98,7 @@ def rows_against(baseline: str, result: Compared) -> list[dict]:
 def lead_of(collection: Collection, asked: Asked, answer: Answer, expected: Expecting) -> SafeString:
     """The sentence on the best system: by expected means where these are the headline."""
     if expected.headline:
-        return expected_sentences.standing(expected.headline)
+        return render_to_string("evaluation/_highest_expected.html", {"highest": expected.headline.highest})
     return sentences.leading(
         answer.standings,
         asked.measure,

@@ -98,7 +98,7 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "keep_all": ending_with(request, pairs=ALL, **with_these),
     }
     judged = {name: known(evaluation.summary["judged"][name, str(asked.measure)]) for name in selection.systems}
-    context["misleads"] = expectations.MISLEADS if found.misleads(asked, judged.values()) else ""
+    context["misleads"] = found.misleads(asked, judged.values())
     context["uneven"], least = uneven(
         judged, str(asked.at("Judged")), asked.measure, asked.options, context["form"]["lowest"]
     )

@@ -1,6 +1,7 @@
 """Expected values on the overview, on Compare and on their own page: beside the plain ones, never instead."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from django.db import connection
@@ -21,6 +22,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 URL, ASKED = "/collections/world/", {"measure": "nDCG@5"}
 EXPECTED, COMPARE = f"{URL}expected/", f"{URL}compare/"
+MISLEADS = "The plain means mislead until all pairs are judged"
+NOTHING_FOUND = "One query has nothing relevant found yet."
 
 
 @pytest.fixture
@@ -50,6 +53,8 @@ def test_with_the_order_on_the_expected_value_leads(client, judged):
         places.append(page.index(f"{row.system} {numbers}"))
     assert places == sorted(places)
     assert "nDCG@5 lin log2 ideal=judged unj=0 neg=minmax est=design" in page
+    assert "Order of the systems" in page and f"chance of a wrong order {text_of_html(likely(told.wrong))}" in page
+    assert MISLEADS in page and NOTHING_FOUND in page
 
 
 def test_with_another_order_the_plain_value_leads_and_the_expected_one_stands_beside(client, judged):
@@ -87,7 +92,7 @@ def test_when_all_is_judged_the_mean_is_final(client, judged):
     assert told_of(judged).final
     response = analyst(client, judged.collection).get(URL, ASKED)
     assert all(row["final"] for row in spec_of(response, "means")["datasets"]["means"])
-    assert "mislead" not in text_of(response)
+    assert "mislead" not in text_of(response) and "Order of the systems" not in text_of(response)
 
 
 def test_documents_outside_a_judged_pool_leave_the_means_open(client, judged):
@@ -110,14 +115,16 @@ def test_without_rounds_nothing_is_estimated_unless_it_is_asked_for(client, monk
     judged = unfinished(rounds=0)
     as_order(judged, "depth")
     judged.rate(make_rater(judged.collection, "first"), 30)
-    told = told_of(judged)
+    told = replace(told_of(judged), nothing_found=1)
     analyst(client, judged.collection)
     with monkeypatch.context() as patched:
         patched.setattr("evaluation.deciding.expecting.expected_of", None)
         assert "est=" not in client.get(URL, ASKED).content.decode()
+    monkeypatch.setattr("evaluation.deciding.expecting.expected_of", lambda *given: told)
     asked = text_of(client.get(URL, ASKED | {"expected": "1"}))
     assert f"{told.means[0].system} {decimals(told.means[0].mean)}" in asked
     assert "90 % for missing judgments" not in asked and "est=model" in asked
+    assert "Order of the systems" not in asked and NOTHING_FOUND in asked
 
 
 def test_the_files_name_both_numbers(client, judged):
@@ -170,6 +177,7 @@ def test_compare_has_the_expected_differences(client, judged):
     for other in ("system1", "system2"):
         apart = told.difference("system0", other)
         assert f"{signed(apart.difference)} {signed(apart.low)} to {signed(apart.high)}" in page
+    assert MISLEADS in page
 
 
 def signed(value: float) -> str:
@@ -189,6 +197,7 @@ def test_the_page_has_standings_pairs_and_the_rule(client, judged):
         )
         assert f"{row.system} {numbers}" in page
     first, second = told.means[0].system, told.means[1].system
+    assert f"{first} has the highest expected mean nDCG@5" in page and NOTHING_FOUND in page
     apart = told.difference(second, first)
     assert f"{signed(apart.low)} to {signed(apart.high)}" in page
     assert "6 of 380 such stops were wrong" in page and "Rater noise." in page

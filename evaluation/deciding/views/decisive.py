@@ -19,8 +19,7 @@ from ...measures.refusal import refuse_unknown
 from ...page.address import page, with_options
 from ...scores import Asked
 from ...scores.asked import DEFAULTS
-from .. import State, aim_of, stored
-from .. import sentences as expectations
+from .. import State, aim_of, sentences, stored
 from ..plan import plan_of
 
 APART = 0.02
@@ -132,5 +131,5 @@ def plan(collection: Collection, state: State, apart: float) -> dict:
     def hours(judged: int | None) -> float | None:
         return speed.hours(judged - made.judged) if speed and judged and judged > made.judged else None
 
-    named = expectations.predicting(machine.as_json() for machine in state.predicted_with)
+    named = sentences.predicting(machine.as_json() for machine in state.predicted_with)
     return {"plan": made, "machines": named, "hours_middle": hours(made.middle), "hours_all": hours(made.all)}

@@ -24,10 +24,10 @@ from .. import (
     Difference,
     Expected,
     State,
+    sentences,
     systems_of,
 )
 from .. import expectations as analyses
-from .. import sentences as expectations
 from ..expectations import Stage
 from ..expecting import expecting
 from ..noise import noise_of
@@ -50,9 +50,7 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     if found.expected:
         every, others = developed(collection, asked, found.expected)
         context |= {
-            "lead": expectations.standing(found.expected),
-            "order": expectations.order(found.expected),
-            "left_out": expectations.caveats(found.expected),
+            "machines": sentences.machines(found.expected.facts()),
             "matrix": matrix(found.expected),
             "most_in_matrix": MOST_IN_MATRIX,
             "stages": [(stage, in_order(stage, found.expected)) for stage in every] if len(every) > 1 else [],

@@ -10,7 +10,6 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods
 
 from ratings.models import Collection, System
@@ -21,7 +20,7 @@ from ratings.web.pages import frame
 
 from ... import frozen
 from ...charts.over_time import over_time as line_chart
-from ...deciding import Mean
+from ...deciding import Mean, highest_expected
 from ...deciding import sentences as expectations
 from ...deciding.expecting import expecting, is_defined
 from ...models import FrozenEvaluation
@@ -234,18 +233,18 @@ def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | Non
     return {"rows": rows, "facts": facts, "without": facts["without"], "label": label, "machines": named}
 
 
-def expected_lead(evaluation: Evaluation) -> SafeString | str:
-    """A sentence about the expected means; "" where none were frozen with intervals, or all are final."""
+def expected_lead(evaluation: Evaluation) -> dict:
+    """The highest expected mean; {} where none were frozen with intervals, or all are final."""
     measure = evaluation.measures[0]
     expected = evaluation.expected.get(measure)
     facts = expected.facts() if expected else {}
     if not facts or facts["without"] or facts["judged"] == facts["pairs"]:
-        return ""
+        return {}
     numbers = itemgetter("expected", "expected_low", "expected_high", "best")
     every = [Mean(name, *numbers(expected.row(name)), None, 0) for name in evaluation.systems]
     means = [row for row in every if row.mean is not None]
     means.sort(key=lambda row: (-row.mean, row.system))
-    return expectations.highest(str(measure), means, facts["leader"], False)
+    return highest_expected(str(measure), means, facts["leader"], False)
 
 
 def others(evaluation: Evaluation) -> dict:

@@ -88,9 +88,8 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
             (standing, means.get(standing.system.name) or not_expected(standing.system.name))
             for standing in answer.standings
         ],
-        "expected_order": expectations.order(told) if expected.interval else "",
-        "left_out": expectations.caveats(told) if told else [],
-        "misleads": expectations.MISLEADS if expected.misleads(asked, judged.values()) else "",
+        "machines": expectations.machines(told.facts()) if told else "",
+        "misleads": expected.misleads(asked, judged.values()),
         "uneven": uneven,
         "least_judged": answer.systems.get(least),
         "alpha": ordinal_alpha(answer.record.ratings, sorted(answer.record.values.grades.values())),
