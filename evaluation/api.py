@@ -20,7 +20,7 @@ from .deciding.report import MOST_PAIRS
 from .judgments.rules import ADJUDICATIONS, RULES, combine
 from .measures import PROFILES, Measure
 from .page import documents
-from .results import comparison, report
+from .results import comparison, csv_and_json
 from .results import machine_only as alone
 from .scores import Asked
 from .significance.draws import MOST_TESTS_OVER_API, TESTS_ON_PAGES
@@ -141,7 +141,7 @@ def evaluation(request: HttpRequest, slug: str, asked: Query[OfEvaluation]):
     """The document of `evaluate --format json`, in the same digits."""
     collection = collection_in(request, slug, Scope.READ)
     result = evaluated(collection, asked, asked.system)
-    return as_json(report.document(result, asked.per_query))
+    return as_json(csv_and_json.document(result, asked.per_query))
 
 
 class OfMachines(Schema):

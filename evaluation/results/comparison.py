@@ -22,7 +22,7 @@ from ..significance import (
     paired,
 )
 from ..significance.draws import SEED, TESTS, TESTS_ON_PAGES
-from . import report
+from . import csv_and_json
 
 COULD_TURN = "what is unjudged could turn it"
 NO_BOUNDS = "no bounds are known"
@@ -195,7 +195,9 @@ def document(every: Sequence[Compared], per_query: bool = False) -> dict:
             if per_query:
                 row |= facts | {"per_query": differences(each, *pair), "why_per_query": each.why_left_out}
             results.append(row | facts)
-    return report.made_by(evaluation) | report.expectations(evaluation) | settings | {"results": results}
+    return (
+        csv_and_json.made_by(evaluation) | csv_and_json.expectations(evaluation) | settings | {"results": results}
+    )
 
 
 def differences(result: Compared, baseline: str, system: str) -> dict[str, float | None]:

@@ -12,7 +12,7 @@ from ..page import documents
 from ..page.address import CannotAnswer
 from ..record import Machine, cache
 from ..scores import Asked, Evaluation
-from . import report
+from . import csv_and_json
 
 EST = "est=machine"  # in the fingerprint of these scores
 HEADER = ["judge", "version", "model", "sha256", "system", "measure"]
@@ -106,7 +106,7 @@ def document(collection: Collection, asked: Asked, every: list[Alone]) -> dict:
 
 
 def _rows(each: Alone):
-    for system, measure, row in report.rows(each.evaluation):
+    for system, measure, row in csv_and_json.rows(each.evaluation):
         fingerprint = f"{each.evaluation.fingerprint_of(measure)} {EST}"
         numbers = {name: row[name] for name in HEADER[6:-1]}
         yield {"system": system, "measure": measure, "fingerprint": fingerprint} | numbers

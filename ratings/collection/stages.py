@@ -30,7 +30,7 @@ from ..people.members import OPEN
 from ..pool import pooling
 from ..pool.progress.counts import pace, ratings_left
 from ..presentation.guidelines.template import first_text
-from ..web.tags.figures import hours
+from ..web.template_tags.figures import hours
 from ..words import counted
 
 NAMES = ("scale", "queries", "documents", "presentation", "runs", "pool", "guidelines", "people")

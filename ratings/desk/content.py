@@ -15,7 +15,7 @@ from ..presentation.html import html_of, render_document
 from ..presentation.parts import Presented, pieces_of
 from ..presentation.pictures import NONE, Pictures, pictures_of
 from ..presentation.versions import presented_in
-from ..web.tags.figures import left_words
+from ..web.template_tags.figures import left_words
 from ..words import counted
 from .queue import Outlook, Saved, Task
 

@@ -13,7 +13,7 @@ from ratings.people.access import readers_page
 from ratings.people.names import pseudonym
 from ratings.pool.progress.counts import LOOKED_THROUGH
 from ratings.web.pages import paged
-from ratings.web.tags.grades import tone
+from ratings.web.template_tags.grades import tone
 
 from ... import charts
 from ...agreement import FEWEST, courses

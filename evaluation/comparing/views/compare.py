@@ -1,6 +1,6 @@
 """The page Compare: pairs of systems on the same queries, and whether their differences are significant.
 
-The columns of its CSV are in `analyses.comparison.table`.
+The columns of its CSV are in `results.comparison.table`.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ from ...significance import (
     POWER,
     TWO_SYSTEMS,
 )
-from ..lacking import NOTHING, nothing_to_compare
+from ..empty import NOTHING, nothing_to_compare
 from ..parameters import kept_parameters, query_string
 
 MATRIX_FROM = 4  # systems from which all pairs are more than the pairs with one

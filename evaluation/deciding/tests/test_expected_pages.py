@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evaluation.deciding import draw_next, expected_of
-from evaluation.deciding.expectations import Stage
+from evaluation.deciding.stages import Stage
 from evaluation.deciding.views.expected import matrix
 from evaluation.measures import Options, parse_measure
 from evaluation.page.numbers import decimals, likely

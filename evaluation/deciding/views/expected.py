@@ -25,13 +25,13 @@ from .. import (
     Expected,
     State,
     sentences,
+    stages,
     systems_of,
 )
-from .. import expectations as analyses
-from ..expectations import Stage
 from ..expecting import expecting
 from ..noise import noise_of
 from ..report import WRONG
+from ..stages import Stage
 from ..stop import forecast
 
 MOST_IN_MATRIX = 20  # systems
@@ -90,8 +90,8 @@ def no_rounds(collection: Collection) -> NextStep:
 
 def developed(collection: Collection, asked: Asked, told: Expected) -> tuple[list[Stage], list[Asked]]:
     """The context about stages: expected values before each round and now, and other aims of rounds."""
-    every, others = analyses.stages(collection, asked.measure, asked.fingerprint)
-    return [*every, analyses.now(told)], others
+    every, others = stages.stages(collection, asked.measure, asked.fingerprint)
+    return [*every, stages.now(told)], others
 
 
 def in_order(stage: Stage, told: Expected) -> list[float | None]:
@@ -146,8 +146,8 @@ def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -
     why = found.why if found.rounds else "No round was drawn."
     return Files(
         f"{collection.slug}-expected-{asked.measure}",
-        table=lambda: analyses.table(found.expected),
-        json=lambda: analyses.document(collection.slug, asked.label, found.expected, why, every),
+        table=lambda: stages.table(found.expected),
+        json=lambda: stages.document(collection.slug, asked.label, found.expected, why, every),
     )
 
 
@@ -158,5 +158,5 @@ def expected_rounds_files(request: HttpRequest, collection: Collection, asked: A
     every = developed(collection, asked, found.expected)[0] if found.expected else []
     label = found.expected.options if found.expected else asked.fingerprint
     return Files(
-        f"{collection.slug}-expected-rounds-{asked.measure}", table=lambda: analyses.rounds_table(every, label)
+        f"{collection.slug}-expected-rounds-{asked.measure}", table=lambda: stages.rounds_table(every, label)
     )

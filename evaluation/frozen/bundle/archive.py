@@ -13,7 +13,7 @@ from ratings.formats.zipped import FixedZip, sums_as_text
 from ...charts import pictures
 from ...models import FrozenEvaluation
 from ...page import documents
-from ...results import comparison, report
+from ...results import comparison, csv_and_json
 from .. import about, evaluation_of, files_of, settings_of
 from ..content import Broken
 from ..stored import pieces
@@ -54,14 +54,14 @@ def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]
     """(name, size, content) of each file, in their order. The size is 0 unless it can be large."""
     evaluation = evaluation_of(frozen)
     charts, tests = figures.figures(evaluation), comparisons(evaluation)
-    document = report.document(evaluation, per_query=True)
+    document = csv_and_json.document(evaluation, per_query=True)
     yield "README.md", 0, [texts.readme(frozen, charts, tests is not None).encode()]
     for file in files_of(frozen):
         yield file.name, file.bytes, pieces(frozen, file.name)
     yield ABOUT, 0, [_json(about_document(frozen))]
     yield NUMBERS, 0, [documents.as_text(document).encode()]
-    yield "means.csv", 0, _csv(*report.means(evaluation))
-    yield "per_query.csv", 0, _csv(*report.every_query(evaluation))
+    yield "means.csv", 0, _csv(*csv_and_json.means(evaluation))
+    yield "per_query.csv", 0, _csv(*csv_and_json.every_query(evaluation))
     if tests:
         yield PAIRS, 0, [documents.as_text(comparison.document([tests])).encode()]
         yield "comparisons.csv", 0, _csv(*comparison.table([tests]))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...page import documents
-from ...results import comparison, report
+from ...results import comparison, csv_and_json
 from ...scores import Evaluation
 from ..content import (
     SETTINGS,
@@ -64,7 +64,7 @@ def _checked(archive: zipfile.ZipFile) -> Checked:
     if hash_of(files) != facts["hash"]:
         raise Broken(f"the content has the hash {hash_of(files)}, and {ABOUT} says {facts['hash']}.")
     evaluation = computed(facts["collection"], asked, _lines(archive), facts["profile"])
-    again = report.document(evaluation, per_query=True)
+    again = csv_and_json.document(evaluation, per_query=True)
     compared = [*_leaves(document, again), *_leaves_of_tests(archive, evaluation)]
     different = [(where, old, new) for where, old, new in compared if old != new]
     return Checked(

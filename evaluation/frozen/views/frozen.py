@@ -31,7 +31,7 @@ from ...page.documents import known
 from ...page.downloads import json_response, table_response
 from ...page.numbers import counts, decimals
 from ...record.drawn import rounds_so_far
-from ...results import report, sentences
+from ...results import csv_and_json, sentences
 from ...results.answer import Answer, standing_of
 from ...results.curves import curves_of
 from ...results.leader import lead_of, tests_of_best
@@ -269,8 +269,8 @@ def frozen_file(
     evaluation = frozen.evaluation_of(found)
     name = bundle.file_name(found).removesuffix(".zip")
     if ending == "json":
-        return json_response(f"{name}-evaluation", report.document(evaluation, per_query=True))
-    table = {"means": report.means, "queries": report.every_query}[what]
+        return json_response(f"{name}-evaluation", csv_and_json.document(evaluation, per_query=True))
+    table = {"means": csv_and_json.means, "queries": csv_and_json.every_query}[what]
     return table_response(request, ending, f"{name}-{what}", *table(evaluation))
 
 

@@ -9,7 +9,7 @@ from evaluation.judgments.rules import ADJUDICATIONS, RULES
 from evaluation.measures import COUNTED, PROFILES, REASONS
 from evaluation.measures.refusal import unknown
 from evaluation.page import documents
-from evaluation.results import report
+from evaluation.results import csv_and_json
 from evaluation.scores import Asked, Evaluation
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
@@ -162,18 +162,18 @@ def expected_notes(evaluation: Evaluation) -> list[str]:
 
 
 def as_json(evaluation: Evaluation, per_query: bool) -> str:
-    return documents.as_text(report.document(evaluation, per_query))
+    return documents.as_text(csv_and_json.document(evaluation, per_query))
 
 
 def as_csv(evaluation: Evaluation, per_query: bool, *, raw: bool = False) -> str:
-    header, lines = (report.every_query if per_query else report.means)(evaluation)
+    header, lines = (csv_and_json.every_query if per_query else csv_and_json.means)(evaluation)
     return "".join(spreadsheet.written([header, *lines], raw=raw, end="\n"))
 
 
 def as_table(evaluation: Evaluation, per_query: bool) -> str:
-    names = [name for name in COLUMNS if name in report.columns(evaluation)]
+    names = [name for name in COLUMNS if name in csv_and_json.columns(evaluation)]
     lines = [["system", "measure", *(COLUMNS[name][0] for name in names)]]
-    for system, measure, row in report.rows(evaluation):
+    for system, measure, row in csv_and_json.rows(evaluation):
         lines.append([system, measure, *(COLUMNS[name][1](row) for name in names)])
     parts = [aligned(lines, left=2)]
     if per_query:
@@ -241,7 +241,7 @@ def with_reasons(lines: list[list[str]], head: str, reasons: list[str]) -> list[
 
 def undefined_lines(evaluation: Evaluation) -> str:
     """The reasons why queries have no value, in one line where they are the same for all systems and measures."""
-    reasons = {(system, measure): scores.why(row["why"]) for system, measure, row in report.rows(evaluation)}
+    reasons = {(system, measure): scores.why(row["why"]) for system, measure, row in csv_and_json.rows(evaluation)}
     if len(set(reasons.values())) == 1:
         (reason,) = set(reasons.values())
         return f"undefined: {reason}\n" if reason else ""

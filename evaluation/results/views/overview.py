@@ -24,7 +24,7 @@ from ...page.numbers import counts, decimals
 from ...record import InUse, cache
 from ...record.drawn import rounds_so_far
 from ...scores import Asked
-from .. import heat, report, sentences
+from .. import csv_and_json, heat, sentences
 from ..answer import Answer, as_row, bounded_in, evaluated
 from ..curves import curves_of
 from ..leader import lead_of
@@ -226,6 +226,6 @@ def overview_files(request: HttpRequest, collection: Collection, asked: Asked) -
     evaluation = with_expected_in(request, collection, asked, evaluation)
     return Files(
         f"{collection.slug}-systems-{asked.measure}",
-        table=lambda: report.means(evaluation),
-        json=lambda: report.document(evaluation),
+        table=lambda: csv_and_json.means(evaluation),
+        json=lambda: csv_and_json.document(evaluation),
     )

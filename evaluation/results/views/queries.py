@@ -16,7 +16,7 @@ from ...page.address import page, with_options
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
 from ...scores import Asked
-from .. import heat, report, sentences
+from .. import csv_and_json, heat, sentences
 from ..answer import Answer, evaluated, every_query
 
 USUAL = "-mean"  # the default order of the table
@@ -77,7 +77,7 @@ def queries_files(request: HttpRequest, collection: Collection, asked: Asked) ->
     """The CSV has a row for each query and system; the JSON is that of `evaluate --per-query`."""
 
     def document() -> dict:
-        return report.document(evaluated(collection, asked), per_query=True)
+        return csv_and_json.document(evaluated(collection, asked), per_query=True)
 
     return Files(
         f"{collection.slug}-queries-{asked.measure}",

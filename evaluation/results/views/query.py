@@ -20,7 +20,7 @@ from ...page.documents import known
 from ...page.downloads import Files, files
 from ...page.holdings import NextStep, holdings, next_step
 from ...scores import Asked
-from .. import arithmetic, lists, opinions, parts, report, running
+from .. import arithmetic, csv_and_json, lists, opinions, parts, running_sums
 from ..answer import Answer, bounded_in, evaluated
 from ..side_by_side import MOST, beside, chosen_in, explanations_of, kept
 
@@ -128,7 +128,9 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
     ]
     split = parts.differences(explained, chosen, parts.measure_of(asked)) if judged else {}
     parted = parts.as_table(split, explanations, asked)
-    summed_up = running.as_chart_and_table(explained, chosen[min(1, len(chosen) - 1)], asked) if judged else None
+    summed_up = (
+        running_sums.as_chart_and_table(explained, chosen[min(1, len(chosen) - 1)], asked) if judged else None
+    )
     return {
         "sides": lists.linked(sides, places),
         "longest": max(sides, key=lambda side: len(side["rows"]))["system"].name,
@@ -181,7 +183,7 @@ def query_files(request: HttpRequest, collection: Collection, asked: Asked, pk: 
 
     def table() -> documents.Table:
         ends = ["lowest", "highest"] if bounded_in(collection, asked) else []
-        return report.every_rank(document, [*map(str, summed(asked)), *ends], titles)
+        return csv_and_json.every_rank(document, [*map(str, summed(asked)), *ends], titles)
 
     name = slugify(found.key, allow_unicode=True) or found.pk
     return Files(f"{collection.slug}-query-{name}-{asked.measure}", table=table, json=lambda: document)
@@ -202,7 +204,7 @@ def opened(
     chosen = chosen_in(request, best_first(values))
     judged = any(each.reason != REASONS[NOT_JUDGED] for each in explanations.values())
     differences = parts.differences(explanations, chosen, measure) if chosen and judged else {}
-    document = report.explained(evaluation, found.key, explanations, keys, differences, measure)
+    document = csv_and_json.explained(evaluation, found.key, explanations, keys, differences, measure)
     return document, {document.key: document.title for document in documents.values()}
 
 

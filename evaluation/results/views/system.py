@@ -20,7 +20,7 @@ from ...page.downloads import Files, files
 from ...page.tables import AT_ONCE
 from ...page.words import degree
 from ...scores import Asked
-from .. import report
+from .. import csv_and_json
 from ..answer import ROUNDING, Answer, evaluated, every_query
 
 MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
@@ -99,7 +99,7 @@ def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk:
 
     def document() -> dict:
         evaluation = evaluated(collection, replace(asked, systems=(found.name,)), main_measures(asked))
-        return report.document(evaluation, per_query=True)
+        return csv_and_json.document(evaluation, per_query=True)
 
     return Files(
         f"{collection.slug}-system-{found.pk}-{asked.measure}",

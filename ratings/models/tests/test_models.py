@@ -23,7 +23,7 @@ from ratings.tests.cast import (
     make_rater,
     make_user,
 )
-from ratings.web.tags.grades import tone, written
+from ratings.web.template_tags.grades import tone, written
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

@@ -21,7 +21,7 @@ from ratings.pool.progress.forecast import forecast
 from ratings.pool.progress.stuck import stuck
 from ratings.pool.views.progress import burn_up, forecast_sentence
 from ratings.tests.cast import NOW, grade, make_collection, make_member, make_pair, make_rater
-from ratings.web.tags.figures import hours, percent, seconds
+from ratings.web.template_tags.figures import hours, percent, seconds
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
