@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from django.core.management import call_command
 
-from evaluation.comparing.views import compare
+from evaluation.comparing import chosen, verdicts
 from evaluation.measures import MEASURES
 from evaluation.results import comparison, leader
 from evaluation.significance import CANNOT_TELL
@@ -36,7 +36,7 @@ def of_command(*arguments: str, form: str = "json") -> str:
 def test_of_the_open_pairs_the_one_that_lacks_the_fewest_queries_is_nearest():
     open_ = {"verdict": CANNOT_TELL, "significant": False, "ties": 0}
     rows = [open_ | {"system": name, "more": more} for name, more in {"a": 300, "b": 40, "c": None}.items()]
-    told = compare.said(SimpleNamespace(tests=SimpleNamespace(queries=10)), rows)
+    told = verdicts.said(SimpleNamespace(tests=SimpleNamespace(queries=10)), rows)
     assert told["nearest"]["system"] == "b" and told["open"] == ["a", "b", "c"]
 
 
@@ -101,7 +101,7 @@ def test_what_makes_no_sense_is_refused(client):
 
 
 def test_more_systems_than_can_be_compared_are_cut(client, monkeypatch):
-    for module in (compare, leader):
+    for module in (chosen, leader):
         monkeypatch.setattr(module, "MOST", 3)
     response = analyst(client, make_field()).get(URL)
     assert response.context["selection"].systems == ("best", "near", "fair")

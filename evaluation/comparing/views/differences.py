@@ -25,7 +25,7 @@ from ...results.leader import Selection, scores_and_ranking, tested
 from ...scores import Asked
 from ...significance import ALPHA, FEWEST
 from .. import segments
-from ..empty import NOTHING, nothing_to_compare
+from ..chosen import NOTHING, nothing_to_compare
 from ..parameters import kept_parameters, query_string
 from ..segments import OnSegment
 

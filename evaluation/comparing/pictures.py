@@ -1,0 +1,51 @@
+"""The differences of systems as a chart, and all pairs as a matrix."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .. import charts
+from ..page.charts import Chart, dot
+from ..page.numbers import decimals
+from ..results.comparison import Compared
+from ..results.leader import Selection, tested
+from ..significance import CANNOT_TELL
+
+MATRIX_FROM = 4  # systems from which all pairs are more than the pairs with one
+
+
+def forest(rows: Sequence[dict], baseline: str) -> dict[str, Chart]:
+    """The chart of the differences from the baseline; empty where no pair has one."""
+    drawn = [row for row in rows if row["difference"] is not None]
+    dots = [
+        dot(row["system"], row["difference"], row["low"], row["high"], row["queries"])
+        | {"significant": row["significant"], "url": row["url"]}
+        for row in drawn
+    ]
+    return {"forest": Chart("forest", charts.differences(dots), alt_text(drawn, baseline))} if drawn else {}
+
+
+def matrix_of(result: Compared, selection: Selection, ranked: Sequence[tuple[str, float]]) -> dict:
+    """The context of the matrix of all pairs; empty for fewer than MATRIX_FROM systems."""
+    if len(selection.systems) < MATRIX_FROM:
+        return {}
+    every = result
+    if not selection.all_pairs:
+        every = tested(result.evaluation, result.measure, replace(selection, all_pairs=True))
+    return {"matrix": matrix(every, ranked), "critical": every.tests.critical, "every": every}
+
+
+def alt_text(rows: Sequence[dict], baseline: str) -> str:
+    parts = [f"{row['system']} {decimals(row['difference'])}, {row['verdict']}" for row in rows]
+    return f"Difference of means to {baseline}: {'; '.join(parts)}."
+
+
+def matrix(result: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[str, list[dict | None]]]:
+    """(system, its difference to each of the others), highest mean first; None on the diagonal."""
+    cells = {}
+    for row in result.rows():
+        first, second, significant = row["baseline"], row["system"], row["verdict"] != CANNOT_TELL
+        value, facts = row["difference"], {"significant": significant, "p": row["p_hsd"]}
+        cells[second, first] = {"value": value} | facts
+        cells[first, second] = {"value": None if value is None else -value} | facts
+    order = [name for name, _ in ranked if name in result.systems]
+    return [(name, [cells.get((name, other)) for other in order]) for name in order]

@@ -1,0 +1,49 @@
+"""What the tests tell of every pair, and by which tests."""
+
+from collections.abc import Sequence
+
+from ..page.words import counted
+from ..results.comparison import Compared
+from ..significance import HIGHER, LOWER, TWO_SYSTEMS
+
+# The tests of a verdict, by the field with their p: where all differences are equal, there is no t.
+TESTS = {"p": "the paired t test", "p_randomised": "the randomisation test"}
+
+
+def said(result: Compared, rows: Sequence[dict]) -> dict:
+    """The context of the verdict on every pair: who differs, who is equal on every query, and who is open."""
+    verdicts = [(verdict, [row for row in rows if row["verdict"] == verdict]) for verdict in (HIGHER, LOWER)]
+    equal = [row["system"] for row in rows if row["ties"] == result.tests.queries]
+    open_ = [row for row in rows if not row["significant"] and row["system"] not in equal]
+    return {
+        "verdicts": [(verdict, group, [row["system"] for row in group]) for verdict, group in verdicts if group],
+        "equal": equal,
+        "open": [row["system"] for row in open_],
+        "nearest": min((row for row in open_ if row["more"]), key=lambda row: row["more"], default=None),
+    }
+
+
+def judged_by(result: Compared) -> str:
+    systems, pairs = len(result.systems), len(result.pairs)
+    if result.tests.correction == "hsd":
+        return f"Tukey's HSD for all pairs of {counted(systems, 'system', 'systems')}"
+    used = {
+        "p" if test.p is not None else "p_randomised" for test in result.tests.pairs if test.p_holm is not None
+    }
+    test = " and ".join(name for field, name in TESTS.items() if field in used) or TESTS["p"]
+    if pairs == 1:
+        return test
+    return f"{test} with Holm's correction for {counted(pairs, 'comparison', 'comparisons')}"
+
+
+def signs(result: Compared) -> str:
+    """The draws and the seed of the randomisation test, as text."""
+    if result.tests.exact:
+        return f"all {2**result.tests.queries:,} signs"
+    return f"{result.tests.draws:,} draws, seed {result.tests.seed}"
+
+
+def reasons(rows: Sequence[dict]) -> list[str]:
+    """Why numbers are missing, a text for each pair. A correction that does not apply is no missing number."""
+    why = {row["system"]: sorted({*row["why"].values()} - {TWO_SYSTEMS}) for row in rows}
+    return [f"{system}: no value where {', '.join(texts)}" for system, texts in why.items() if texts]
