@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratings.desk import queue
+from ratings.desk.figures import pace_of
 from ratings.desk.queue.mixing import keyed_random, marks
 from ratings.models import Assignment, Check, Pair, Rating
 from ratings.people.tests.test_privacy import download
-from ratings.pool.progress.counts import pace_of
 from ratings.tests.calls import items, make_caller
 from ratings.tests.cast import NOW, grade, make_rater
 
