@@ -7,7 +7,7 @@ address for another one.
 import logging
 from datetime import datetime, timedelta
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -41,7 +41,7 @@ def counts(collection: Collection) -> dict[str, int]:
     }
 
 
-def delete(collection: Collection, by: AbstractBaseUser | None = None, *, now: datetime | None = None) -> Deletion:
+def delete(collection: Collection, by: User | None = None, *, now: datetime | None = None) -> Deletion:
     """The deletion of a collection, which is hidden now. Raises Gone.
 
     Its imports are cancelled, and the runs of its judges paused.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from django import forms
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.validators import RegexValidator
 from django.utils.text import capfirst
 
@@ -201,7 +201,7 @@ class NewCollectionForm(CopyForm):
         """The arguments of `making.make`."""
         return {name: self.cleaned_data[name] for name in ("slug", *FACTS)}
 
-    def just_made(self, by: AbstractBaseUser) -> Collection | None:
+    def just_made(self, by: User) -> Collection | None:
         """The collection that this person has just made of the same form, for which its slug is taken now."""
         # PostgreSQL takes no question about a NUL.
         if self.errors.keys() - {"slug"} or self.has_error("slug", "null_characters_not_allowed"):

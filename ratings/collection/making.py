@@ -5,7 +5,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -30,7 +30,7 @@ def make(
     *,
     description: str = "",
     relevant_from: Decimal | None = None,
-    by: AbstractBaseUser | None = None,
+    by: User | None = None,
 ) -> Collection:
     """The new collection. With `by`, this person becomes its admin, and it gets first guidelines.
 
@@ -55,7 +55,7 @@ def make(
     return collection
 
 
-def just_made(by: AbstractBaseUser, *, slug: str, scale: Sequence[Step], **facts) -> Collection | None:
+def just_made(by: User, *, slug: str, scale: Sequence[Step], **facts) -> Collection | None:
     """The collection that this person has just made of the same form; an empty slug was made of the name.
 
     Call it in a transaction: of a form that is sent twice at once, the second one waits for the first.

@@ -7,7 +7,7 @@ from decimal import Decimal
 from uuid import UUID
 
 from allauth.mfa.models import Authenticator
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -33,7 +33,7 @@ AT_ONCE = 2_000  # rows read at a time: a person may have rated a hundred thousa
 Kind = RatingEvent.Kind
 
 
-def export(user: AbstractBaseUser, *, now: datetime | None = None) -> Iterator[str]:
+def export(user: User, *, now: datetime | None = None) -> Iterator[str]:
     """All data about a person, as pieces of one JSON document.
 
     A repeat is exported as an ordinary rating, and gold pairs are not marked: whoever goes on rating must not
@@ -78,14 +78,14 @@ def in_pieces(rows: QuerySet) -> Iterator:
     return rows.iterator(chunk_size=AT_ONCE)
 
 
-def events_of(user: AbstractBaseUser, raters: QuerySet) -> QuerySet:
+def events_of(user: User, raters: QuerySet) -> QuerySet:
     # Raters as a list: with a subquery, neither database would use the two indexes for the two conditions.
     own = list(raters.values_list("pk", flat=True))
     rows = RatingEvent.objects.filter(Q(rater__in=own) | Q(actor=user)).order_by("pk")
     return without_text(rows).select_related("undoes", "pair__query__collection", "pair__document")
 
 
-def adjudications_of(user: AbstractBaseUser) -> QuerySet:
+def adjudications_of(user: User) -> QuerySet:
     rows = Adjudication.objects.filter(actor=user).order_by("pk")
     return without_text(rows).select_related("grade", "pair__query__collection", "pair__document")
 
@@ -94,7 +94,7 @@ def without_text(rows: QuerySet) -> QuerySet:
     return rows.defer("pair__document__body", "pair__document__fields")
 
 
-def accepted_by(user: AbstractBaseUser) -> QuerySet:
+def accepted_by(user: User) -> QuerySet:
     return Invitation.objects.filter(accepted_by=user).select_related("collection")
 
 
@@ -118,7 +118,7 @@ def fields(row: object, *names: str) -> dict:
     return {name: getattr(row, name) for name in names}
 
 
-def account(user: AbstractBaseUser) -> dict:
+def account(user: User) -> dict:
     names = ("email", "first_name", "last_name", "date_joined", "last_login")
     return {"username": user.get_username()} | fields(user, *names)
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 import numpy as np
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Model
@@ -157,9 +157,7 @@ def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
         raise Unreadable(name, 0, str(error), CURE) from error
 
 
-def copy(
-    source: Collection, slug: str, name: str, *, maker: AbstractBaseUser | None, progress: Progress, job: Job
-) -> Report:
+def copy(source: Collection, slug: str, name: str, *, maker: User | None, progress: Progress, job: Job) -> Report:
     """The report of copying a collection without what people did in it; `maker` is the admin of the copy.
 
     Raises ValueError for a slug that is taken or invalid.
@@ -176,7 +174,7 @@ def restore(
     slug: str = "",
     *,
     name: str = "",
-    maker: AbstractBaseUser | None = None,
+    maker: User | None = None,
     progress: Progress = silent,
     job: Job | None = None,
 ) -> Report:
@@ -222,7 +220,7 @@ def _write(
     restoring: "Restoring",
     slug: str,
     name: str,
-    maker: AbstractBaseUser | None,
+    maker: User | None,
     job: Job | None,
     progress: Progress,
 ) -> None:

@@ -7,7 +7,7 @@ from functools import partial, wraps
 from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.contrib.auth.middleware import LoginRequiredMiddleware
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.auth.views import redirect_to_login
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -172,12 +172,12 @@ def copies_for(request: HttpRequest) -> QuerySet[Job]:
 of_copies = with_access(copies_for)
 
 
-def may_make(user: AbstractBaseUser | AnonymousUser) -> bool:
+def may_make(user: User | AnonymousUser) -> bool:
     """Whether the person may make collections: superusers, and accounts that a superuser lets."""
     return user.has_perm("ratings.add_collection")
 
 
-def maker_for(request: HttpRequest) -> AbstractBaseUser:
+def maker_for(request: HttpRequest) -> User:
     """The person who asks. Raises Http404 for all who may not make collections."""
     if not may_make(request.user):
         raise Http404("You may not make collections.")

@@ -1,7 +1,7 @@
 """Accounts, as superusers change them: who can sign in, who is a superuser, who may make collections."""
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser, Permission
+from django.contrib.auth.models import Permission, User
 from django.db import transaction
 
 from ..models import SuperuserByGroup
@@ -16,13 +16,13 @@ class LastSuperuser(Exception):
     """No other superuser can sign in."""
 
 
-def settings_of(user: AbstractBaseUser) -> dict:
+def settings_of(user: User) -> dict:
     """The arguments of `change`, as they are now."""
     stored = {name: getattr(user, name) for name in FIELDS}
     return stored | {"may_make": user.user_permissions.filter(pk=_to_make().pk).exists()}
 
 
-def lock(user: AbstractBaseUser) -> None:
+def lock(user: User) -> None:
     """Lock the account, and before it all superusers: if two take the right from each other, one waits."""
     superusers = get_user_model().objects.filter(is_superuser=True).order_by("pk")
     list(superusers.select_for_update().values_list("pk"))
@@ -30,7 +30,7 @@ def lock(user: AbstractBaseUser) -> None:
 
 
 @transaction.atomic
-def change(user: AbstractBaseUser, **wanted) -> None:
+def change(user: User, **wanted) -> None:
     """Change the mail address and the rights of an account. Lock it first. Raises LastSuperuser.
 
     Whoever can no longer sign in is signed out, and other raters get what they hold. The right of a superuser that

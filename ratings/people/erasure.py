@@ -4,7 +4,7 @@ import re
 import secrets
 from itertools import chain
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 
@@ -58,7 +58,7 @@ def unused_pseudonym(collection: Collection) -> str:
             return name
 
 
-def remove_account(collection: Collection, user: AbstractBaseUser, pseudonym: str) -> None:
+def remove_account(collection: Collection, user: User, pseudonym: str) -> None:
     """Remove the account from the collection, and delete it unless it is needed elsewhere."""
     RatingEvent.objects.filter(actor=user, pair__query__collection=collection).forget_person()
     Adjudication.objects.filter(actor=user, pair__query__collection=collection).update(actor=None)
@@ -75,7 +75,7 @@ class Needed(Exception):
 
 
 @transaction.atomic
-def delete_account(user: AbstractBaseUser) -> str:
+def delete_account(user: User) -> str:
     """The pseudonym that the audit has in place of the name of the account, which is deleted. Raises Needed."""
     if is_needed(user):
         raise Needed
@@ -85,7 +85,7 @@ def delete_account(user: AbstractBaseUser) -> str:
     return pseudonym
 
 
-def _delete_account(user: AbstractBaseUser, pseudonym: str) -> None:
+def _delete_account(user: User, pseudonym: str) -> None:
     for invitation in Invitation.objects.filter(accepted_by=user).exclude(name=""):
         invited = AuditEvent.objects.filter(act=Act.INVITED, collection=invitation.collection_id)
         invited.filter(about=invitation.name).forget_subject(pseudonym)
@@ -95,7 +95,7 @@ def _delete_account(user: AbstractBaseUser, pseudonym: str) -> None:
     user.delete()
 
 
-def is_needed(user: AbstractBaseUser) -> bool:
+def is_needed(user: User) -> bool:
     """Whether a collection refers to the account, or it is a superuser's."""
     of_user = (model.objects.filter(user=user) for model in (Membership, Rater))
     by_user = (model.objects.filter(actor=user) for model in (RatingEvent, Adjudication))

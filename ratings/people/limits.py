@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.contrib.auth import logout
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -17,7 +17,7 @@ LAST_REQUEST = "seen"  # the key of that time in a session, exact to a quarter o
 STORE_EVERY = 60  # seconds, at most, between two updates of it
 
 
-def limits_of(user: AbstractBaseUser) -> tuple[float, float] | None:
+def limits_of(user: User) -> tuple[float, float] | None:
     """The shortest limits of the person's roles, in seconds: since the last request and the sign-in; or None."""
     found = [limits for role in members.roles_of(user) if (limits := settings.SESSION_LIMITS.get(role))]
     return (min(idle for idle, _ in found), min(longest for _, longest in found)) if found else None

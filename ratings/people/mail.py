@@ -6,7 +6,7 @@ from smtplib import SMTPException
 
 from django.conf import settings
 from django.contrib.auth.forms import PasswordResetForm
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage, get_connection
@@ -58,7 +58,7 @@ def send_reset(address: str, site: str) -> None:
         send(user.email, "A new password for Idealist", text)
 
 
-def password_link(user: AbstractBaseUser) -> str:
+def password_link(user: User) -> str:
     """The path of the page on which the person sets a password, once and within an hour."""
     name = urlsafe_base64_encode(force_bytes(user.pk))
     return reverse("new_password", args=[name, default_token_generator.make_token(user)])

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
@@ -39,7 +39,7 @@ class NameTaken(Exception):
 class SuperuserCannotRate(Exception):
     """The account is a superuser's: admin of every collection, so its owner sees results."""
 
-    def __init__(self, user: AbstractBaseUser) -> None:
+    def __init__(self, user: User) -> None:
         super().__init__(
             f"{user.get_username()} is a superuser, who sees the results of every collection, and raters must "
             "not. Rate with another account."
@@ -60,7 +60,7 @@ def invite(
     *,
     role: str,
     days: int,
-    by: AbstractBaseUser | None,
+    by: User | None,
     now: datetime | None = None,
 ) -> list[tuple[Invitation, str]]:
     """One invitation for each name, with its key. Only the hash of the key is stored."""
@@ -106,7 +106,7 @@ def withdraw(invitation: Invitation, *, now: datetime | None = None) -> None:
 
 
 @transaction.atomic
-def accept(invitation: Invitation, user: AbstractBaseUser, *, now: datetime | None = None) -> Membership:
+def accept(invitation: Invitation, user: User, *, now: datetime | None = None) -> Membership:
     """The membership that the invitation gives to `user`.
 
     Raises Gone, or MemberAlready or SuperuserCannotRate, after which the invitation is still unused.
@@ -125,16 +125,14 @@ def accept(invitation: Invitation, user: AbstractBaseUser, *, now: datetime | No
     return membership
 
 
-def add(collection: Collection, user: AbstractBaseUser, role: str, *, by_group: bool = False) -> None:
+def add(collection: Collection, user: User, role: str, *, by_group: bool = False) -> None:
     """Make the account a member. Raises IntegrityError if it is one already, and SuperuserCannotRate."""
     _refuse_superuser(user, role)
     _add_membership(collection, user, role, by_group)
     note(Act.MEMBER_ADDED, collection, about=user, role=role, **_actor(user, by_group))
 
 
-def _add_membership(
-    collection: Collection, user: AbstractBaseUser, role: str, by_group: bool = False
-) -> Membership:
+def _add_membership(collection: Collection, user: User, role: str, by_group: bool = False) -> Membership:
     membership = Membership.objects.create(collection=collection, user=user, role=role, by_group=by_group)
     # A former rater who comes again is active again.
     Rater.objects.filter(collection=collection, user=user).update(active=True)
@@ -142,9 +140,7 @@ def _add_membership(
 
 
 @transaction.atomic
-def sign_up(
-    invitation: Invitation, username: str, password: str, *, now: datetime | None = None
-) -> AbstractBaseUser:
+def sign_up(invitation: Invitation, username: str, password: str, *, now: datetime | None = None) -> User:
     """The new account, which has accepted the invitation. Raises NameTaken and Gone, and then makes none."""
     try:
         with transaction.atomic():
@@ -156,7 +152,7 @@ def sign_up(
     return user
 
 
-def _accepted(invitation: Invitation, user: AbstractBaseUser, now: datetime) -> bool:
+def _accepted(invitation: Invitation, user: User, now: datetime) -> bool:
     """Whether the invitation was open and is accepted now. Of two people with one link, only one accepts it."""
     unused = Invitation.objects.filter(OPEN, pk=invitation.pk, expires_at__gt=now)
     return unused.update(accepted_by=user, accepted_at=now) == 1
@@ -166,7 +162,7 @@ def _accepted(invitation: Invitation, user: AbstractBaseUser, now: datetime) -> 
 
 
 @transaction.atomic
-def give_role(collection: Collection, user: AbstractBaseUser, role: str) -> None:
+def give_role(collection: Collection, user: User, role: str) -> None:
     """Give the account this role in the collection, whether or not it is a member already.
 
     Raises LastAdmin and SuperuserCannotRate.
@@ -204,23 +200,23 @@ def remove(membership: Membership, *, by_group: bool = False) -> None:
     note(Act.MEMBER_REMOVED, membership.collection, about=membership.user, role=membership.role, **by)
 
 
-def _refuse_superuser(user: AbstractBaseUser, role: str) -> None:
+def _refuse_superuser(user: User, role: str) -> None:
     if role == Role.RATER and user.is_superuser:
         raise SuperuserCannotRate(user)
 
 
-def give_back_all(user: AbstractBaseUser) -> None:
+def give_back_all(user: User) -> None:
     """Give others what the person holds in all collections: their account is closed, or became a superuser's."""
     for rater in Rater.objects.filter(user=user).order_by("pk"):
         stop(rater)
 
 
-def _actor(user: AbstractBaseUser, by_group: bool) -> dict:
+def _actor(user: User, by_group: bool) -> dict:
     """The actor for the audit: if the groups of a provider decide, the person who signs in."""
     return {"by": user, "by_group": True} if by_group else {}
 
 
-def roles_of(user: AbstractBaseUser) -> set[str]:
+def roles_of(user: User) -> set[str]:
     """The person's roles in all collections. Superusers have only the role "superuser"."""
     if user.is_superuser:
         return {"superuser"}

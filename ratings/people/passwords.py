@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ DIGITS = 40  # of a SHA-1 hash in hexadecimal
 class NotOurWords:
     """A password validator that refuses passwords made of words of this server, such as rater-admin-2026!"""
 
-    def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
+    def validate(self, password: str, user: User | None = None) -> None:
         letters = "".join(re.findall("[a-z]", password.lower()))
         rest = re.sub("|".join(sorted(words(), key=len, reverse=True)), "", letters)
         if rest != letters and len(rest) < FEW:
@@ -49,7 +49,7 @@ def words() -> set[str]:
 class NotBreached:
     """A password validator that refuses passwords on the operator's list of breached ones, if there is a list."""
 
-    def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
+    def validate(self, password: str, user: User | None = None) -> None:
         path = settings.BREACHED_PASSWORDS
         digest = hashlib.sha1(password.encode(), usedforsecurity=False).hexdigest().upper()
         try:

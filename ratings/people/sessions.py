@@ -7,7 +7,7 @@ from collections import Counter
 from datetime import datetime
 
 from django.contrib.auth import SESSION_KEY, get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db import transaction
 from django.http import HttpRequest
@@ -47,20 +47,20 @@ class SessionStore(DatabaseStore):
 class EndsWhatIsOpen:
     """A password validator that ends sessions and tokens when a password is changed, in any way."""
 
-    def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
+    def validate(self, password: str, user: User | None = None) -> None:
         """Accepts every password."""
 
     def get_help_text(self) -> str:
         return "A change signs you out in all other browsers and revokes all your tokens."
 
     @transaction.atomic
-    def password_changed(self, password: str, user: AbstractBaseUser) -> None:
+    def password_changed(self, password: str, user: User) -> None:
         audited(Act.PASSWORD, about=user)
         end_all(user)
         tokens.revoke_all(user)
 
 
-def start(sender: object, request: HttpRequest, user: AbstractBaseUser, **more: object) -> None:
+def start(sender: object, request: HttpRequest, user: User, **more: object) -> None:
     """Store time and browser in a new session, and delete expired ones. A receiver of user_logged_in."""
     now = timezone.now()
     request.session[SIGNED_IN] = [now.isoformat(), browser_of(request.headers.get("User-Agent", ""))]
@@ -74,7 +74,7 @@ def browser_of(agent: str) -> str:
     return f"{browser} on {system}" if system else browser
 
 
-def open_of(user: AbstractBaseUser, *, now: datetime | None = None) -> list[Session]:
+def open_of(user: User, *, now: datetime | None = None) -> list[Session]:
     """The valid sessions of a person, the latest first."""
     return list(Session.objects.filter(user=user, expire_date__gt=now or timezone.now()))
 
@@ -84,7 +84,7 @@ def name_of(key: str) -> str:
     return salted_hmac(__name__, key, algorithm="sha256").hexdigest()[:24]
 
 
-def end(user: AbstractBaseUser, name: str) -> bool:
+def end(user: User, name: str) -> bool:
     """Whether the person had a session of this name. It is ended."""
     keys = Session.objects.filter(user=user).values_list("session_key", flat=True)
     named = [key for key in keys if constant_time_compare(name_of(key), name)]
@@ -92,7 +92,7 @@ def end(user: AbstractBaseUser, name: str) -> bool:
 
 
 @transaction.atomic
-def end_all(user: AbstractBaseUser, *, but: str | None = None) -> int:
+def end_all(user: User, *, but: str | None = None) -> int:
     """How many sessions of the person were ended: all except the one with the key `but`."""
     mine = Session.objects.filter(user=user)
     number = (mine.exclude(session_key=but) if but else mine).delete()[0]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core import signing
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
@@ -65,7 +65,7 @@ def begin(request: HttpRequest, username: str) -> Try:
     return _begin(("address", _address(request), PER_ADDRESS), ("account", names.folded(username), PER_ACCOUNT))
 
 
-def begin_change(user: AbstractBaseUser) -> Try:
+def begin_change(user: User) -> Try:
     """Count a try to change the password, which asks for the old one. Raises TooMany.
 
     The limit keeps others from guessing the password in a browser that was left signed in.
@@ -73,7 +73,7 @@ def begin_change(user: AbstractBaseUser) -> Try:
     return _begin(("change", str(user.pk), PER_ACCOUNT))
 
 
-def begin_code(user: AbstractBaseUser) -> Try:
+def begin_code(user: User) -> Try:
     """Count a try to give a second factor. Raises TooMany.
 
     Only people who know the password come to this step, so strangers cannot use up these tries.

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Collection as Keys
 from datetime import datetime, timedelta
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -25,7 +25,7 @@ USED = timedelta(minutes=1)  # the resolution of `last_used_at`
 
 @transaction.atomic
 def make(
-    user: AbstractBaseUser,
+    user: User,
     collection: Collection | None,
     *,
     name: str,
@@ -52,12 +52,12 @@ def hash_of(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def tokens_of(user: AbstractBaseUser) -> QuerySet[ApiToken]:
+def tokens_of(user: User) -> QuerySet[ApiToken]:
     """The person's tokens, without those for deleted collections."""
     return user.api_tokens.filter(VISIBLE).select_related("user", "collection")
 
 
-def scopes_of(user: AbstractBaseUser, collection: Collection | None) -> tuple[str, ...]:
+def scopes_of(user: User, collection: Collection | None) -> tuple[str, ...]:
     """The scopes that the person's role permits now. None: all collections, which only superusers have."""
     if not user.is_active:
         return ()
@@ -99,7 +99,7 @@ def revoke(token: ApiToken, *, now: datetime | None = None) -> None:
 
 
 @transaction.atomic
-def revoke_all(user: AbstractBaseUser, *, now: datetime | None = None) -> None:
+def revoke_all(user: User, *, now: datetime | None = None) -> None:
     valid = ApiToken.objects.filter(user=user, revoked_at=None)
     if number := valid.update(revoked_at=now or timezone.now()):
         note(Act.TOKEN_REVOKED, about=user, number=number)

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from ..models import Role
@@ -24,7 +24,7 @@ def open_or_close() -> None:
     accounts.update(is_active=settings.DEMO)
 
 
-def may_enter(request: HttpRequest, user: AbstractBaseUser) -> bool:
+def may_enter(request: HttpRequest, user: User) -> bool:
     """Whether a link of this person is good for this request: those of the sample are so on this machine only."""
     return user.get_username() not in NAMES or (settings.DEMO and is_local(request))
 

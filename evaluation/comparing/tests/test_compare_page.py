@@ -114,7 +114,7 @@ def test_tests_are_made_once_for_each_state_of_the_collection(client, monkeypatc
     collection = make_field()
     made = []
     monkeypatch.setattr(
-        compare.comparison,
+        comparison,
         "compared",
         lambda *args, _real=comparison.compared, **kw: made.append(1) or _real(*args, **kw),
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString
@@ -56,7 +56,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
     return render(request, "evaluation/welcome.html", {"sample": settings.DEMO and visits.is_local(request)})
 
 
-def mine(user: AbstractBaseUser, roles: Sequence[tuple[Collection, str]]) -> list[dict]:
+def mine(user: User, roles: Sequence[tuple[Collection, str]]) -> list[dict]:
     """An entry for each of these collections: what the person does or reads in it. Raters see no systems."""
     rows, left = [], AT_ONCE
     for collection, role in roles:

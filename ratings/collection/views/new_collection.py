@@ -1,7 +1,7 @@
 """The page of a new collection, for whoever may make one."""
 
 from django.contrib import messages
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -17,14 +17,14 @@ from ..scales import BY_NAME
 
 @require_safe
 @of_makers
-def new_collection(request: HttpRequest, maker: AbstractBaseUser) -> HttpResponse:
+def new_collection(request: HttpRequest, maker: User) -> HttpResponse:
     return new_page(request, NewCollectionForm())
 
 
 @require_POST
 @of_makers
 @transaction.atomic
-def make_collection(request: HttpRequest, maker: AbstractBaseUser) -> HttpResponse:
+def make_collection(request: HttpRequest, maker: User) -> HttpResponse:
     """Make it, with the person who asks as its admin. A form that is sent twice leads to the first collection."""
     form = NewCollectionForm(request.POST)
     if made := form.just_made(maker):

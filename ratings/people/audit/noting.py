@@ -4,7 +4,7 @@ import logging
 from functools import partial
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
@@ -22,7 +22,7 @@ def note(
     collection: Collection | None = None,
     *,
     about: object = "",
-    by: AbstractBaseUser | None = None,
+    by: User | None = None,
     **detail: Any,
 ) -> None:
     """Write the event of an act in its transaction. The log gets the event after the commit.

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 
 from ...models import ApiToken
@@ -50,7 +50,7 @@ def of_request(request: HttpRequest) -> Who:
     return _of_account(Way.PAGE, getattr(request, "user", None), address)
 
 
-def _of_account(way: str, user: AbstractBaseUser | None, address: str = "") -> Who:
+def _of_account(way: str, user: User | None, address: str = "") -> Who:
     return Who(way, user and user.pk, user.get_username() if user else "", address=address)
 
 
@@ -72,7 +72,7 @@ def acting(by: Callable[[], Who]) -> Iterator[None]:
         _now.reset(before)
 
 
-def acting_for(user: AbstractBaseUser | None):
+def acting_for(user: User | None):
     """A context in which a worker acts for an account."""
     return acting(partial(_of_account, Way.WORKER, user))
 

@@ -6,7 +6,7 @@ from itertools import count
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from .. import names, visits
@@ -17,7 +17,7 @@ LONGEST_NAME = 140  # leaves room for a number
 
 
 @transaction.atomic
-def account_of(person: Person) -> AbstractBaseUser:
+def account_of(person: Person) -> User:
     """The account of the person, with the roles of their groups. Raises Refused for a closed account.
 
     Only issuer and subject identify a person, because names and addresses can change and pass to others.
@@ -34,7 +34,7 @@ def account_of(person: Person) -> AbstractBaseUser:
     return user
 
 
-def tie_account(person: Person) -> AbstractBaseUser:
+def tie_account(person: Person) -> User:
     """Tie an account to the person and return it: the one with their address, or a new one."""
     user = with_address(person) or new_account(person)
     facts = {"iss": person.issuer, "sub": person.subject}
@@ -42,7 +42,7 @@ def tie_account(person: Person) -> AbstractBaseUser:
     return user
 
 
-def with_address(person: Person) -> AbstractBaseUser | None:
+def with_address(person: Person) -> User | None:
     """The only account with the person's verified address, if the operator allows that; None otherwise.
 
     It is never the account of a superuser, since a provider makes superusers by a group alone. Nor is it one that
@@ -62,7 +62,7 @@ def lowered(address: str) -> bytes:
     return address.encode().lower()
 
 
-def new_account(person: Person) -> AbstractBaseUser:
+def new_account(person: Person) -> User:
     """A new account without a password."""
     return get_user_model().objects.create_user(unused_name(person.name), email=person.address)
 

@@ -8,7 +8,7 @@ from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.utils import perform_login
 from django.conf import settings
 from django.contrib.auth import login, logout
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
@@ -23,7 +23,7 @@ PASSWORD, LINK, PROVIDER = "password", "link", "provider"  # how a person showed
 
 
 def enter(
-    request: HttpRequest, user: AbstractBaseUser, how: str, next_page: str = "", *, second_factor: bool = False
+    request: HttpRequest, user: User, how: str, next_page: str = "", *, second_factor: bool = False
 ) -> HttpResponse:
     """Sign the person in and redirect to the next page, or redirect to the page that asks for a second factor."""
     if request.user.is_authenticated:
@@ -49,17 +49,15 @@ class Adapter(DefaultAccountAdapter):
     def get_login_stages(self) -> list[str]:
         return ["ratings.people.sign_in.second_factor.Stage"]
 
-    def respond_user_inactive(self, request: HttpRequest, user: AbstractBaseUser) -> HttpResponse:
+    def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
         return redirect("sign_in")
 
-    def login(self, request: HttpRequest, user: AbstractBaseUser) -> None:
+    def login(self, request: HttpRequest, user: User) -> None:
         with transaction.atomic():
             login(request, user, backend=BACKEND)
             tries.succeeded(request, user)
 
-    def post_login(
-        self, request: HttpRequest, user: AbstractBaseUser, *, redirect_url: str, **more
-    ) -> HttpResponse:
+    def post_login(self, request: HttpRequest, user: User, *, redirect_url: str, **more) -> HttpResponse:
         response = redirect(redirect_url)
         throttle.remember_device(request, response, user.get_username())
         return response
@@ -67,6 +65,6 @@ class Adapter(DefaultAccountAdapter):
     def add_message(self, *args, **kwargs) -> None:
         """Add nothing: the pages say what was done."""
 
-    def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict]:
+    def get_reauthentication_methods(self, user: User | AnonymousUser) -> list[dict]:
         methods = super().get_reauthentication_methods(user)
         return methods if settings.PASSWORDS else [each for each in methods if each["id"] != "reauthenticate"]

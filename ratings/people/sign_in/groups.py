@@ -7,7 +7,7 @@ import logging
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 
 from ...models import Collection, Membership, Role, SuperuserByGroup
 from .. import members
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 RANKS = [Role.RATER, Role.ANALYST, Role.ADMIN]  # of two roles in one collection the later one counts
 
 
-def apply(user: AbstractBaseUser, groups: frozenset[str]) -> None:
+def apply(user: User, groups: frozenset[str]) -> None:
     """Grant the roles of the person's groups, and revoke those of former groups. Call it in a transaction."""
     get_user_model().objects.select_for_update().get(pk=user.pk)  # simultaneous sign-ins take turns
     roles = [role for group in groups for role in settings.GROUP_ROLES.get(group, ())]
@@ -30,7 +30,7 @@ def apply(user: AbstractBaseUser, groups: frozenset[str]) -> None:
     apply_memberships(user, granted)
 
 
-def apply_superuser(user: AbstractBaseUser, wanted: bool) -> None:
+def apply_superuser(user: User, wanted: bool) -> None:
     by_group = SuperuserByGroup.objects.filter(user=user)
     if wanted and not user.is_superuser:
         SuperuserByGroup.objects.get_or_create(user=user)
@@ -43,7 +43,7 @@ def apply_superuser(user: AbstractBaseUser, wanted: bool) -> None:
     note(Act.SUPERUSER if wanted else Act.SUPERUSER_NO_MORE, about=user, by=user, by_group=True)
 
 
-def apply_memberships(user: AbstractBaseUser, granted: list[tuple[str, str]]) -> None:
+def apply_memberships(user: User, granted: list[tuple[str, str]]) -> None:
     granted.sort(key=lambda each: RANKS.index(each[1]))
     roles = dict(granted)
     collections = {each.pk: each for each in Collection.objects.filter(slug__in=roles)}

@@ -9,7 +9,7 @@ import hashlib
 import secrets
 
 from allauth.mfa.models import Authenticator
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 NUMBER = 10
@@ -17,7 +17,7 @@ BYTES = 15  # 24 characters in Base32
 HASHES = "hashes"  # the name in the data of a factor
 
 
-def renew(user: AbstractBaseUser) -> list[str]:
+def renew(user: User) -> list[str]:
     """Replace all codes and return the new ones, as people write them. `user` must have a row of codes."""
     codes = [base64.b32encode(secrets.token_bytes(BYTES)).decode() for _ in range(NUMBER)]
     # With this empty list allauth itself accepts no code of the row, and needs no seed.
@@ -27,7 +27,7 @@ def renew(user: AbstractBaseUser) -> list[str]:
 
 
 @transaction.atomic
-def use(user: AbstractBaseUser, typed: str) -> Authenticator | None:
+def use(user: User, typed: str) -> Authenticator | None:
     """Use up the typed code and return the row of codes; None if it is not one of them."""
     rows = Authenticator.objects.select_for_update().filter(user=user, type=Authenticator.Type.RECOVERY_CODES)
     row, digest = rows.first(), hashed(typed)
@@ -38,7 +38,7 @@ def use(user: AbstractBaseUser, typed: str) -> Authenticator | None:
     return row
 
 
-def remaining(user: AbstractBaseUser) -> int:
+def remaining(user: User) -> int:
     """The number of codes that the person can still use. One database query."""
     row = Authenticator.objects.filter(user=user, type=Authenticator.Type.RECOVERY_CODES).first()
     return len(row.data.get(HASHES, ())) if row else 0

@@ -12,7 +12,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.stages import AuthenticateStage
 from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.dispatch import Signal
 from django.http import HttpRequest
 from django.utils import timezone
@@ -24,11 +24,11 @@ from . import recovery_codes, secrets_at_rest
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 
 
-def has_one(user: AbstractBaseUser) -> bool:
+def has_one(user: User) -> bool:
     return is_mfa_enabled(user, FACTORS)
 
 
-def kinds_of(user: AbstractBaseUser) -> set[str]:
+def kinds_of(user: User) -> set[str]:
     """The kinds of what the person set up: totp, webauthn, recovery_codes."""
     return set(Authenticator.objects.filter(user=user).values_list("type", flat=True))
 
@@ -40,7 +40,7 @@ def is_missing(request: HttpRequest) -> bool:
     return bool(members.roles_of(request.user) & settings.SECOND_FACTOR) and not has_one(request.user)
 
 
-def given_at_provider(request: HttpRequest, user: AbstractBaseUser) -> bool:
+def given_at_provider(request: HttpRequest, user: User) -> bool:
     """Whether the person signed in at a provider that says that it asked for a second factor."""
     return any(each.get("second_factor") for each in get_authentication_records(request, user))
 
@@ -56,7 +56,7 @@ def can_reauthenticate(request: HttpRequest) -> bool:
     return bool(account_adapter().get_reauthentication_methods(request.user))
 
 
-def remove_all(user: AbstractBaseUser) -> int:
+def remove_all(user: User) -> int:
     """Remove all second factors and recovery codes of a person, and return their number."""
     removed = Authenticator.objects.filter(user=user).delete()[0]
     if removed:
@@ -70,7 +70,7 @@ def unreadable() -> int:
     return sum(not secrets_at_rest.is_readable(data) for data in every)
 
 
-def note_change(signal: Signal, user: AbstractBaseUser, authenticator: Authenticator, **more) -> None:
+def note_change(signal: Signal, user: User, authenticator: Authenticator, **more) -> None:
     """Note a change in the audit. A receiver of allauth's signals."""
     did = {signals.authenticator_added: "added", signals.authenticator_removed: "removed"}.get(signal, "made anew")
     note(Act.SIGN_IN, about=user, **{did: authenticator.type})
@@ -88,7 +88,7 @@ class Adapter(DefaultMFAAdapter):
         "incorrect_code": "This code is wrong, used or too old. Wait for the next one and type it."
     }
 
-    def generate_authenticator_name(self, user: AbstractBaseUser, type: Authenticator.Type) -> str:
+    def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
         return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
 
     def encrypt(self, text: str) -> str:
@@ -97,10 +97,10 @@ class Adapter(DefaultMFAAdapter):
     def decrypt(self, encrypted_text: str) -> str:
         return secrets_at_rest.decrypt(encrypted_text)
 
-    def get_totp_label(self, user: AbstractBaseUser) -> str:
+    def get_totp_label(self, user: User) -> str:
         return user.get_username()
 
-    def _get_user_identifier(self, user: AbstractBaseUser) -> str:
+    def _get_user_identifier(self, user: User) -> str:
         return user.get_username()
 
 

@@ -7,7 +7,7 @@ import logging
 
 from allauth.account.authentication import get_authentication_records
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import DatabaseError
 from django.http import HttpRequest
 
@@ -17,15 +17,13 @@ from ..audit import Act, note
 log = logging.getLogger("idealist.sign_in")
 
 
-def succeeded(request: HttpRequest, user: AbstractBaseUser) -> None:
+def succeeded(request: HttpRequest, user: User) -> None:
     """Note a sign-in, and the means by which the person showed who they are."""
     ways = [record["method"] for record in get_authentication_records(request, user)]
     note(Act.SIGNED_IN, about=user, by=user, ways=ways)
 
 
-def refused(
-    request: HttpRequest, why: str, user: AbstractBaseUser | None = None, act: Act = Act.SIGN_IN_REFUSED
-) -> None:
+def refused(request: HttpRequest, why: str, user: User | None = None, act: Act = Act.SIGN_IN_REFUSED) -> None:
     """Record a refused try in the log and, up to a limit per minute, in the audit, so that nobody can fill it."""
     log_refusal(request, why, user, act)
     try:
@@ -49,9 +47,7 @@ def limited(request: HttpRequest) -> None:
     log_refusal(request, "too many tries")
 
 
-def log_refusal(
-    request: HttpRequest, why: str, user: AbstractBaseUser | None = None, act: Act = Act.SIGN_IN_REFUSED
-) -> None:
+def log_refusal(request: HttpRequest, why: str, user: User | None = None, act: Act = Act.SIGN_IN_REFUSED) -> None:
     account = user.get_username() if user else "an unknown name"
     address = request.META.get("REMOTE_ADDR", "")
     facts = {"act": act.value, "why": why, "account": user and user.pk, "address": address}

@@ -3,7 +3,7 @@
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -100,7 +100,7 @@ def delete_account(request: HttpRequest, known: QuerySet, pk: int) -> HttpRespon
 
 
 def account_page(
-    request: HttpRequest, user: AbstractBaseUser, *, form: AccountForm | None = None, link: str = ""
+    request: HttpRequest, user: User, *, form: AccountForm | None = None, link: str = ""
 ) -> HttpResponse:
     raters = user.raters.filter(collection__slug__isnull=False).exclude(collection__memberships__user=user)
     context = {

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -102,7 +102,7 @@ def with_account(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     return sign_in_member(request, invitation, user)
 
 
-def sign_in_member(request: HttpRequest, invitation: Invitation, user: AbstractBaseUser) -> HttpResponse:
+def sign_in_member(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
     welcome(request, invitation)
     return entering.enter(request, user, entering.PASSWORD, destination(invitation))
 
