@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page, expect
 
-from ratings.models import Anchor, Grade, Rating
+from ratings.models import Anchor, Grade, Rating, RatingEvent
 from ratings.pool.anchors import set_anchor
 from ratings.presentation.guidelines import versions
 from ratings.tests.cast import grade, make_pair
@@ -46,16 +46,6 @@ def test_a_key_that_was_changed_grades_and_is_shown_on_its_button(page, collecti
     press(page, "h")
     all_saved(page)
     assert Rating.objects.get().grade == grade(collection, "2")
-
-
-def test_one_key_is_refused_for_two_acts(page):
-    page.goto(SETTINGS)
-    page.get_by_label("Later").focus()
-    page.keyboard.press("u")
-    expect(page.locator("#keys-said")).to_contain_text("Not changed: “u” is the key of “Undo”.")
-    expect(page.get_by_label("Later")).to_have_value("l")
-    page.reload()
-    expect(page.get_by_label("Later")).to_have_value("l")
 
 
 def test_the_left_hand_set_has_no_key_twice_and_grades(page, collection):
@@ -285,34 +275,29 @@ def test_a_new_document_is_announced_and_its_grades_are_near(page, collection):
     expect(page.locator("#left")).to_have_text("16 left")
 
 
-@pytest.mark.parametrize(("presses", "value"), [("3", "3"), ("0", "0"), ("-", "-1")])
-def test_the_key_of_a_grade_is_its_own_number(page, collection, presses, value):
-    begin(page)
-    kept = page.locator(f"button.grade[value='{value}'] kbd")
-    expect(kept).to_have_text(presses)
-    press(page, presses)
-    all_saved(page)
-    assert Rating.objects.get().grade == grade(collection, value)
+# The key, its place, whether Shift is held, and the grade that it means.
+OTHER_KEYBOARDS = [
+    ("é", "Digit2", False, 2),  # French
+    ('"', "Digit3", False, 3),
+    ("۲", "Digit2", False, 2),  # Persian
+    ("٣", "Digit3", False, 3),  # Arabic
+    ("@", "Digit2", True, None),  # of the person who wants no digit
+    ("é", "Semicolon", False, None),
+]
 
 
-@pytest.mark.parametrize(
-    ("key", "code", "shift", "value"),
-    [
-        ("é", "Digit2", False, "2"),  # French
-        ('"', "Digit3", False, "3"),
-        ("۲", "Digit2", False, "2"),  # Persian
-        ("٣", "Digit3", False, "3"),  # Arabic
-        ("@", "Digit2", True, None),  # of the person who wants no digit
-        ("é", "Semicolon", False, None),
-    ],
-)
-def test_other_keyboards_grade_by_the_place_of_the_key(page, key, code, shift, value):
+def test_other_keyboards_grade_by_the_place_of_the_key(page):
     begin(page)
-    pressed = {"key": key, "code": code, "shiftKey": shift, "bubbles": True}
-    page.evaluate("pressed => document.dispatchEvent(new KeyboardEvent('keydown', pressed))", pressed)
-    page.wait_for_timeout(200)
-    all_saved(page)
-    assert [str(int(rating.grade.value)) for rating in Rating.objects.all()] == ([value] if value else [])
+    for count, (key, code, shift, value) in enumerate(OTHER_KEYBOARDS, start=1):
+        before = shown(page)
+        pressed = {"key": key, "code": code, "shiftKey": shift, "bubbles": True}
+        page.evaluate("pressed => document.dispatchEvent(new KeyboardEvent('keydown', pressed))", pressed)
+        page.wait_for_timeout(200)
+        all_saved(page)
+        wait_for_the_bounce(page)
+        given = [int(each) for each in RatingEvent.objects.order_by("pk").values_list("value", flat=True)]
+        assert given == [each[3] for each in OTHER_KEYBOARDS[:count] if each[3] is not None], key
+        assert (shown(page) == before) == (value is None)
 
 
 def test_letters_of_acts_are_found_on_a_cyrillic_keyboard(page):

@@ -137,6 +137,7 @@ def test_back_online_it_sends_at_once(page, proxy):
     page.context.set_offline(True)
     done = judge(page, 3)
     expect(page.locator("#state")).to_contain_text("3 kept on this device")
+    assert Rating.objects.count() == 0
     page.context.set_offline(False)
     all_saved(page)
     assert graded() == sorted(done)

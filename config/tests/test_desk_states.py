@@ -10,7 +10,7 @@ from ratings.desk import queue
 from ratings.models import Anchor, Collection, Session
 from ratings.pool.anchors import set_anchor
 from ratings.presentation.guidelines import versions
-from ratings.tests.cast import grade, make_pair, make_rater
+from ratings.tests.cast import grade, make_pair
 
 from .desk import all_saved, begin, make_round, press, press_till_the_end, ready, shown, wait_for_the_bounce
 from .looks import examine, wide
@@ -33,26 +33,15 @@ def saving(page: Page, collection: Collection) -> None:
     expect(page.locator("#state")).to_have_text("Saving 1")
 
 
-def offline(page: Page, collection: Collection) -> None:
-    begin(page)
-    page.route("**/save/", lambda route: route.abort())
-    for _ in range(3):
-        press(page, "2")
-    expect(page.locator("#state")).to_contain_text("Offline: 3 kept on this device, next try in")
-
-
 def server_error(page: Page, collection: Collection) -> None:
     begin(page)
     page.route("**/save/", lambda route: route.fulfill(status=500, content_type="text/html", body="oh"))
     press(page, "2")
     expect(page.locator("#state")).to_contain_text("The server has a problem: 1 kept on this device, next try in")
-
-
-def busy_server(page: Page, collection: Collection) -> None:
-    begin(page)
+    page.unroute("**/save/")
     waiting = {"Retry-After": "30"}
     page.route("**/save/", lambda route: route.fulfill(status=503, headers=waiting, json={"error": "busy"}))
-    press(page, "2")
+    page.evaluate("dispatchEvent(new Event('online'))")
     expect(page.locator("#state")).to_have_text(re.compile(r"next try in (2[5-9]|30) s"))
 
 
@@ -65,20 +54,6 @@ def conflict(page: Page, collection: Collection) -> None:
         "Keep what is stored: cannot judge: “I do not read this language”"
     )
     expect(page.locator("#state")).to_have_text("1 rating needs you")
-
-
-def not_a_grade(page: Page, collection: Collection) -> None:
-    begin(page)
-    collection.grades.filter(value=2).delete()
-    press(page, "2")
-    expect(page.locator("#conflict")).to_contain_text("The scale has no grade 2.")
-
-
-def no_longer_a_rater(page: Page, collection: Collection) -> None:
-    begin(page)
-    collection.memberships.all().delete()
-    press(page, "2")
-    expect(page.locator("#conflict")).to_contain_text("You do not rate in a collection of this name.")
 
 
 def signed_out(page: Page, collection: Collection) -> None:
@@ -123,33 +98,11 @@ def no_text(page: Page, collection: Collection) -> None:
     expect(page.locator("article.doc")).to_contain_text("This document has no text.")
 
 
-def all_done(page: Page, collection: Collection) -> None:
-    queue.retire(list(collection.queries.get(key="q2").pairs.values_list("pk", flat=True)))
-    begin(page)
-    press_till_the_end(page, "2")
-    expect(page.locator("#nothing")).to_contain_text("All done. Thank you for 8 ratings.")
-
-
-def held_by_others(page: Page, collection: Collection) -> None:
-    begin(page)
-    queue.claim(make_rater(collection, "boris"), 20)
-    press_till_the_end(page, "2")
-    expect(page.locator("#nothing")).to_contain_text("open at other raters and may come back at")
-
-
 def limit_reached(page: Page, collection: Collection) -> None:
     collection.raters.update(limit=2)
     begin(page)
     press_till_the_end(page, "2")
     expect(page.locator("#nothing")).to_contain_text("You have rated all that you were asked for: 2 documents.")
-
-
-def all_loaded_is_rated(page: Page, collection: Collection) -> None:
-    begin(page)
-    page.wait_for_timeout(500)
-    page.route("**/rate/**", lambda route: route.abort())
-    press_till_the_end(page, "2")
-    expect(page.locator("#nothing")).to_contain_text("You have rated all that was loaded.")
 
 
 def own_rating(page: Page, collection: Collection) -> None:
@@ -238,7 +191,12 @@ def settings(page: Page, collection: Collection) -> None:
     page.goto("/collections/hills/settings/")
     page.get_by_label("Later").focus()
     page.keyboard.press("u")
-    expect(page.locator("#keys-said")).to_contain_text("Not changed")
+    expect(page.locator("#keys-said")).to_contain_text("Not changed: “u” is the key of “Undo”.")
+    expect(page.get_by_label("Later")).to_have_value("l")
+    page.reload()
+    expect(page.get_by_label("Later")).to_have_value("l")
+    page.get_by_label("Later").press("u")
+    expect(page.locator("#keys-said")).to_be_visible()
 
 
 def chosen_dark_and_very_large(page: Page, collection: Collection) -> None:
@@ -253,22 +211,15 @@ def chosen_dark_and_very_large(page: Page, collection: Collection) -> None:
 STATES: list[Callable[[Page, Collection], None]] = [
     saved,
     saving,
-    offline,
     server_error,
-    busy_server,
     conflict,
-    not_a_grade,
-    no_longer_a_rater,
     signed_out,
     signed_out_and_closed,
     retired,
     cannot_judge,
     comment,
     no_text,
-    all_done,
-    held_by_others,
     limit_reached,
-    all_loaded_is_rated,
     own_rating,
     warm_up,
     warm_up_answered,
