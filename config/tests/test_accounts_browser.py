@@ -1,9 +1,8 @@
-"""The pages of accounts in a real browser: used without a script, and as axe sees them."""
+"""The pages of accounts in a real browser, as axe sees them."""
 
 import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth import get_user_model
-from playwright.sync_api import expect
 
 from ratings.models import Role
 from ratings.people import members
@@ -21,19 +20,6 @@ def vera():
     vera = make_user("vera")
     members.add(make_collection("hills"), vera, Role.ANALYST)
     return vera
-
-
-def test_a_superuser_finds_an_account_and_closes_it_without_a_script(visit, vera):
-    page = visit.sign_in_by_keyboard(visit.page(java_script_enabled=False), "root")
-    page.goto("/")
-    follow(page.get_by_role("link", name="Accounts"))
-    page.get_by_label("Name or mail address").fill("ver")
-    follow(page.get_by_role("button", name="Search"))
-    follow(page.get_by_role("link", name="vera"))
-    page.get_by_label("Can sign in").press("Space")
-    follow(page.get_by_role("button", name="Save"))
-    expect(page.locator(".lead")).to_contain_text("The account is closed.")
-    assert not get_user_model().objects.get(username="vera").is_active
 
 
 def test_axe_finds_nothing(visit, vera):

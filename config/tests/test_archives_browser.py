@@ -1,4 +1,4 @@
-"""Bringing a collection in a real browser: without a script, and as axe sees every state."""
+"""Bringing a collection in a real browser: every state as axe sees it."""
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -7,8 +7,7 @@ from playwright.sync_api import Page, expect
 from ratings.copies.tests.test_copies import from_elsewhere
 from ratings.importing import signs
 from ratings.management.commands.work import work
-from ratings.models import Collection, Job
-from ratings.tests.cast import make_collection
+from ratings.models import Job
 
 from .looks import examine
 from .pages import follow
@@ -31,25 +30,6 @@ def sent(page: Page, archive: bytes) -> None:
     file = {"name": "hills.zip", "mimeType": "application/zip", "buffer": archive}
     page.get_by_label("File", exact=True).set_input_files(file)
     follow(page.get_by_role("button", name="Send and check"))
-
-
-def test_without_a_script_from_a_file_to_a_collection(visit, archive):
-    make_collection("hills")
-    page = visit.sign_in(visit.page(java_script_enabled=False), "root")
-    sent(page, archive)
-    expect(page.locator("#running")).to_contain_text("It waits for a worker.")
-    work()
-    follow(page.get_by_role("link", name="Refresh"))
-    expect(page.locator("h1")).to_have_text("Check: collection from hills.zip")
-    expect(page.locator("#make .look")).to_contain_text("There is a collection 'hills' already.")
-    page.get_by_label("Name in addresses").fill("hills-2")
-    follow(page.get_by_role("button", name="Make the collection"))
-    work()
-    follow(page.get_by_role("link", name="Refresh"))
-    expect(page.locator("h1")).to_have_text("Made: collection from hills.zip")
-    follow(page.get_by_role("link", name="See the results"))
-    expect(page).to_have_url("/collections/hills-2/")
-    assert Collection.objects.count() == 2
 
 
 def test_axe_finds_nothing_in_any_state(visit, archive):

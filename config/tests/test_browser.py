@@ -241,81 +241,42 @@ def test_an_option_by_keyboard_alone_and_without_javascript(visit, collection):
 
 
 def pages(role: str, collection) -> list[str]:
-    base = f"/collections/{collection.slug}"
-    query, system = collection.queries.get(key="q1"), collection.systems.get(name="bm25")
+    base, q1 = f"/collections/{collection.slug}", collection.queries.get(key="q1")
+    system, document = collection.systems.get(name="bm25").pk, collection.documents.get(key="b").pk
     if role == "anonymous":
         _, key = members.invite(collection, ["anna"], role=Role.RATER, days=7, by=None)[0]
         return ["/", "/accounts/sign-in/", "/no-such-page/", f"/join/{key}/", "/join/used/"]
     if role == "rater":
-        pair = collection.queries.get(key="q1").pairs.get(document__key="a")
-        return [
-            "/",
-            f"{base}/rate/",
-            f"{base}/rate/{pair.token}/",
-            f"{base}/my-ratings/",
-            f"{base}/settings/",
-            "/accounts/password/",
-            f"{base}/guidelines/",
-            f"{base}/guidelines/versions/",
-            f"{base}/guidelines/2/",
-        ]
+        parts = f"""
+        rate/ rate/{q1.pairs.get(document__key="a").token}/ my-ratings/ settings/
+        guidelines/ guidelines/versions/ guidelines/2/
+        """
+        return ["/", "/accounts/password/", *(f"{base}/{part}" for part in parts.split())]
+    run = judge(collection)
     if role == "admin":
-        run = judge(collection)
+        rater = collection.raters.get(name="rater").pk
         # On these two the raters disagree; the second is decided.
-        open_, decided = collection.queries.get(key="q1").pairs.filter(document__key__in="ab").order_by("document")
-        return [
-            f"{base}/adjudicate/",
-            f"{base}/adjudicate/?steps=9",
-            f"{base}/adjudicate/decided/",
-            f"{base}/adjudicate/{open_.token}/",
-            f"{base}/adjudicate/{decided.token}/",
-            f"{base}/adjudicate/{decided.token}/life/",
-            f"{base}/documents/{collection.documents.get(key='b').pk}/",
-            f"{base}/people/",
-            f"{base}/people/members/{collection.memberships.get(role=Role.ANALYST).pk}/",
-            f"{base}/people/raters/{collection.raters.get(name='rater').pk}/",
-            f"{base}/guidelines/",
-            f"{base}/guidelines/edit/",
-            f"{base}/guidelines/versions/",
-            f"{base}/guidelines/2/",
-            f"{base}/presentation/",
-            f"{base}/presentation/?start=proposal",
-            f"{base}/progress/",
-            f"{base}/raters/{collection.raters.get(name='rater').pk}/",
-            f"{base}/pool/",
-            f"{base}/pool/?depth=4&wanted=2&systems={system.pk}",
-            f"{base}/pool/?depth=0&wanted=2",
-            f"{base}/pool/?more=3",
-            f"{base}/pool/holes/?system={system.pk}&depth=5",
-            f"{base}/pool/holes/?depth=0",
-            f"{base}/anchors/",
-            f"{base}/anchors/{open_.token}/",
-            f"{base}/judges/",
-            f"{base}/judges/{run.version.judge_id}/",
-            f"{base}/judges/runs/{run.pk}/",
-        ]
-    judge_pk = judge(collection).version.judge_id
-    return [
-        "/",
-        f"{base}/",
-        f"{base}/machines/{judge_pk}/",
-        f"{base}/?measure=AP&profile=trec_eval%20-c",
-        f"{base}/?measure=nonsense",
-        f"{base}/?profile=burges&negatives=raw&rule=median",
-        f"{base}/?ideal=retrieved&negatives=minmax_closed",  # refused: the panel of options is open
-        f"{base}/queries/",
-        f"{base}/queries/{query.pk}/",
-        f"{base}/queries/{query.pk}/documents/",
-        f"{base}/systems/{system.pk}/",
-        f"{base}/compare/",
-        f"{base}/compare/?baseline=dense&pairs=all",
-        f"{base}/expected/",
-        f"{base}/differences/",
-        f"{base}/differences/?baseline=dense&system=bm25&sort=text",
-        f"{base}/agreement/",
-        f"{base}/agreement/drift/",
-        f"{base}/documents/{collection.documents.get(key='b').pk}/",
-    ]
+        open_, decided = (pair.token for pair in q1.pairs.filter(document__key__in="ab").order_by("document"))
+        parts = f"""
+        adjudicate/ adjudicate/?steps=9 adjudicate/decided/ adjudicate/{open_}/ adjudicate/{decided}/
+        adjudicate/{decided}/life/ documents/{document}/
+        people/ people/members/{collection.memberships.get(role=Role.ANALYST).pk}/ people/raters/{rater}/
+        guidelines/ guidelines/edit/ guidelines/versions/ guidelines/2/ presentation/ presentation/?start=proposal
+        progress/ raters/{rater}/
+        pool/ pool/?depth=4&wanted=2&systems={system} pool/?depth=0&wanted=2 pool/?more=3
+        pool/holes/?system={system}&depth=5 pool/holes/?depth=0 anchors/ anchors/{open_}/
+        judges/ judges/{run.version.judge_id}/ judges/runs/{run.pk}/
+        """
+        return [f"{base}/{part}" for part in parts.split()]
+    # With `retrieved` and `minmax_closed` it is refused: the panel of options is open.
+    parts = f"""
+    machines/{run.version.judge_id}/ ?measure=AP&profile=trec_eval%20-c ?measure=nonsense
+    ?profile=burges&negatives=raw&rule=median ?ideal=retrieved&negatives=minmax_closed
+    queries/ queries/{q1.pk}/ queries/{q1.pk}/documents/ systems/{system}/ compare/
+    compare/?baseline=dense&pairs=all expected/ differences/
+    differences/?baseline=dense&system=bm25&sort=text agreement/ agreement/drift/ documents/{document}/
+    """
+    return ["/", f"{base}/", *(f"{base}/{part}" for part in parts.split())]
 
 
 def judge(collection) -> JudgeRun:

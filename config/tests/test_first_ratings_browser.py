@@ -76,42 +76,40 @@ def files(tmp_path) -> dict[str, Path]:
     return {name: tmp_path / name for name in (*texts, "pictures.zip")}
 
 
-def bring(walk: Walk, path: Path, script: bool) -> None:
+def bring(walk: Walk, path: Path) -> None:
     """The next step of the set-up: a file, imported, and back."""
     page = walk.page
     walk.follow(page.locator("header .btn.main"))
     walk.choose(path)
     walk.button("Send and check")
-    done(walk, page.get_by_role("button", name="Import"), script)
+    done(page.get_by_role("button", name="Import"))
     walk.button("Import")
-    done(walk, page.get_by_role("link", name="Continue the set-up"), script)
+    done(page.get_by_role("link", name="Continue the set-up"))
     walk.follow(page.get_by_role("link", name="Continue the set-up"))
 
 
-def done(walk: Walk, what: Locator, script: bool) -> None:
+def done(what: Locator) -> None:
     """Let the worker do what waits. A script sees by itself that it is done."""
     work()
-    if not script:
-        walk.follow(walk.page.get_by_role("link", name="Refresh"))
     expect(what).to_be_visible()
 
 
-def set_up(walk: Walk, files: dict[str, Path], script: bool) -> str:
+def set_up(walk: Walk, files: dict[str, Path]) -> str:
     """The link of an invitation."""
     page = walk.page
     walk.follow(page.get_by_role("link", name="New collection"))
     walk.write(page.get_by_label("Name", exact=True), "Shop")
     walk.button("Make the collection")
     for name in ("queries.csv", "products.csv"):
-        bring(walk, files[name], script)
+        bring(walk, files[name])
     walk.follow(page.locator("header .btn.main"))
     walk.button("Save as a new version")
     expect(page.locator("h1")).to_have_text("Pictures")
     walk.choose(files["pictures.zip"])
     walk.button("Send")
-    done(walk, page.get_by_text("6 of 6 pictures are here"), script)
+    done(page.get_by_text("6 of 6 pictures are here"))
     walk.follow(page.get_by_role("link", name="Set up"))
-    bring(walk, files["results.csv"], script)
+    bring(walk, files["results.csv"])
     walk.follow(page.locator("header .btn.main"))
     walk.button(re.compile(r"Ask for \d+ ratings"))
     walk.follow(page.get_by_role("link", name="Set up"))
@@ -121,8 +119,8 @@ def set_up(walk: Walk, files: dict[str, Path], script: bool) -> str:
     return page.locator("dl.handed code").inner_text()
 
 
-def rate(walk: Walk, link: str, script: bool) -> None:
-    """Join and rate: by keys, or without a script by the buttons."""
+def rate(walk: Walk, link: str) -> None:
+    """Join and rate by keys."""
     page = walk.page
     page.goto(link)
     walk.presses += 1
@@ -130,32 +128,25 @@ def rate(walk: Walk, link: str, script: bool) -> None:
     walk.write(page.get_by_label("Password").first, "four quiet green hills")
     walk.button("Join")
     walk.button("Start")
-    if script:
-        ready(page)
+    ready(page)
     for _ in range(RATINGS):
         expect(page.locator("article.doc a.picture img")).to_be_visible()
-        if script:
-            press(page, "2")
-            walk.presses += 1
-        else:
-            walk.follow(page.locator("button.grade").nth(1))
-    if script:
-        all_saved(page)
+        press(page, "2")
+        walk.presses += 1
+    all_saved(page)
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["with the script", "without"])
-def test_a_shop_with_pictures_is_rated_without_a_terminal(visit, settings, tmp_path, files, script):
+def test_a_shop_with_pictures_is_rated_without_a_terminal(visit, settings, tmp_path, files):
     settings.DATA_DIR = tmp_path
     signs.show_worker()
     get_user_model().objects.create_superuser("root", password="a pass phrase")
-    page = visit.sign_in_by_keyboard(visit.page(java_script_enabled=script), "root")
+    page = visit.sign_in_by_keyboard(visit.page(), "root")
     begun = time.monotonic()
-    admin, rater = Walk(page), Walk(visit.page(java_script_enabled=script))
-    rate(rater, set_up(admin, files, script), script)
+    admin, rater = Walk(page), Walk(visit.page())
+    rate(rater, set_up(admin, files))
     assert Rating.objects.count() == RATINGS
     assert Picture.objects.filter(state=Picture.State.READY).count() == len(PRODUCTS)
     pages, presses = admin.pages + rater.pages, admin.presses + rater.presses
-    how = "with" if script else "without"
-    print(f"\n{how} the script: {pages} pages, {presses} presses, {time.monotonic() - begun:.1f} s")
+    print(f"\n{pages} pages, {presses} presses, {time.monotonic() - begun:.1f} s")
     cache.clear()  # no table of a model, which the end of a test would empty
     assert pages <= 50 and presses <= 110

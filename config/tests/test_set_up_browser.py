@@ -7,8 +7,8 @@ from django.contrib.auth import get_user_model
 from playwright.sync_api import expect
 
 from ratings.desk import queue
-from ratings.models import Collection, Role
-from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater
+from ratings.models import Collection
+from ratings.tests.cast import grade, make_collection, make_pair, make_rater
 
 from .looks import examine
 from .pages import follow
@@ -44,27 +44,6 @@ def test_a_collection_is_made_by_keyboard_alone_and_without_javascript(visit, ro
     follow(page.get_by_role("link", name="Bring queries").first, "Enter")
     expect(page.get_by_role("radio", name="queries: what was searched for")).to_be_checked()
     expect(page.get_by_role("link", name="Set up")).to_be_visible()
-
-
-def test_the_scale_is_changed_without_javascript_after_it_is_said_what_that_does(visit):
-    collection = make_collection()
-    queue.save(make_rater(collection), make_pair(collection), queue.Submission(grade=grade(collection, "2")))
-    make_member(collection, "admin", Role.ADMIN)
-    page = visit.sign_in(visit.page(java_script_enabled=False), "admin")
-    page.goto("/collections/hills/progress/")
-    follow(page.get_by_role("link", name="Scale"))
-    good = page.get_by_role("group", name="2 Good")
-    expect(good).to_contain_text("1 rating: it cannot be removed.")
-    good.get_by_label("Label").fill("Fine")
-    page.get_by_role("group", name="0 Irrelevant").get_by_label("Remove").check()
-    follow(page.get_by_role("button", name="Show what it would do"))
-    expect(page.locator("#told")).to_contain_text(
-        "2 Good is called 2 Fine from now on: 1 rating has it and keeps it."
-    )
-    expect(page.locator("#told")).to_contain_text("0 Irrelevant is removed.")
-    follow(page.get_by_role("button", name="Change the scale"))
-    expect(page.locator("h1")).to_have_text("A scale of 4 grades")
-    assert collection.grades.get(value=2).label == "Fine"
 
 
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, root):
