@@ -1,8 +1,9 @@
 """A stand-in for an S3-compatible store, in a thread of this process. Keeps files in memory, checks no key."""
 
 import hashlib
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -111,3 +112,31 @@ def store() -> Iterator[Store]:
             yield found
         finally:
             found.shutdown()
+
+
+class Silent:
+    """A server that accepts connections and never answers, until `end` closes them."""
+
+    def __init__(self) -> None:
+        self.listener, self.accepted = socket.create_server(("127.0.0.1", 0)), []
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.thread = Thread(target=self._accept)
+        self.thread.start()
+
+    def __enter__(self) -> "Silent":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.end()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                self.accepted.append(self.listener.accept()[0])
+
+    def end(self) -> None:
+        with suppress(OSError):  # it has ended
+            self.listener.shutdown(socket.SHUT_RDWR)  # a close alone does not end the wait of `accept`
+        self.thread.join()
+        for each in (self.listener, *self.accepted):
+            each.close()

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -10,7 +9,6 @@ import threading
 import time
 from collections import namedtuple
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from unittest import mock
 from uuid import uuid4
@@ -27,7 +25,7 @@ from django.urls import reverse
 
 from config import machines
 from config.health import checks, doctor, endpoints, services
-from config.tests.bucket import Store, store
+from config.tests.bucket import Silent, Store, store
 from ratings.importing import signs
 from ratings.models import Rating
 from ratings.people.sign_in import secrets_at_rest
@@ -345,12 +343,13 @@ def test_the_doctor_names_what_keeps_it_from_starting(environment, said, tmp_pat
 @pytest.mark.slow
 def test_all_silent_hosts_at_once_are_named_within_the_limit(settings, bucket, tmp_path):
     """With the real limits. Each alone would be waited for longer."""
-    with silent_host() as mail, silent_host() as files:
-        settings.MAIL, settings.EMAIL_HOST, settings.EMAIL_PORT = {"EMAIL_HOST": "127.0.0.1"}, "127.0.0.1", mail
+    with Silent() as mail, Silent() as files:
+        settings.MAIL, settings.EMAIL_HOST = {"EMAIL_HOST": "127.0.0.1"}, "127.0.0.1"
+        settings.EMAIL_PORT = int(mail.url.rpartition(":")[2])
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
         before = settings.STORAGES
-        away = before | machines.files(BUCKET.format(f"http://127.0.0.1:{files}"), tmp_path)
-        away["backups"] = machines.backups(BUCKET.format(f"http://127.0.0.1:{files}"), tmp_path)
+        away = before | machines.files(BUCKET.format(files.url), tmp_path)
+        away["backups"] = machines.backups(BUCKET.format(files.url), tmp_path)
         settings.STORAGES, settings.BACKUP_EVERY = away, 24
         begun = time.monotonic()
         with mock.patch.object(checks, "TIMEOUT", WAIT):
@@ -387,26 +386,6 @@ def test_the_doctor_starts_without_what_reads_numbers():
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert "ratings.models" in done.stdout.split() and not heavy & set(done.stdout.split())
-
-
-@contextmanager
-def silent_host() -> Iterator[int]:
-    """The port of a server that accepts every connection and says nothing, until it closes them all."""
-    taken: list[socket.socket] = []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def accept() -> None:
-            with suppress(OSError):
-                while True:
-                    taken.append(listener.accept()[0])
-
-        threading.Thread(target=accept, daemon=True).start()
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            for each in taken:
-                each.close()
 
 
 # The addresses

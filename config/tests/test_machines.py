@@ -7,15 +7,12 @@ with a data folder of its own, on one PostgreSQL behind PgBouncer in transaction
 import io
 import json
 import re
-import socket
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -40,7 +37,7 @@ from config.machines.bucket import Body
 from config.machines.valkey import Valkey
 from config.pooled.base import DatabaseWrapper
 from config.tests import cluster
-from config.tests.bucket import Store, store
+from config.tests.bucket import Silent, Store, store
 from evaluation.record import sql
 from ratings.formats.refusal import Refusal
 from ratings.importing import uploads
@@ -166,41 +163,15 @@ def test_where_the_store_is_away_pages_say_so_and_nothing_is_called_gone(bucket,
         storages["uploads"].save("name", ContentFile(b"x"))
 
 
-class Silent:
-    """A store that accepts connections and never answers, until `end` closes them."""
-
-    def __init__(self) -> None:
-        self.listener, self.accepted = socket.create_server(("127.0.0.1", 0)), []
-        self.thread = Thread(target=self._accept)
-        self.thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                self.accepted.append(self.listener.accept()[0])
-
-    def end(self) -> None:
-        with suppress(OSError):  # it has ended
-            self.listener.shutdown(socket.SHUT_RDWR)  # a close alone does not end the wait of `accept`
-        self.thread.join()
-        for each in (self.listener, *self.accepted):
-            each.close()
-
-
 @pytest.fixture
 def silent(bucket, settings, tmp_path, monkeypatch) -> Iterator[Silent]:
     """A silent store for a process that serves pages."""
     monkeypatch.setattr(bucket_module, "_silent_until", 0.0)
-    found = Silent()
     settings.SHORT_WAITS = True
-    url = f"s3://idealist?endpoint={found.url}&region=local"
-    settings.STORAGES = settings.STORAGES | machines.files(url, tmp_path)
-    yield found
-    found.end()
+    with Silent() as found:
+        url = f"s3://idealist?endpoint={found.url}&region=local"
+        settings.STORAGES = settings.STORAGES | machines.files(url, tmp_path)
+        yield found
 
 
 @pytest.mark.django_db(transaction=True)
