@@ -72,10 +72,7 @@ NOTED = {
     "make_password_link": Act.SIGN_IN,
     "remove_second_factor": Act.SIGN_IN,
     "delete_account": Act.ERASED,
-    "make_pool": Act.POOL,
-    "want_more": Act.POOL,
     "want_fewer": Act.POOL_FEWER,
-    "want_holes": Act.POOL,
     "save_judging": Act.JUDGING,
     "choose_decisive": Act.JUDGING,
     "retire": Act.RETIRED,
@@ -91,18 +88,13 @@ NOTED = {
     "start_probes": Act.JUDGE_RUN,
     "start_judge_run": Act.JUDGE_RUN,
     "change_judge_run": Act.JUDGE_RUN_CHANGED,
-    "judge_log": Act.EXPORTED,
     "delete_system": Act.SYSTEM_DELETED,
     "undo_import": Act.IMPORT_UNDONE,
     "freeze": Act.FROZEN,
-    "export_judgments": Act.EXPORTED,
-    "export_run": Act.EXPORTED,
-    "export_ratings": Act.EXPORTED,
-    "export_rounds": Act.EXPORTED,
-    "export_archive": Act.EXPORTED,
-    "frozen_bundle": Act.EXPORTED,
-    "my_data": Act.EXPORTED,
 }
+EXPORTS = ["judge_log", "export_judgments", "export_run", "export_ratings", "export_rounds", "export_archive"]
+NOTED |= dict.fromkeys([*EXPORTS, "frozen_bundle", "my_data"], Act.EXPORTED)
+NOTED |= dict.fromkeys(["make_pool", "want_more", "want_holes"], Act.POOL)
 OWN = "it concerns nobody but the person"
 RATED = "the history of ratings has it, with who and when"
 LEASE = "a lease changes no rating and no pool"

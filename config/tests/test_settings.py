@@ -16,17 +16,19 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 
+SET_ELSEWHERE = {"SECRET_KEY", "DATABASE_URL", "IDEALIST_HTTPS", "IDEALIST_HOSTS", "IDEALIST_SHORT_WAITS"}
+
+
+def ran(tmp_path: Path, code: str, **environment: str) -> subprocess.CompletedProcess:
+    """The code in a new process, with the settings of this environment alone."""
+    clean = {name: value for name, value in os.environ.items() if name not in SET_ELSEWHERE}
+    clean |= {"IDEALIST_DATA": str(tmp_path / "data"), "DJANGO_SETTINGS_MODULE": "config.settings", **environment}
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean, capture_output=True, text=True)
+
+
 def start(tmp_path: Path, shown: str = "SECRET_KEY", **environment: str) -> subprocess.CompletedProcess:
     """Import the settings in a new process, as a first start does, and print one of them."""
-    code = f"from config import settings; print(settings.{shown})"
-    clean = {k: v for k, v in os.environ.items() if k not in {"SECRET_KEY", "DATABASE_URL", "IDEALIST_HTTPS"}}
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={**clean, "IDEALIST_DATA": str(tmp_path / "data"), **environment},
-        capture_output=True,
-        text=True,
-    )
+    return ran(tmp_path, f"from config import settings; print(settings.{shown})", **environment)
 
 
 def test_the_first_start_makes_a_secret_that_only_its_owner_can_read(tmp_path):
@@ -155,16 +157,7 @@ print(settings.CSRF_COOKIE_PATH, settings.SESSION_COOKIE_DOMAIN, settings.CSRF_C
 
 @pytest.mark.parametrize(("https", "prefix"), [("0", ""), ("1", "__Host-")])
 def test_behind_tls_no_other_host_can_plant_a_cookie(tmp_path, https, prefix):
-    environment = {
-        "IDEALIST_HTTPS": https,
-        "IDEALIST_DATA": str(tmp_path),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-    }
-    command = [sys.executable, "-c", COOKIES]
-    done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=True
-    )
-    said = done.stdout.split()
+    said = ran(tmp_path, COOKIES, IDEALIST_HTTPS=https).stdout.split()
     assert said[:5] == [prefix + name for name in ("sessionid", "csrftoken", "preferences", "device", "messages")]
     # Without these a browser refuses cookies of such names.
     assert said[5:7] == [str(https == "1")] * 2
@@ -174,11 +167,7 @@ def test_behind_tls_no_other_host_can_plant_a_cookie(tmp_path, https, prefix):
 def options(tmp_path: Path, module: str, **environment: str) -> dict:
     """The options of the database, in a new process that imports `module`."""
     code = f"import {module}; from django.conf import settings; print(settings.DATABASES['default']['OPTIONS'])"
-    set_elsewhere = {"DATABASE_URL", "IDEALIST_SHORT_WAITS"}
-    clean = {name: value for name, value in os.environ.items() if name not in set_elsewhere}
-    clean |= {"IDEALIST_DATA": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings", **environment}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean, capture_output=True, text=True)
-    return ast.literal_eval(done.stdout)
+    return ast.literal_eval(ran(tmp_path, code, **environment).stdout)
 
 
 def test_a_host_may_be_an_address_a_domain_or_any():
@@ -213,14 +202,8 @@ def test_on_postgresql_pages_have_limits_and_commands_none(tmp_path):
     ],
 )
 def test_there_is_no_sample_for_others_nor_in_a_named_database_whatever_the_switch_says(tmp_path, given):
-    code = "from config import settings; print(settings.DEMO)"
-    clean = {k: v for k, v in os.environ.items() if k not in {"DATABASE_URL", "IDEALIST_HOSTS", "IDEALIST_HTTPS"}}
-    clean |= {"IDEALIST_DATA": str(tmp_path), "IDEALIST_DEMO": "1"}
-    said = [
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean | more, capture_output=True, text=True)
-        for more in ({}, given)
-    ]
-    assert [done.stdout for done in said] == ["True\n", "False\n"]
+    said = [start(tmp_path, "DEMO", IDEALIST_DEMO="1", **more).stdout for more in ({}, given)]
+    assert said == ["True\n", "False\n"]
 
 
 def test_a_secret_can_come_from_a_file(tmp_path):
