@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from django.core.management import get_commands
-from django.template.loader import get_template
 from markdown_it import MarkdownIt
 
 from config import settings
@@ -206,7 +205,3 @@ def test_a_document_has_one_title_and_tells_at_once_what_it_is_for():
         assert [section.level for section in each.sections].count(1) == 1 and each.sections[0].level == 1
         assert 30 < len(each.summary) < 200, each.name
         assert len({section.anchor for section in each.sections}) == len(each.sections)
-
-
-def test_the_base_page_links_to_the_help():
-    assert "{% block help %}" in Path(get_template("base.html").origin.name).read_text(encoding="utf-8")

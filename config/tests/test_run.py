@@ -410,10 +410,3 @@ def test_a_bench_runs_in_its_own_environment_wherever_it_is_called_from(benches,
 
 def test_an_unknown_bench_is_refused_with_the_known_ones(benches):
     assert refused_in_one_line(started(benches, "bench", "sort")).endswith("no bench 'sort'; there are sorting")
-
-
-def test_the_environment_of_the_benches_is_made_anew_when_either_file_changed(benches, run):
-    both = ["requirements.lock", "bench/requirements.lock"]
-    assert run.is_installed(both, benches / ".venv-bench")
-    (benches / "requirements.lock").write_text("Django==5.3\n")
-    assert not run.is_installed(both, benches / ".venv-bench")

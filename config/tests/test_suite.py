@@ -104,26 +104,6 @@ def test_a_step_gets_nothing_that_was_set_for_a_server(monkeypatch):
     assert "set" not in suite.environment().values()
 
 
-def test_of_two_servers_the_newest_is_found_and_path_comes_first(tmp_path, monkeypatch):
-    for folder in ("9.6", "17", "15"):
-        (tmp_path / folder / "bin").mkdir(parents=True)
-        (tmp_path / folder / "bin" / "initdb").touch(0o755)
-    monkeypatch.setattr(programs, "DEBIANS", tmp_path)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert programs.path_of("postgresql") == str(tmp_path / "17" / "bin" / "initdb")
-    monkeypatch.setenv("PATH", str(tmp_path / "15" / "bin"))
-    assert programs.path_of("postgresql") == str(tmp_path / "15" / "bin" / "initdb")
-    monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
-    assert programs.path_of("chromium") is None and "apt install" in programs.absent("chromium")
-
-
 def test_a_step_shows_what_it_wrote_and_its_status(capfd):
     assert suite.step("a step", ["-c", "import sys; print('said'); sys.exit(3)"]) == 3
     assert capfd.readouterr().out.split() == ["==", "a", "step", "said"]
-
-
-@pytest.mark.parametrize("mark", ["slow", "walk", "browser", "both_databases", "postgresql"])
-def test_the_marks_that_are_asked_for_are_known(mark, request):
-    known = " ".join(request.config.getini("markers"))
-    assert f"{mark}:" in known
-    assert mark in suite.QUICK + suite.ON_POSTGRESQL + suite.ON_SQLITE
