@@ -21,6 +21,7 @@ from ratings.tests.thorough import examples
 
 RANKED = ["a", "b", "c", "d", "e", "f"]
 OTHERS = ["x", "y", "z"]
+NOTHING = (np.empty(0, int), np.empty(0, int))  # no pair of the pool is open
 RANGES = [(0, 3), (0, 1), (-2, 2), (-1, 3), (1, 4), (-3, -1), (-1, 0)]
 
 options_ = st.builds(
@@ -144,8 +145,7 @@ def test_the_bounds_of_a_mean_hold_every_mean_of_brute_force(one, other, options
 def test_a_mean_with_a_query_that_has_no_end_has_no_bounds():
     """The smaller the gain g of c, the lower the value of q2: (-1 + g / log2(3)) / g."""
     packed, rankings = pack({"q1": {"a": 1}, "q2": {"b": -1}}, {"q1": ["a"], "q2": ["b", "c"]})
-    nothing = (np.empty(0, int), np.empty(0, int))
-    said = bounds(3, packed, rankings, Options(negatives="raw"), (-1, 1), nothing)
+    said = bounds(3, packed, rankings, Options(negatives="raw"), (-1, 1), NOTHING)
     assert said.low == pytest.approx([1, np.nan], nan_ok=True)
     assert np.isnan(said.of_mean()).all()
     # A query without a ranking that is left out does not matter.
@@ -211,8 +211,7 @@ def test_an_unjudged_document_at_rank_ten_can_cost_half():
     ranking = ["A", *(f"z{place}" for place in range(8)), "U"]
     judgments = {"A": 1} | {f"z{place}": 0 for place in range(8)}
     packed, rankings = pack({"q": judgments}, {"q": ranking})
-    nothing = (np.empty(0, int), np.empty(0, int))
-    said = bounds(10, packed, rankings, Options(), (0, 3), nothing)
+    said = bounds(10, packed, rankings, Options(), (0, 3), NOTHING)
     # With U = 3 the ideal is U A: (1 + 3 / log2(11)) / (3 + 1 / log2(3)).
     assert said.low[0] == pytest.approx(0.514246930037, abs=1e-12)
     assert said.low[0] == pytest.approx((1 + 3 / math.log2(11)) / (3 + 1 / math.log2(3)), abs=1e-15)
@@ -305,8 +304,7 @@ def test_a_query_that_may_end_without_a_value_counts_only_where_it_moves_the_mea
     packed, rankings = pack(
         {"q1": {"a": 1, "b": 1}, "q2": {"a": 0}, "q3": {"a": 0}}, {"q1": ["b"], "q2": ["a", "c"], "q3": ["a"]}
     )
-    nothing = (np.empty(0, int), np.empty(0, int))
-    said = bounds(2, packed, rankings, Options(), (0, 1), nothing)
+    said = bounds(2, packed, rankings, Options(), (0, 1), NOTHING)
     first, second = 1 / (1 + 1 / math.log2(3)), 1 / math.log2(3)
     assert said.certain.tolist() == [True, False, False]
     assert np.isnan(said.low).tolist() == [False, False, True]
@@ -342,9 +340,9 @@ def test_what_the_options_make_of_unjudged_documents_does_not_matter_in_the_end(
 
 
 def test_a_query_that_nobody_judged_counts_as_zero_only_where_something_will_be_judged():
-    zero, nothing = Options(undefined="zero"), (np.empty(0, int), np.empty(0, int))
+    zero = Options(undefined="zero")
     packed, rankings = pack({"q": {}, "r": {}, "s": {"b": 0}}, {"q": ["a"]})
-    said = bounds(3, packed, rankings, zero, (0, 1), nothing)
+    said = bounds(3, packed, rankings, zero, (0, 1), NOTHING)
     assert said.low == pytest.approx([0, np.nan, 0], nan_ok=True)
     assert said.high == pytest.approx([1, np.nan, 0], nan_ok=True)
     assert said.certain.tolist() == [True, False, True]
@@ -354,30 +352,28 @@ def test_a_query_that_nobody_judged_counts_as_zero_only_where_something_will_be_
 
 def test_a_ranking_that_is_there_does_not_make_a_value_possible():
     packed, rankings = pack({"q": {"a": 0}, "r": {"a": 1}}, {"q": ["a", "x"]})
-    nothing = (np.empty(0, int), np.empty(0, int))
-    said = bounds(3, packed, rankings, Options(missing="skip", negatives="clip"), (-1, 0), nothing)
+    said = bounds(3, packed, rankings, Options(missing="skip", negatives="clip"), (-1, 0), NOTHING)
     assert np.isnan([*said.low, *said.high]).all() and not said.certain.any()
 
 
 def test_under_raw_all_ratios_can_lie_below_zero():
     # b costs 1 at rank 1, a gains 1 at most at rank 3; x at rank 2 is open from -1 to 0.
     packed, rankings = pack({"q": {"b": -1, "a": 1}}, {"q": ["b", "x", "a"]})
-    nothing = (np.empty(0, int), np.empty(0, int))
-    said = bounds(3, packed, rankings, Options(negatives="raw"), (-1, 0), nothing)
+    said = bounds(3, packed, rankings, Options(negatives="raw"), (-1, 0), NOTHING)
     assert (said.low[0], said.high[0]) == pytest.approx((-1 - 1 / math.log2(3) + 1 / 2, -1 + 1 / 2))
 
 
 def test_a_collection_without_queries_has_no_bounds():
     packed, rankings = pack({}, {})
     for cutoff in (3, None):
-        said = bounds(cutoff, packed, rankings, Options(), (0, 1), (np.empty(0, int), np.empty(0, int)))
+        said = bounds(cutoff, packed, rankings, Options(), (0, 1), NOTHING)
         assert said.low.shape == said.high.shape == said.certain.shape == (0,)
         assert np.isnan(said.of_mean()).all()
 
 
 def test_a_mean_of_nothing_has_no_bounds():
     packed, rankings = pack({"q": {"a": 0}}, {"q": ["a"]})
-    said = bounds(1, packed, rankings, Options(), (0, 1), (np.empty(0, int), np.empty(0, int)))
+    said = bounds(1, packed, rankings, Options(), (0, 1), NOTHING)
     assert np.isnan(said.of_mean()).all()
 
 
@@ -404,9 +400,8 @@ def test_under_raw_a_loss_without_anything_relevant_has_no_end():
 def test_where_assumed_documents_stand_in_the_ideal_there_are_no_bounds():
     # Below the cutoff x stays unjudged, and with ideal=retrieved its assumed grade is in the ideal all the same.
     packed, rankings = pack({"q": {"a": 1}}, {"q": ["a", "x"]})
-    pool = (np.empty(0, int), np.empty(0, int))
     assumed = Options(unjudged=2.0, ideal="retrieved")
     (value,) = evaluate(["nDCG@1"], packed, rankings, assumed).values.values()
     assert value[0] == 0.5
-    assert np.isnan(bounds(1, packed, rankings, assumed, (0, 2), pool).low[0])
-    assert bounds(1, packed, rankings, Options(unjudged=2.0), (0, 2), pool).low[0] == 1
+    assert np.isnan(bounds(1, packed, rankings, assumed, (0, 2), NOTHING).low[0])
+    assert bounds(1, packed, rankings, Options(unjudged=2.0), (0, 2), NOTHING).low[0] == 1

@@ -5,6 +5,7 @@ from html import unescape
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import Resolver404, resolve, reverse
 
@@ -20,12 +21,25 @@ FILES = ["overview_csv", "queries_json", "compare_csv", "segments_csv", "agreeme
 FILES += ["expected_rounds_csv", "export_rounds", "frozen_csv", "compare_frozen_csv"]
 
 
-@pytest.fixture
-def hills():
+@pytest.fixture(scope="module")
+def hills(standing):
+    """Frozen twice. The tests only read."""
     collection = make_hills()
     for name in ("first", "second"):
+<<<<<<< HEAD
         frozen.freeze(collection, name, scores.Asked.of(collection))
+=======
+        frozen.freeze(collection, name, ["nDCG@10"], scores.Setup(scores.options_for(collection)))
+    make_member(collection, "dora", Role.ADMIN)
+    analyst(Client(), collection)
+>>>>>>> 98c8e86e (Share worlds of the tests of cache and parameters)
     return collection
+
+
+@pytest.fixture
+def reader(client, hills) -> Client:
+    client.force_login(get_user_model().objects.get(username="ann"))
+    return client
 
 
 def address(collection, name: str) -> str:
@@ -35,8 +49,7 @@ def address(collection, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", [*PAGES, *FILES, "export_judgments"])
-def test_a_parameter_that_is_not_known_is_refused(client, hills, name):
-    reader = analyst(client, hills)
+def test_a_parameter_that_is_not_known_is_refused(reader, hills, name):
     for asked in ({"mesure": "P@5"}, {"Measure": "P@5"}):
         assert reader.get(address(hills, name), asked).status_code == 400
 
@@ -45,27 +58,23 @@ def said(response) -> str:
     return text_of(response) if "html" in response["Content-Type"] else response.content.decode()
 
 
-def test_a_parameter_counts_once_unless_it_is_a_list(client, hills):
-    reader = analyst(client, hills)
+def test_a_parameter_counts_once_unless_it_is_a_list(reader, hills):
     for name in ("overview", "overview_json"):
         assert reader.get(address(hills, name), {"measure": ["P@5", "AP"]}).status_code == 400
     assert reader.get(address(hills, "compare"), {"system": ["good", "bad"]}).status_code == 200
 
 
-def test_expected_values_are_asked_for_in_one_way(client, hills):
-    reader = analyst(client, hills)
+def test_expected_values_are_asked_for_in_one_way(reader, hills):
     for name in ("overview", "overview_csv", "compare_csv"):
         assert reader.get(address(hills, name), {"expected": "true"}).status_code == 400
 
 
-def test_what_a_mail_adds_to_a_link_is_let_through(client, hills):
-    reader = analyst(client, hills)
+def test_what_a_mail_adds_to_a_link_is_let_through(reader, hills):
     marked = {"measure": "P@5", "utm_source": "mail", "fbclid": "x"}
     assert reader.get(address(hills, "overview"), marked).status_code == 200
 
 
-def test_tabs_keep_the_measure_and_the_options(client, hills):
-    reader = analyst(client, hills)
+def test_tabs_keep_the_measure_and_the_options(reader, hills):
     asked = {"measure": "P@5", "negatives": "raw"}
     for name in ("overview", "queries", "compare", "agreement"):
         page = reader.get(address(hills, name), asked).content.decode()
@@ -78,7 +87,7 @@ def test_tabs_keep_the_measure_and_the_options(client, hills):
 def test_every_link_and_form_has_only_parameters_that_its_page_takes(hills):
     """Of each page, with each kind of parameters, once."""
     reader = Client()
-    reader.force_login(make_member(hills, "dora", Role.ADMIN))
+    reader.force_login(get_user_model().objects.get(username="dora"))
     options = {"measure": "P@5", "negatives": "raw", "rule": "max"}
     query, system = hills.queries.get(key="q1").pk, hills.systems.get(name="good").pk
     begin = [f"{address(hills, name)}?{urlencode(options)}" for name in [*PAGES[:-1], "decisive"]]
