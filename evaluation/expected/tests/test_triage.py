@@ -123,10 +123,12 @@ def test_coverage_holds_under_triage(played):
     assert abs(played["held on"].mean() - played["held off"].mean()) < 0.03
 
 
+@pytest.mark.slow
 def test_what_people_grade_otherwise_comes_earlier(played):
     assert played["early on"].mean() > 1.2 * played["early off"].mean()
 
 
+@pytest.mark.slow
 def test_it_costs_little_width_and_moves_no_system(played):
     assert played["deviation on"].mean() < 1.05 * played["deviation off"].mean()
     moved = np.abs((played["error on"] - played["error off"]).mean(axis=0))
