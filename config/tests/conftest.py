@@ -1,7 +1,9 @@
 """A real browser for the tests marked `browser`: Debian's Chromium, driven by Playwright."""
 
 import os
+import re
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 import pytest
@@ -45,6 +47,7 @@ class Visit:
     browser: Browser
     server: str
     complaints: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)  # patterns of complaints that a test brings about on purpose
     contexts: list[BrowserContext] = field(default_factory=list)
 
     def page(self, **options) -> Page:
@@ -92,4 +95,10 @@ def visit(browser: Browser, live_server) -> Iterator[Visit]:
     yield visit
     for context in visit.contexts:
         context.close()
-    assert visit.complaints == []
+    assert [c for c in visit.complaints if not any(re.search(pattern, c) for pattern in visit.expected)] == []
+
+
+@pytest.fixture
+def world(built):
+    """A copy of the world that the tests of a module share: see `standing`."""
+    return deepcopy(built)

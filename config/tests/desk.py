@@ -97,3 +97,24 @@ def eventually(condition, seconds: float = 20) -> None:
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.05)
+
+
+def sends_again(page: Page) -> None:
+    """Tell the page that the network is back, and wait until all is saved."""
+    page.evaluate("dispatchEvent(new Event('online'))")
+    all_saved(page)
+
+
+def write_comment(page: Page, text: str) -> None:
+    """On the document, by keyboard; the grade comes later."""
+    page.keyboard.press("c")
+    page.keyboard.type(text)
+    page.keyboard.press("Escape")
+
+
+def decide(page: Page, choice: str) -> None:
+    """Answer the question of a conflict, as soon as a key counts."""
+    expect(page.locator("#conflict")).to_be_visible()
+    page.wait_for_timeout(550)
+    page.keyboard.press(choice)
+    expect(page.locator("#conflict")).to_be_hidden()

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from copy import deepcopy
 from html import unescape
 from urllib.parse import urlsplit
 
@@ -326,11 +325,6 @@ class World:
 @pytest.fixture(scope="module")
 def built(standing) -> World:
     return World()
-
-
-@pytest.fixture
-def world(built) -> World:
-    return deepcopy(built)
 
 
 def patterns() -> list[URLPattern]:

@@ -1,7 +1,5 @@
 """Django's admin: superusers read every page of it, nobody changes a row by it, and nobody else gets a page."""
 
-from copy import deepcopy
-
 import pytest
 from django.contrib.auth import get_user_model
 from django.urls import URLPattern, get_resolver, reverse
@@ -23,11 +21,6 @@ def built(standing) -> World:
     world.sessions["root"] = world.sign_in("root")
     DBTaskResult.objects.create(args_kwargs={"args": [], "kwargs": {}}, backend_name="default")
     return world
-
-
-@pytest.fixture
-def world(built) -> World:
-    return deepcopy(built)
 
 
 def name_of(model) -> str:

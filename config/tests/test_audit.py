@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import logging
-from copy import deepcopy
 from datetime import timedelta
 
 import pytest
@@ -151,11 +150,6 @@ def built(standing) -> World:
     world.sessions["root"] = world.sign_in("root")
     world.deletion.collection.memberships.all()
     return world
-
-
-@pytest.fixture
-def world(built) -> World:
-    return deepcopy(built)
 
 
 def before(world: World, name: str) -> None:

@@ -1,8 +1,5 @@
 """The desk in a browser: one press a judgment, undo, and what happens at the edges of a session."""
 
-import re
-import time
-
 import pytest
 from allauth.mfa.totp.internal.auth import TOTP
 from django.test import Client
@@ -18,13 +15,16 @@ from .desk import (
     all_saved,
     begin,
     comes_back,
+    decide,
     eventually,
     make_round,
     press,
     press_till_the_end,
     ready,
+    sends_again,
     shown,
     wait_for_the_bounce,
+    write_comment,
 )
 from .pages import code, follow
 
@@ -42,13 +42,9 @@ def page(visit, collection) -> Page:
 
 
 @pytest.fixture
-def expected(visit):
+def expected(visit) -> list[str]:
     """Lines of the console that a test brings about on purpose."""
-    patterns: list[str] = []
-    yield patterns
-    for context in visit.contexts:
-        context.close()
-    visit.complaints[:] = [c for c in visit.complaints if not any(re.search(p, c) for p in patterns)]
+    return visit.expected
 
 
 def refuse(page: Page, act: str = "save") -> None:
@@ -418,27 +414,20 @@ def test_a_browser_that_keeps_nothing_says_so_and_sends_all_the_same(visit, coll
     press(page, "1")
     expect(page.locator("#state")).to_contain_text("1 kept while this page stays open")
     page.unroute_all()
-    page.evaluate("dispatchEvent(new Event('online'))")
-    all_saved(page)
+    sends_again(page)
     assert Rating.objects.count() == 1
 
 
 @pytest.mark.walk
 def test_a_conflict_is_decided_by_the_rater(page, collection, expected):
     expected.append("409")
-    rater = collection.raters.get()
     for choice, value in (("1", "0"), ("2", "3")):
         begin(page)
-        token = shown(page).split("/")[-3]
-        task = queue.task(rater, token)
-        queue.save(rater, task, queue.Submission(grade=grade(collection, "0")))  # from elsewhere
-        press(page, "3")
+        _, token = conflict(page, collection)
         dialog = page.locator("#conflict")
         expect(dialog).to_contain_text("Keep what is stored: 0 Irrelevant")
         expect(dialog).to_contain_text("Take this one: 3 Perfect")
-        page.wait_for_timeout(550)
-        page.keyboard.press(choice)
-        expect(dialog).to_be_hidden()
+        decide(page, choice)
         all_saved(page)
         assert Rating.objects.get(pair__token=token).grade == grade(collection, value)
 
@@ -446,9 +435,7 @@ def test_a_conflict_is_decided_by_the_rater(page, collection, expected):
 def test_a_conflict_is_decided_on_a_french_keyboard(page, collection, expected):
     expected.append("409")
     begin(page)
-    rated_elsewhere(collection, shown(page).split("/")[-3], "0")
-    press(page, "3")
-    expect(page.locator("#conflict")).to_be_visible()
+    conflict(page, collection)
     page.wait_for_timeout(550)
     pressed = {"key": "é", "code": "Digit2", "bubbles": True, "cancelable": True}
     page.evaluate(
@@ -464,9 +451,7 @@ def test_two_equal_ratings_are_no_conflict_to_decide(page, collection, expected,
     begin(page)
     rated_elsewhere(collection, shown(page).split("/")[-3], "3")
     if comment:
-        page.keyboard.press("c")
-        page.keyboard.type(comment)
-        page.keyboard.press("Escape")
+        write_comment(page, comment)
     press(page, "3")
     if asks:
         expect(page.locator("#conflict")).to_be_visible()
@@ -479,21 +464,6 @@ def test_two_equal_ratings_are_no_conflict_to_decide(page, collection, expected,
 def rated_elsewhere(collection, token: str, value: str = "0") -> None:
     rater = collection.raters.get()
     queue.save(rater, queue.task(rater, token), queue.Submission(grade=grade(collection, value)))
-
-
-def wait_for_the_held(page: Page, held: list) -> None:
-    """Until a request has come to the route that keeps it: a busy browser sends some time after the press."""
-    end = time.monotonic() + 30
-    while not held:
-        assert time.monotonic() < end
-        page.wait_for_timeout(20)
-
-
-def decide(page: Page, choice: str) -> None:
-    expect(page.locator("#conflict")).to_be_visible()
-    page.wait_for_timeout(550)
-    page.keyboard.press(choice)
-    expect(page.locator("#conflict")).to_be_hidden()
 
 
 def conflict(page: Page, collection) -> tuple[str, str]:
@@ -545,7 +515,7 @@ def test_undo_takes_back_first_what_was_insisted_on_last(page, collection, expec
     rated_elsewhere(collection, token)
     press(page, "3")
     second = press(page, "2")
-    wait_for_the_held(page, held_back)
+    eventually(lambda: held_back or page.wait_for_timeout(20), 30)
     held_back[0].continue_()
     decide(page, "2")
     all_saved(page)
@@ -636,8 +606,7 @@ def test_an_answer_of_a_stranger_on_the_way_confirms_nothing(page):
     press(page, "1")
     expect(page.locator("#state")).to_contain_text("1 kept on this device")
     page.unroute_all()
-    page.evaluate("dispatchEvent(new Event('online'))")
-    all_saved(page)
+    sends_again(page)
     assert Rating.objects.count() == 1
 
 
@@ -679,9 +648,7 @@ def test_a_comment_has_the_length_that_a_browser_counts(collection):
 def test_a_comment_comes_back_with_a_document_that_was_put_off(page, collection):
     queue.retire(list(collection.queries.get(key="q2").pairs.values_list("pk", flat=True)))
     begin(page)
-    page.keyboard.press("c")
-    page.keyboard.type("half read")
-    page.keyboard.press("Escape")
+    write_comment(page, "half read")
     task = press(page, "l")
     for _ in range(7):
         press(page, "1")
@@ -698,9 +665,7 @@ def test_an_undo_leaves_what_was_written_about_the_document_on_the_screen(page):
     begin(page)
     first = press(page, "3")
     second = shown(page)
-    page.keyboard.press("c")
-    page.keyboard.type("half written")
-    page.keyboard.press("Escape")
+    write_comment(page, "half written")
     page.keyboard.press("u")
     comes_back(page, first)
     expect(page.locator("[name=comment]")).to_have_value("")
@@ -817,9 +782,7 @@ def test_a_comment_comes_back_with_a_document_that_is_judged_again(page, collect
     expected.append("400")
     begin(page)
     collection.grades.filter(value=2).delete()
-    page.keyboard.press("c")
-    page.keyboard.type("why")
-    page.keyboard.press("Escape")
+    write_comment(page, "why")
     task = press(page, "2")
     decide(page, "1")
     comes_back(page, task)
@@ -835,7 +798,7 @@ def test_a_question_waits_until_nobody_is_writing(page, collection, expected):
     press(page, "3")
     page.keyboard.press("c")
     page.keyboard.type("in 2")
-    wait_for_the_held(page, held)
+    eventually(lambda: held or page.wait_for_timeout(20), 30)
     with page.expect_response("**/save/"):
         held[0].continue_()
     page.keyboard.type("024 ", delay=200)

@@ -7,7 +7,7 @@ from ratings.desk import queue
 from ratings.models import Rating, RatingEvent
 from ratings.tests.cast import grade
 
-from .desk import all_saved, eventually, make_round, wait_for_the_bounce
+from .desk import all_saved, decide, eventually, make_round, sends_again, wait_for_the_bounce
 from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -102,8 +102,7 @@ def test_a_grade_can_be_changed_before_and_after_it_arrived(page, visit):
     press(page, "k")
     press(page, "0")
     page.unroute("**/save/")
-    page.evaluate("dispatchEvent(new Event('online'))")
-    all_saved(page)
+    sends_again(page)
     assert Rating.objects.get().grade.value == 0
     press(page, "k")
     press(page, "3")
@@ -135,8 +134,7 @@ def test_what_was_not_sent_is_still_judged_after_a_reload(page, visit):
     page.reload()
     expect(page.locator(".row.is-done")).to_have_count(2)
     page.unroute("**/save/")
-    page.evaluate("dispatchEvent(new Event('online'))")
-    all_saved(page)
+    sends_again(page)
     assert Rating.objects.count() == 2
     visit.complaints[:] = [c for c in visit.complaints if "Failed to load resource" not in c]
 
@@ -227,10 +225,7 @@ def conflict(page: Page, collection, visit, choice: str) -> str:
     token = page.locator(".row").first.get_attribute("data-token")
     queue.save(rater, queue.task(rater, token), queue.Submission(grade=grade(collection, "0")))
     press(page, "3")
-    expect(page.locator("#conflict")).to_be_visible()
-    page.wait_for_timeout(550)
-    page.keyboard.press(choice)
-    expect(page.locator("#conflict")).to_be_hidden()
+    decide(page, choice)
     all_saved(page)
     visit.complaints[:] = [c for c in visit.complaints if "409" not in c]
     return token
@@ -270,9 +265,7 @@ def test_what_was_thrown_away_leaves_what_was_saved_before(page, collection, vis
     press(page, "k")
     press(page, "2")
     expect(page.locator("#conflict")).to_contain_text("The scale has no grade 2.")
-    page.wait_for_timeout(550)
-    page.keyboard.press("2")
-    expect(page.locator("#conflict")).to_be_hidden()
+    decide(page, "2")
     eventually(lambda: pressed(page) == "3")
     expect(page.locator("#done")).to_have_text("1")
     visit.complaints[:] = [c for c in visit.complaints if "400" not in c]

@@ -16,7 +16,18 @@ from ratings.models import Rating, RatingEvent, Role
 from ratings.tests.cast import grade, make_member, make_rater
 
 from .conftest import FLAGS
-from .desk import all_saved, begin, ended, eventually, make_round, press, ready, shown, wait_for_the_bounce
+from .desk import (
+    all_saved,
+    begin,
+    ended,
+    eventually,
+    make_round,
+    press,
+    ready,
+    sends_again,
+    shown,
+    wait_for_the_bounce,
+)
 from .flaky import CUT, DROP, LATE, TWICE, WHOLE, Proxy, proxy_to
 from .looks import examine
 from .pages import follow
@@ -38,13 +49,11 @@ def proxy(live_server) -> Iterator[Proxy]:
 
 
 @pytest.fixture
-def page(visit, proxy, collection) -> Iterator[Page]:
+def page(visit, proxy, collection) -> Page:
     """A rater who works through the proxy. That a request failed is told in the console, and expected here."""
     visit.server = proxy.url
-    page = visit.sign_in(visit.page(), "rater")
-    yield page
-    page.context.close()
-    visit.complaints[:] = [c for c in visit.complaints if "Failed to load resource" not in c]
+    visit.expected.append("Failed to load resource")
+    return visit.sign_in(visit.page(), "rater")
 
 
 def is_act(line: str) -> bool:
@@ -168,8 +177,7 @@ def test_the_desk_stays_where_the_next_page_cannot_come(page, proxy):
         expect(page.locator("#notice")).to_be_hidden()
     done += judge(page, 1)
     proxy.fate = lambda line: WHOLE
-    page.evaluate("dispatchEvent(new Event('online'))")
-    all_saved(page)
+    sends_again(page)
     follow(page.get_by_role("button", name="Stop"))
     expect(page.get_by_role("heading", name="Your collections")).to_be_visible()
     assert graded() == sorted(done)
@@ -185,8 +193,7 @@ def test_what_an_earlier_page_left_is_counted(page, proxy):
     page.reload()
     expect(page.locator("#done")).to_have_text("4")
     proxy.fate = lambda line: WHOLE
-    page.evaluate("dispatchEvent(new Event('online'))")
-    all_saved(page)
+    sends_again(page)
     expect(page.locator("#done")).to_have_text("4")
 
 
@@ -201,8 +208,7 @@ def test_what_the_server_has_without_having_said_so_is_counted_once(page, proxy)
     page.reload()
     expect(page.locator("#done")).to_have_text("3")
     proxy.fate = lambda line: WHOLE
-    page.evaluate("dispatchEvent(new Event('online'))")
-    all_saved(page)
+    sends_again(page)
     expect(page.locator("#done")).to_have_text("3")
     assert len(graded()) == 3
 
@@ -243,8 +249,7 @@ def test_a_database_that_the_browser_closed_is_opened_again(page, proxy):
     done += judge(page, 1)
     expect(page.locator("#state")).to_contain_text("2 kept on this device")
     proxy.fate = lambda line: WHOLE
-    page.evaluate("dispatchEvent(new Event('online'))")
-    all_saved(page)
+    sends_again(page)
     assert graded() == sorted(done)
     once_each()
 
