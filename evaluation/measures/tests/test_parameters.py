@@ -26,13 +26,9 @@ def hills(standing):
     """Frozen twice. The tests only read."""
     collection = make_hills()
     for name in ("first", "second"):
-<<<<<<< HEAD
         frozen.freeze(collection, name, scores.Asked.of(collection))
-=======
-        frozen.freeze(collection, name, ["nDCG@10"], scores.Setup(scores.options_for(collection)))
     make_member(collection, "dora", Role.ADMIN)
     analyst(Client(), collection)
->>>>>>> 98c8e86e (Share worlds of the tests of cache and parameters)
     return collection
 
 

@@ -90,33 +90,19 @@ def test_alpha_beside_the_results_is_that_of_the_page_of_agreement(collection, g
 def test_the_order_of_systems_has_the_means_of_the_results(collection, changes):
     for query in ("q1", "q2"):
         rate(collection, query, rater="second", a="1", d="3")
-<<<<<<< HEAD
-    asked = scores.Asked.of(collection, measure=measure, **changes)
-    kept, anew = (
-        order(collection, asked, draws=4).stability for order in (consistency.cached_order, consistency.order_of)
-    )
-    evaluation = evaluated(collection, [measure], asked.options)
-    (name,) = map(str, evaluation.measures)
-    expected = [evaluation.summarised[system, name]["mean"] for system in evaluation.systems]
-    np.testing.assert_array_equal(kept.means, expected)
-    for name in ("means", "low", "high", "kept", "holds", "tau"):
-        np.testing.assert_array_equal(getattr(kept, name), getattr(anew, name))
-    assert str(kept.left_out) == str(anew.left_out)
-=======
-    setup = scores.Setup(scores.options_for(collection, **changes))
     for measure in ("nDCG@3", "nDCG", "AP@2", "Rprec", "ERR@3", "RBP(p=0.5)@2", "Bpref", "Success@1"):
+        asked = scores.Asked.of(collection, measure=measure, **changes)
         kept, anew = (
-            order(collection, measure, setup, draws=4).stability
+            order(collection, asked, draws=4).stability
             for order in (consistency.cached_order, consistency.order_of)
         )
-        evaluation = scores.evaluate(collection, [measure], setup.options)
+        evaluation = evaluated(collection, [measure], asked.options)
         (name,) = map(str, evaluation.measures)
         expected = [evaluation.summarised[system, name]["mean"] for system in evaluation.systems]
         np.testing.assert_array_equal(kept.means, expected, measure)
         for name in ("means", "low", "high", "kept", "holds", "tau"):
             np.testing.assert_array_equal(getattr(kept, name), getattr(anew, name), measure)
         assert str(kept.left_out) == str(anew.left_out), measure
->>>>>>> 98c8e86e (Share worlds of the tests of cache and parameters)
 
 
 def rater_of(collection, name: str) -> Rater:

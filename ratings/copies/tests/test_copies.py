@@ -39,12 +39,11 @@ from ratings.models import (
     Rating,
     RatingEvent,
 )
-from ratings.people import erasure as privacy
+from ratings.people import erasure
 from ratings.people import members as people
 from ratings.pool import adjudication, anchors
 from ratings.presentation.presets import PRESETS
-
-from .cast import (
+from ratings.tests.cast import (
     NOW,
     grade,
     make_asked,
@@ -259,7 +258,7 @@ def test_nobody_is_told_of_accounts_addresses_and_invitations_or_of_who_was_eras
     text = "".join(members_of(written("hills")).values())
     assert "alice" in text  # the rater's name
     assert not [secret for secret in ("example.org", "Alicia", "carla", "a pass phrase", "md5") if secret in text]
-    pseudonym = privacy.erase(Rater.objects.get(name="alice"))
+    pseudonym = erasure.erase(Rater.objects.get(name="alice"))
     text = "".join(members_of(written("hills")).values())
     assert "alice" not in text and pseudonym in text
 
