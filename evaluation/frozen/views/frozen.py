@@ -33,7 +33,7 @@ from ...page.numbers import counts, decimals
 from ...record.drawn import rounds_so_far
 from ...results import csv_and_json, sentences
 from ...results.answer import Answer, standing_of
-from ...results.curves import curves_of
+from ...results.charts import curves_of
 from ...results.leader import lead_of, tests_of_best
 from ...results.standings import Standing
 from ...scores import SUMS, Asked, Evaluation

@@ -2,38 +2,36 @@
 
 from dataclasses import replace
 
-import numpy as np
 from django.http import HttpRequest, HttpResponse
 
 from ratings.models import Collection
 from ratings.people.access import readers_page
 from ratings.pool.progress.counts import gold_hits
 
-from ... import charts, record, scores
+from ... import record, scores
 from ...agreement.coefficients import ordinal_alpha
-from ...deciding import Expected, not_expected, systems_of
+from ...deciding import not_expected, systems_of
 from ...deciding import sentences as expectations
 from ...deciding.expecting import expecting, is_defined, wanted_in, with_expected_in
 from ...measures import cautions, effective
 from ...page import options
 from ...page.address import page, with_options
-from ...page.charts import Chart, charted
+from ...page.charts import charted
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
-from ...page.numbers import counts, decimals
+from ...page.numbers import counts
 from ...record import InUse, cache
 from ...record.drawn import rounds_so_far
 from ...scores import Asked
 from .. import csv_and_json, heat, sentences
-from ..answer import Answer, as_row, bounded_in, evaluated
-from ..curves import curves_of
+from ..answer import Answer, bounded_in, evaluated
+from ..charts import curves_of, drawn_curves, expected_chart, means_chart
 from ..leader import lead_of
 from ..machine_only import alone_in, table_of
-from ..standings import Standing
 from ..step_by_step import step_by_step
+from ..trust import neutral_mean, trust_of
 
 SHORT = 60  # rows of a table; a longer one has a page of its own
-WORTH_A_LOOK = 0.9  # judged share below which a warning is shown
 
 
 @readers_page
@@ -103,7 +101,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
         "judged_label": str(asked.at("Judged")),
         "top_label": f"in the top {asked.measure.cutoff}" if asked.measure.cutoff else "in the rankings",
         "unjudged_words": options.unjudged(asked.measure, asked.options) if asked.reads_judgments else "",
-        "trust": trust(answer),
+        "trust": trust_of(answer),
         "lined": sum(standing.mean is not None for standing in answer.standings) > 1,
         "counted": counts(standing.queries for standing in answer.standings),
         "neutral": neutral,
@@ -133,90 +131,6 @@ def matrix(answer: Answer, shaded: heat.Shaded) -> list[dict] | None:
         return None
     shown = heat.rows(answer, shaded)
     return [shown[row] for row in answer.by_ease()]
-
-
-def trust(answer: Answer) -> dict:
-    """The context about reliability: judged share, holes, undefined queries."""
-    holes, places = answer.holes()
-    judged = [standing for standing in answer.standings if standing.judged is not None]
-    worst = min(judged, key=lambda standing: standing.judged, default=None)
-    same = worst is not None and all(standing.judged == worst.judged for standing in judged)
-    most = max(answer.standings, key=lambda standing: standing.undefined)
-    counts_any = any(standing.queries for standing in answer.standings)
-    return {
-        "judged": float(np.mean([standing.judged for standing in judged])) if judged else None,
-        "worst": None if same else worst,
-        "look": worst is not None and worst.judged < WORTH_A_LOOK,
-        "holes": holes,
-        "places": places,
-        # Why no place can be judged or a hole.
-        "nothing": "" if places else "no system returns a document" if counts_any else "no query counts",
-        "undefined": most.undefined,
-        "why": most.why,
-        "negative": answer.negative,
-    }
-
-
-def neutral_mean(answer: Answer) -> float | None:
-    """The mean score of an empty list, where negative judgments lift it above 0."""
-    if answer.asked.measure.name != "nDCG" or not answer.negative:
-        return None
-    defined = answer.neutral[~np.isnan(answer.neutral)]
-    mean = float(defined.mean()) if defined.size else 0.0
-    return mean if mean > 0 else None
-
-
-def means_chart(answer: Answer, neutral: float | None) -> Chart:
-    parts = [f"{standing.system.name} {decimals(standing.mean)}" for standing in answer.standings]
-    alt_text = f"Mean {answer.asked.measure} by system, highest first: {', '.join(parts)}."
-    rows = [
-        as_row(each, "mean", "low", "high", "lowest", "highest", "queries", leader=each is answer.standings[0])
-        for each in answer.standings
-        if each.mean is not None
-    ]
-    return Chart("means", charts.means(rows, bounded=answer.asked.bounded, neutral=neutral), alt_text)
-
-
-def expected_chart(answer: Answer, told: Expected, neutral: float | None) -> Chart:
-    """The expected means with their intervals, and the plain ones beside them."""
-    means = {row.system: row for row in told.means}
-    rows = [
-        as_row(
-            standing,
-            *("mean", "low", "high", "lowest", "highest"),
-            expected=mean.mean,
-            expected_low=mean.low,
-            expected_high=mean.high,
-            final=told.final,
-            leader=told.leader == mean.system,
-        )
-        for standing in answer.standings
-        if (mean := means.get(standing.system.name)) and mean.mean is not None
-    ]
-    parts = [
-        f"{row['system']} {decimals(row['expected'])} ({decimals(row['expected_low'])} to "
-        f"{decimals(row['expected_high'])}), plain {decimals(row['mean'])}"
-        for row in rows
-    ]
-    alt_text = f"Expected mean {told.measure} by system, with its 90 % interval for missing judgments: "
-    spec = charts.expected_means(rows, bounded=answer.asked.bounded, neutral=neutral)
-    return Chart("means", spec, f"{alt_text}{'; '.join(parts)}.")
-
-
-def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list[Standing]]]) -> dict[str, Chart]:
-    leader = answer.standings[0].system.name
-    rows = [
-        as_row(standing, "low", "high", cutoff=cutoff, value=standing.mean, leader=name == leader)
-        for name, standings in curve
-        for cutoff, standing in zip(cutoffs, standings, strict=True)
-        if standing.mean is not None
-    ]
-    if not rows:
-        return {}
-    last = ", ".join(f"{name} {decimals(standings[-1].mean)}" for name, standings in curve)
-    alt_text = f"Mean {answer.asked.to(None)}@k by system for k from {cutoffs[0]} to {cutoffs[-1]}. "
-    alt_text += f"At {cutoffs[-1]}: {last}."
-    return {"curves": Chart("curves", charts.curves(rows, bounded=answer.asked.bounded), alt_text)}
 
 
 @files("expected")
