@@ -264,7 +264,7 @@ MIDDLEWARE = [
     "ratings.people.limits.SessionLimits",
     "ratings.people.audit.who.Requests",
     # before the body is read, which the check for forged forms does only at the view
-    "ratings.importing.uploads.BodyLimit",
+    "ratings.importing.body_limit.BodyLimit",
     "ratings.people.access.SignInRequired",
     "ratings.people.pages.PagesLimited",
     "ratings.people.sign_in.required.SecondFactorRequired",

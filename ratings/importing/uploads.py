@@ -13,38 +13,11 @@ from typing import BinaryIO
 from django.conf import settings
 from django.core.files.storage import storages
 from django.core.files.uploadedfile import UploadedFile
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.urls import resolve
+from django.http import HttpResponse
 
-from ..people.bearer import token_of
-from ..web import problems
-from ..web.problems import ADDRESS, Problem
-
-UNREAD = "HTTP_IDEALIST_UNREAD"  # the server has discarded the body
 BODIES = 16  # bodies of the largest size that a server receives and works on at once
 KEPT = 30 * 24 * 60 * 60  # seconds
-NO_ROOM = "The server has no space for this body now. Send the same again after the seconds of Retry-After."
 TEMPORARY = 60 * 60  # seconds, for the temporary files of Django, with .upload in their names
-
-
-class BodyLimit:
-    """Refuses bodies that are too large for their sender, before the view reads them.
-
-    Anybody may send some kilobytes. Signed-in people and tokens may send as much as a form or a call of the API
-    may have. Larger bodies are only for views with `takes_files`, from people with access to them.
-    """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        size = int(request.META.get("CONTENT_LENGTH") or 0)
-        if size <= min(settings.SMALL_BODY, settings.DATA_UPLOAD_MAX_MEMORY_SIZE):
-            return self.get_response(request)
-        if refusal := body_refusal(request, size):
-            return refusal
-        return no_room(request) if UNREAD in request.META else self.get_response(request)
 
 
 def has_room(headers: Mapping[str, str], size: int, stored: int) -> bool:
@@ -64,42 +37,6 @@ def takes_files(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
     """A decorator: the view gets large bodies from people for whom its `access` does not raise Http404."""
     view.takes_files = True
     return view
-
-
-def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
-    """The answer that refuses a body of this size; None for no refusal. Raises Http404 as the view would."""
-    match = resolve(request.path_info)
-    files = request.method == "POST" and hasattr(match.func, "takes_files")
-    if request.path_info.startswith(ADDRESS):
-        try:
-            token_of(request)
-        except Problem as problem:
-            return problem.response()
-    elif not request.user.is_authenticated:
-        return too_large(request, size, 0)
-    most = settings.LARGEST_UPLOAD if files else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    if size > most:
-        if request.path_info.startswith(ADDRESS):
-            return problems.too_large().response()
-        return too_large(request, size, most)
-    if files:
-        match.func.access(request, **match.kwargs)
-    return None
-
-
-def too_large(request: HttpRequest, size: int, most: int) -> HttpResponse:
-    files = most == settings.LARGEST_UPLOAD
-    context = {"megabytes": size / 2**20, "most": most / 2**20, "takes_files": files}
-    return render(request, "413.html", context, status=413)
-
-
-def no_room(request: HttpRequest) -> HttpResponse:
-    """The answer for a body that gets no space: a page, or a problem of the API."""
-    if request.path_info.startswith(ADDRESS):
-        return Problem(503, NO_ROOM, kind="no-room", headers={"Retry-After": "60"}).response()
-    response = render(request, "503.html", status=503)
-    response["Retry-After"] = "60"
-    return response
 
 
 def spool() -> Path:

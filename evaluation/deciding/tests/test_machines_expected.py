@@ -202,7 +202,7 @@ def test_a_file_of_machines_that_does_not_fit_is_refused(judged):
 
     def computed(line: bytes):
         return frozen.stored.computed(
-            "x", asked, lambda name: iter([line]) if name == "machines.jsonl" else whole(name)
+            "x", asked, lambda name: iter([line]) if name == "machines.jsonl" else whole(name), "default"
         )
 
     for grades in (b"[1, 2]", b'["x"]', b"[]", b"1"):
