@@ -109,6 +109,8 @@ def postgresql() -> Iterator[str]:
         settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
         # Otherwise it analyzes a table that is empty between two tests, and plans the next test for that.
         settings += " -c autovacuum=off"
+        # Several tests at a time start servers and workers, each with a connection a thread.
+        settings += " -c max_connections=300"
         control = [*as_postgres, str(initdb.with_name("pg_ctl")), *data]
         if as_postgres:
             shutil.chown(folder, "postgres", "postgres")
