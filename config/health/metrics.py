@@ -73,19 +73,25 @@ class DatabaseCollector:
     """
 
     def collect(self) -> Iterator[Metric]:
+        """The metrics at this moment, as Prometheus asks for them."""
         started = time.perf_counter()
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
             seconds = time.perf_counter() - started
-            families = [*job_metrics(), queue_metric(), gauge("database_seconds", "One small query.", seconds)]
-            families += worker_metrics()
+            # All are read before the first is yielded, since the database may fail at any of them.
+            of_database = [
+                *job_metrics(),
+                queue_metric(),
+                gauge("database_seconds", "One small query.", seconds),
+                *worker_metrics(),
+            ]
         except DatabaseError:
-            connection.close()
+            connection.close()  # so that the next query opens a new one
             yield gauge("database_up", "1 where the database answers.", 0)
         else:
             yield gauge("database_up", "1 where the database answers.", 1)
-            yield from families
+            yield from of_database
         yield backup_metric()
 
 

@@ -201,18 +201,22 @@ def _repeats(against: Against) -> dict:
 
 
 def _by_group(against: Against, groups: dict[str, np.ndarray]) -> Iterator[tuple[str, dict[str, Figure], dict]]:
-    """(name, figures, row of the bias, which says whether it differs from that on all pairs) of each group."""
-    apart = bias_differences(against.paired, list(groups.values()))
-    for (name, rows), other in zip(groups.items(), apart, strict=True):
-        pairs, each = against.count(rows), figures(against.paired.subset(rows))
-        differs = pairs >= FEWEST and (other.low > 0 or other.high < 0)
-        facts = {
+    """The name of each group, its figures, and the JSON of its bias.
+
+    groups: rows of `against.paired` by name, bool[n]. The JSON has the bias on the group, `apart`, which is that
+    minus the bias on all pairs, and `differs`, whether the interval of `apart` excludes 0.
+    """
+    differences = bias_differences(against.paired, list(groups.values()))
+    for (name, rows), difference in zip(groups.items(), differences, strict=True):
+        pairs, of_group = against.count(rows), figures(against.paired.subset(rows))
+        excludes_zero = difference.low > 0 or difference.high < 0
+        bias = {
             "pairs": pairs,
-            **documents.numbers(each["bias"]),
-            "apart": documents.numbers(other),
-            "differs": bool(differs),
+            **documents.numbers(of_group["bias"]),
+            "apart": documents.numbers(difference),
+            "differs": pairs >= FEWEST and excludes_zero,
         }
-        yield name, each, facts
+        yield name, of_group, bias
 
 
 def table(whole: dict) -> documents.Table:

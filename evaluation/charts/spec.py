@@ -76,21 +76,27 @@ def end_labels(values: Mapping[str, float], domain: list[float], height: int) ->
 
 
 def spread_labels(values: Sequence[float], room: float) -> list[float]:
-    """Places for labels near `values`, at least `room` apart, in the order of the arguments.
+    """Places for labels near `values`, at least `room` apart, in the order of `values`.
 
-    Labels that would overlap form a block around the mean of their values.
+    Labels that would overlap form a block around the mean of their values, in which neighbours are `room` apart.
     """
 
     def start(block: list[int]) -> float:
-        return sum(values[index] for index in block) / len(block) - room * (len(block) - 1) / 2
+        """The place of the lowest label of a block."""
+        mean = sum(values[index] for index in block) / len(block)
+        return mean - room * (len(block) - 1) / 2
 
-    blocks: list[list[int]] = []  # places in `values`
+    def overlap(lower: list[int], upper: list[int]) -> bool:
+        return start(upper) < start(lower) + len(lower) * room
+
+    blocks: list[list[int]] = []  # indexes of `values`, by value
     for index in sorted(range(len(values)), key=values.__getitem__):
         blocks.append([index])
-        while len(blocks) > 1 and start(blocks[-1]) < start(blocks[-2]) + len(blocks[-2]) * room:
+        # A joined block reaches further down, and so may overlap the one before it, too.
+        while len(blocks) > 1 and overlap(blocks[-2], blocks[-1]):
             blocks[-2:] = [blocks[-2] + blocks[-1]]
-    placed = {index: start(block) + room * step for block in blocks for step, index in enumerate(block)}
-    return [placed[index] for index in range(len(values))]
+    places = {index: start(block) + room * step for block in blocks for step, index in enumerate(block)}
+    return [places[index] for index in range(len(values))]
 
 
 def line_and_dots(base: alt.Chart, *, size: int, width: float = 1.5, **line) -> list[alt.Chart]:

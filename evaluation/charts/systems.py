@@ -33,21 +33,23 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
 
     A row: system, mean, low and high (None without an interval), queries, leader (bool), and optionally lowest and
     highest (bounds of the mean, a thin whisker). neutral: the mean score of an empty list, a tick in each row. A
-    dotted line marks the leader's mean.
+    dotted line marks the leader's mean, if there is another system.
     """
-    ends = [row.get(name) for row in rows for name in ("mean", "low", "high", "lowest", "highest")]
-    scale = alt.Scale(domain=score_domain(ends, bounded), nice=False)
-    tone, fill = for_leader(alt.StrokeValue, ACCENT, INK), for_leader(alt.FillValue, ACCENT, PAPER)
+    reached = [row.get(name) for row in rows for name in ("mean", "low", "high", "lowest", "highest")]
+    scale = alt.Scale(domain=score_domain(reached, bounded), nice=False)
+    stroke, fill = for_leader(alt.StrokeValue, ACCENT, INK), for_leader(alt.FillValue, ACCENT, PAPER)
     base = alt.Chart(alt.NamedData("means")).encode(
         y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK),
         tooltip=of_mean(),
     )
     at_mean = alt.X("mean:Q", scale=scale, title=None, axis=alt.Axis(format=SHORT))
-    layers = dots_on_intervals(base, at_mean, alt.Text("mean:Q", format=".4f"), tone, fill)
-    best = [{"mean": row["mean"]} for row in rows if row["leader"] and len(rows) > 1]
+    *bars_and_dots, numbers = dots_on_intervals(base, at_mean, alt.Text("mean:Q", format=".4f"), stroke, fill)
+    layers = [*bars_and_dots, numbers]
+    best = [{"mean": row["mean"]} for row in rows if row["leader"]] if len(rows) > 1 else []
     if best:
         line = alt.Chart(alt.NamedData("best")).mark_rule(color=ACCENT, strokeWidth=1, strokeDash=[1, 3])
-        layers = [line.encode(x=at_mean), *layers[:-1], outlined(layers[-1]), layers[-1]]
+        # From the back to the front: the outline interrupts the line where it would cross a number.
+        layers = [line.encode(x=at_mean), *bars_and_dots, outlined(numbers), numbers]
     layers, rows = with_bounds(layers, base, scale, rows, neutral)
     return vega_lite(layers, height=ROW * max(len(rows), 1), means=rows, **({"best": best} if best else {}))
 

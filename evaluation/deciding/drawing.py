@@ -126,19 +126,21 @@ def round_size(state: State) -> int:
 
 
 def triage(collection: Collection, state: State) -> tuple[tuple[Machine, ...], np.ndarray | None]:
-    """The machines in use for triage, and the rate factors of all pairs, float64[pairs]; () and None without any.
+    """The machines of triage, and the factor of the sampling rate of each pair, float64[pairs].
 
-    See `expected.triage`.
+    Triage draws more often what people are likely to grade otherwise than the machines. () and None where the
+    collection uses no machine for it, or those that it uses graded no pair of the pool.
     """
-    used = record.machines(collection, JudgeUse.Use.TRIAGE)
-    if not used:
+    in_use = record.machines(collection, JudgeUse.Use.TRIAGE)
+    if not in_use:
         return (), None
-    pool = state.pool.with_machines(*(record.judgments_of(each, state.record.queries) for each in used))
-    graded = ~np.isnan(pool.machine).all(axis=0)
-    if not graded.any():
+    grades = [record.judgments_of(each, state.record.queries) for each in in_use]
+    pool = state.pool.with_machines(*grades)
+    has_grades = ~np.isnan(pool.machine).all(axis=0)  # bool[machines]
+    if not has_grades.any():
         return (), None
-    named = tuple(each.machine for each, has_any in zip(used, graded, strict=True) if has_any)
-    return named, rate_factors(pool, state.level)
+    machines = tuple(each.machine for each, graded in zip(in_use, has_grades, strict=True) if graded)
+    return machines, rate_factors(pool, state.level)
 
 
 def draw_from(

@@ -104,25 +104,30 @@ def _some_queries(pool: Pool, level: np.ndarray, generator: np.random.Generator)
 def _simulated(
     pool: Pool, level: np.ndarray, unjudged: np.ndarray, world: np.ndarray, generator: np.random.Generator
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """After each round, the number of judgments and the half-widths of all differences, until all are judged.
+    """One simulation: after each round the number of judgments, and the half-width of each difference of systems.
 
-    world: int8[unjudged], the true levels of the unjudged pairs.
+    It ends when all pairs are judged. A round after which there are no intervals yields nothing.
+    world: int8[unjudged], the levels that the simulation takes for the true ones of the unjudged pairs.
     """
     truth, level = level.copy(), level.copy()
     truth[unjudged] = world
     rounds: list[Round] = []
-    none = np.zeros(pool.pairs, np.int64)
-    first, second = np.triu_indices(pool.systems, 1)
+    skipped = np.zeros(pool.pairs, bool)  # nobody skips a pair
+    birth = np.zeros(pool.pairs, np.int64)  # all pairs are in the pool from the start
+    first, second = np.triu_indices(pool.systems, 1)  # the pairs of systems
     while (level < 0).any():
-        rounds.append(_next_round(pool, level, generator))
-        rows = np.concatenate([rounds[-1].greedy, rounds[-1].drawn])
+        latest = _next_round(pool, level, generator)
+        rounds.append(latest)
+        rows = np.concatenate([latest.greedy, latest.drawn])
         level[rows] = truth[rows]
-        known = design(rounds, level >= 0, none > 0, none)
-        covariance = estimate(pool, level, known, draws=DRAWS).covariance
-        if covariance is not None:
-            variance = np.diag(covariance)
-            spread = variance[first] + variance[second] - 2 * covariance[first, second]
-            yield int((level >= 0).sum()), NORMAL * np.sqrt(np.maximum(spread, 0))
+        so_far = design(rounds, level >= 0, skipped, birth)
+        covariance = estimate(pool, level, so_far, draws=DRAWS).covariance
+        if covariance is None:
+            continue
+        variance = np.diag(covariance)
+        of_difference = variance[first] + variance[second] - 2 * covariance[first, second]
+        # Rounding errors can make a variance of 0 negative.
+        yield int((level >= 0).sum()), NORMAL * np.sqrt(np.maximum(of_difference, 0))
 
 
 def _next_round(pool: Pool, level: np.ndarray, generator: np.random.Generator) -> Round:

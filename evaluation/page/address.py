@@ -168,23 +168,28 @@ def page(request: HttpRequest, collection: Collection, section: str, asked: Aske
 
 
 def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) -> dict:
-    """The context of the form with measure, profile and options. One database query, for the scale."""
+    """The context of the form with measure, profile and options. One database query, for the scale.
+
+    Without `asked`, which is where the address has an error, the form shows what was sent.
+    """
     params = request.GET
     measure, profile = params.get("measure") or MEASURE, params.get("profile") or PROFILE
-    defaults = defaults_of(collection, profile)
-    values = defaults | panel.values_in(params)
+    of_profile = defaults_of(collection, profile)
+    shown = of_profile | panel.values_in(params)
     if asked:
-        values |= asked.options.as_dict() | dict(asked.of_judgments)
+        shown |= asked.options.as_dict() | dict(asked.of_judgments)  # in their usual spelling
     grades = list(collection.grades.all())
-    controls = panel.controls(values, defaults, [grade.plain for grade in grades])
+    controls = panel.controls(shown, of_profile, [grade.plain for grade in grades])
+    kept = kept_in(request)
     return {
         "measure": measure,
         "offered": OFFERED,
         "profile": profile,
         "profiles": PROFILES,
         "controls": controls,
-        "lowest": min((float(grade.value) for grade in grades), default=0.0),
         "departing": [control for control in controls if control["departs"]],
-        "kept": kept_in(request),
-        "back": request.path + ending([("measure", measure), ("profile", profile), *kept_in(request)]),
+        "kept": kept,  # hidden fields
+        "back": request.path + ending([("measure", measure), ("profile", profile), *kept]),  # without the options
+        # The form does not show it: the page that compares systems takes it from here.
+        "lowest": min((float(grade.value) for grade in grades), default=0.0),
     }

@@ -259,10 +259,12 @@ def import_batch(
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
 
     def imported() -> dict:
-        """The answer of the import. Raises Problem with its refusals."""
+        """The counts, facts and warnings of the import. Raises Problem with its refusals."""
         try:
             for _ in range(TRIES):
-                report = run(collection, [Source(NAME, io.BytesIO(lines))], format="jsonl", **choices)
+                source = Source(NAME, io.BytesIO(lines))  # each try reads the batch from its beginning
+                report = run(collection, [source], format="jsonl", **choices)
+                # Somebody else wrote between its checks and its writing. The last such report is a refusal.
                 if not report.clashed:
                     break
         except ValueError as error:

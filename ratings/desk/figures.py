@@ -91,12 +91,15 @@ def pace_of(rater: Rater) -> Pace | None:
 def latest_grades(raters: QuerySet, acts: int, kinds: Sequence[str] = TIMED_KINDS) -> QuerySet:
     """(rater, value, seconds) of the timed grades among the latest `acts` events of each rater.
 
-    The query begins with the raters, so that both databases read only a few rows of an index for each.
+    `kinds`: of the grades. Repeats are left out by default because they are faster than first grades, warm-ups
+    because they are slower. The query begins with the raters, so that both databases read only a few rows of an
+    index for each.
     """
-    latest = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("pk")
-    since = Coalesce(Subquery(latest[acts - 1 : acts]), 0)
-    # Repeats are left out by default because they are faster than first grades, warm-ups because they are slower.
-    timed = Q(events__kind__in=kinds, events__value__isnull=False)
-    raters = raters.order_by().annotate(since=since)
-    raters = raters.filter(timed, events__pk__gte=F("since"), events__seconds__isnull=False)
-    return raters.values_list("pk", "events__value", "events__seconds")
+    newest_first = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("pk")
+    # The oldest of the latest events; 0, which is before all, for a rater who has fewer.
+    since = Coalesce(Subquery(newest_first[acts - 1 : acts]), 0)
+    graded = Q(events__kind__in=kinds, events__value__isnull=False)
+    rows = raters.order_by().annotate(since=since)
+    # All in one filter: in several, each condition could be met by another event.
+    rows = rows.filter(graded, events__pk__gte=F("since"), events__seconds__isnull=False)
+    return rows.values_list("pk", "events__value", "events__seconds")

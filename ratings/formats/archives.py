@@ -40,17 +40,21 @@ def is_tar(start: Start) -> bool:
 def files_of(source: Source, stack: ExitStack, *, in_turn: bool = False) -> Iterator[Source]:
     """The source, or each file in it where it is an archive. `stack` closes what this opens.
 
-    An archive in an archive stays a file, which no format reads. They can be read in any order. With `in_turn`
-    each must be read before the next is taken.
+    The files can be read in any order; with `in_turn` each must be read before the next is taken. In place of a
+    file or an archive that cannot be read comes one `unopened`, which refuses itself. An archive in an archive
+    stays a file, which no format reads.
     """
-    if not is_zip(source.start) and not is_tar(source.start):
+    if is_zip(source.start):
+        files = _in_zip(source, stack)
+    elif is_tar(source.start):
+        files = _in_tar(source, copy=not in_turn)
+    else:
         yield source
         return
-    files = _in_zip(source, stack) if is_zip(source.start) else _in_tar(source, copy=not in_turn)
     names = set()
     try:
         for file in files:
-            if file is source:
+            if file is source:  # a ZIP that is one file, such as a spreadsheet
                 yield source
                 return
             if file.name in names:

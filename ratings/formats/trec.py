@@ -60,24 +60,31 @@ def read_run(source: Source) -> Iterator[Stretch | Refusal]:
 
 
 def _regular_run(block: Block, query: Any, documents: Any, ranks: Any, scores: Any, system: Any) -> list[Stretch]:
-    """The lines of a block, of these columns; [] where one is not regular."""
+    """The lines of a block by ranking, from the columns that `_regular` read at once; the fast way.
+
+    [] where a value may have to be refused: then `_run_lines` looks at each line.
+    query, system: Arrow arrays of codes, with the words in their dictionaries.
+    """
     queries, systems = query.dictionary.to_pylist(), system.dictionary.to_pylist()
-    lines = np.arange(block.first, block.first + len(query))
     ranks, scores = np.from_dlpack(ranks), np.from_dlpack(scores)
-    numbers = (np.abs(ranks) < MOST_RANK).all() and np.isfinite(scores).all()
-    if max(map(len, systems)) > values.SYSTEM_NAME_LENGTH or not numbers:
+    numbers_fit = (np.abs(ranks) < MOST_RANK).all() and np.isfinite(scores).all()
+    if max(map(len, systems)) > values.SYSTEM_NAME_LENGTH or not numbers_fit:
         return []
+    lines = np.arange(block.first, block.first + len(query))
+    # A ranking is a query and a system, so that both codes together make its number.
     ranking = np.from_dlpack(query.indices).astype(np.int64) * len(systems) + np.from_dlpack(system.indices)
     if (ranking[1:] < ranking[:-1]).any():
+        # The lines of a ranking may be apart: bring them together, in their order.
         order = np.argsort(ranking, kind="stable")
         ranking, lines, documents = ranking[order], lines[order], taken(documents, order)
         ranks, scores = ranks[order], scores[order]
-    first = np.flatnonzero(np.append(True, ranking[1:] != ranking[:-1]))
+    begins = np.flatnonzero(np.append(True, ranking[1:] != ranking[:-1])).tolist()
     stretches = []
-    for begin, end in pairwise([*first.tolist(), len(ranking)]):
-        part, (query, system) = slice(begin, end), divmod(int(ranking[begin]), len(systems))
-        results = lines[part], documents[part], ranks[part], scores[part]
-        stretches.append(Stretch(queries[query], systems[system], *results))
+    for begin, end in pairwise([*begins, len(ranking)]):
+        of_query, of_system = divmod(int(ranking[begin]), len(systems))
+        rows = slice(begin, end)
+        columns = lines[rows], documents[rows], ranks[rows], scores[rows]
+        stretches.append(Stretch(queries[of_query], systems[of_system], *columns))
     return stretches
 
 

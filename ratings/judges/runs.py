@@ -155,11 +155,12 @@ def cancel(run: JudgeRun) -> bool:
 
 
 def resume(run: JudgeRun, *, calls: int | None = None, cost: Decimal | None = None) -> bool:
-    """Whether a worker may continue the run now, with higher caps if given. False if it is over or at work.
+    """Whether a worker may continue the run now, with new caps if given. False if it is over or at work.
 
-    Raises ValueError for a cap that is reached already.
+    Raises ValueError for a cap of calls that is reached already. A cap of cost is not compared: the worker knows
+    what a call may cost, and stops the run before one that would exceed it.
     """
-    caps = {}
+    caps: dict[str, int | Decimal] = {}
     if calls is not None:
         if calls <= run.calls:
             raise ValueError(f"The run made {run.calls} calls already. Give a higher cap")

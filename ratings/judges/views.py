@@ -211,17 +211,24 @@ def uses_of(own: Judge) -> list[dict]:
 
 
 def run_estimate(form: RunForm) -> dict:
-    """The context of a valid form: the estimated cost of the run, or the problem that keeps it from starting."""
+    """The context of a valid form: the estimated cost of the run, or the problem that keeps it from starting.
+
+    The form to start it proposes twice the estimate as caps.
+    """
     sent = form.cleaned_data
-    if problem := gate.refusal(sent["version"].judge, sent["choice"]):
+    version, choice = sent["version"], sent["choice"]
+    if problem := gate.refusal(version.judge, choice):
         return {"problem": as_sentence(problem)}
     try:
-        found = choosing.estimate(sent["version"], sent["choice"], form.options, sent["concurrency"])
+        estimate = choosing.estimate(version, choice, form.options, sent["concurrency"])
     except ValueError as error:
         return {"problem": as_sentence(error)}
-    caps = {"most_calls": max(1, found.calls * 2), "most_cost": found.cost * 2 or None}
-    start = StartForm(initial=sent | {"version": sent["version"].pk} | caps, judge=sent["version"].judge)
-    return {"plan": found, "start": start, "hours": found.seconds / 3600}
+    caps = {
+        "most_calls": max(1, 2 * estimate.calls),
+        "most_cost": 2 * estimate.cost or None,  # no cap where the version has no prices
+    }
+    start = StartForm(initial=sent | {"version": version.pk} | caps, judge=version.judge)
+    return {"plan": estimate, "start": start, "hours": estimate.seconds / 3600}
 
 
 @admin_page

@@ -47,23 +47,24 @@ _code = re.compile(r"code|snippet|source", re.IGNORECASE)
 def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
     """A presentation of the members that these documents have: title, address, pictures, short members, the body,
     then long members.
+
+    Members that reveal rank, score or system are left out, and so are those after the first MOST_MEMBERS. Without
+    title and body it has the title, so that there is something to show.
     """
-    documents = list(documents)
-    values: dict[str, list] = {}
+    values: dict[str, list] = {}  # of each member, without missing ones
     for document in documents:
         for name, value in document.items():
             if not is_missing(value):
                 values.setdefault(name, []).append(value)
-    own = [name for name in values if name not in ("title", "body", "url") and not names_revealing(name)]
-    parts = [Part("title", "title")] if "title" in values or not values.get("body") else []
-    parts += [Part("link", "url")] if "url" in values else []
-    members = [_part_of(name, values[name]) for name in own[:MOST_MEMBERS]]
-    parts += [part for part in members if part.kind == "image"]
-    parts += [part for part in members if part.kind not in (*WIDE, "image")]
-    if "body" in values:
-        parts.append(Part("rich" if _has_markup(values["body"]) else "text", "body"))
-    parts += [part for part in members if part.kind in WIDE]
-    return Presented(tuple(parts))
+    others = [name for name in values if name not in ("title", "body", "url") and not names_revealing(name)]
+    members = [_part_of(name, values[name]) for name in others[:MOST_MEMBERS]]
+    title = [Part("title", "title")] if "title" in values or "body" not in values else []
+    link = [Part("link", "url")] if "url" in values else []
+    pictures = [part for part in members if part.kind == "image"]
+    short = [part for part in members if part.kind not in (*WIDE, "image")]
+    body = [Part("rich" if _has_markup(values["body"]) else "text", "body")] if "body" in values else []
+    long = [part for part in members if part.kind in WIDE]
+    return Presented((*title, *link, *pictures, *short, *body, *long))
 
 
 def _part_of(name: str, values: list) -> Part:

@@ -104,16 +104,22 @@ def fills_of(labels: Mapping[float, str]) -> dict[str, str]:
 
 
 def mixes(rows: Sequence[Mapping], labels: Mapping[float, str]) -> list[dict]:
-    """A cell for each rater, period and grade that was given, stacked from the lowest grade up."""
+    """The cells of `charts.grade_shares`: one for each rater, period and grade that was given in it.
+
+    The cells of a period are stacked from the lowest grade up: each starts at the share of all lower grades.
+    """
     cells = []
     for place, row in enumerate(rows):
-        for period, each in enumerate(row["periods"], 1):
-            whole, start = sum(each["given"]), 0.0
-            for label, given in zip(labels.values(), each["given"], strict=True):
-                at = {"place": place, "rater": row["rater"], "period": period, "grade": label}
-                at |= {"first": each["first"], "last": each["last"], "given": given, "share": given / whole}
-                cells += [at | {"start": start, "end": start + given / whole}] if given else []
-                start += given / whole
+        for which, period in enumerate(row["periods"], 1):
+            total, start = sum(period["given"]), 0.0
+            for label, given in zip(labels.values(), period["given"], strict=True):
+                share = given / total
+                if given:
+                    of_rater = {"place": place, "rater": row["rater"]}
+                    of_period = {"period": which, "grade": label, "first": period["first"], "last": period["last"]}
+                    extent = {"given": given, "share": share, "start": start, "end": start + share}
+                    cells.append(of_rater | of_period | extent)
+                start += share
     return cells
 
 

@@ -46,22 +46,9 @@ class Command(ReportingCommand, OutputCommand):
 
     def handle(self, *, qrels: str, runs: list[str], measure: list[str], system: list[str], **arguments) -> None:
         refuse_format(arguments["format"])
-        expected = arguments["expected"]
         refuse_expected_queries(arguments)
         try:
-            asked = asked_in(None, next(iter(measure), None), [], arguments)
-            by_score = asked.options.ties in BY_SCORE
-            loaded = files.load(qrels, runs, arguments["order"], by_score, arguments["system_from"], expected)
-            rankings = {name: loaded.rankings[name] for name in self.systems(system, loaded)}
-            evaluation = scores.of_arrays(
-                qrels,
-                loaded.queries,
-                loaded.judgments,
-                rankings,
-                asked,
-                measure[1:],
-                loaded.rankings if expected else None,
-            )
+            loaded, evaluation = self.evaluated(qrels, runs, measure, system, arguments)
         except files.Refused as error:
             self.print_refusals(error.refusals, len(error.refusals))
             raise Refused("Nothing was evaluated.") from error
@@ -69,9 +56,40 @@ class Command(ReportingCommand, OutputCommand):
             raise Refused(f"{error.filename or 'a file'}: {error.strerror or error}.") from error
         except ValueError as error:
             raise Refused(str(error)) from error
-        for note in [*loaded.notes, *([WITHOUT_INTERVAL] if expected else [])]:
+        for note in [*loaded.notes, *([WITHOUT_INTERVAL] if arguments["expected"] else [])]:
             self.stderr.write(note)
-        self.put_out([format_in(FORMATS, arguments)(evaluation, arguments["per_query"])], arguments["output"])
+        text = format_in(FORMATS, arguments)(evaluation, arguments["per_query"])
+        self.put_out([text], arguments["output"])
+
+    def evaluated(
+        self, qrels: str, runs: list[str], measures: list[str], systems: list[str], arguments: dict
+    ) -> tuple[files.Loaded, scores.Evaluation]:
+        """What the files hold, and its scores in the measures, the first of which is the main one.
+
+        Raises OSError, ValueError for arguments without a meaning, and files.Refused for the errors in files.
+        """
+        main = measures[0] if measures else None
+        asked = asked_in(None, main, [], arguments)
+        expected = arguments["expected"]
+        loaded = files.load(
+            qrels,
+            runs,
+            order=arguments["order"],
+            tiebreak=asked.options.ties in BY_SCORE,
+            system_from=arguments["system_from"],
+            same_numbers=expected,
+        )
+        evaluation = scores.of_arrays(
+            qrels,
+            loaded.queries,
+            loaded.judgments,
+            rankings={name: loaded.rankings[name] for name in self.systems(systems, loaded)},
+            asked=asked,
+            beside=measures[1:],
+            # The model learns from all systems, whichever are printed.
+            expected_among=loaded.rankings if expected else None,
+        )
+        return loaded, evaluation
 
     def systems(self, names: list[str], loaded: files.Loaded) -> list[str]:
         """The systems with these names; without names, all. ValueError for an unknown name."""

@@ -29,34 +29,43 @@ MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 @readers_page
 @with_options("page")
 def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
+    """The page. Its table has all queries, and its chart those that count in the mean of the asked measure."""
     found = get_object_or_404(System, collection=collection, pk=pk)
-    answer = Answer.of(collection, asked, main_measures(asked), system=found)
+    main = main_measures(asked)
+    answer = Answer.of(collection, asked, main, system=found)
     rows = ranked(answer, found)
-    defined = [row for row in rows if not row["why"]]
-    measures = dict.fromkeys([asked.measure, *main_measures(asked)])
-    standing = answer.standing(found.name)
+    counting = [row for row in rows if not row["why"]]
     rankings = answer.record.rankings[found.name]
     context = page(request, collection, "results", asked) | {
         "system": found,
-        "standing": standing,
-        "means": [answer.standing(found.name, measure) for measure in measures],
+        "standing": answer.standing(found.name),
+        "means": [answer.standing(found.name, measure) for measure in dict.fromkeys([asked.measure, *main])],
         "fingerprint": asked.fingerprint,
         "judged_label": str(asked.at("Judged")),
         "present": int(rankings.present.sum()),
         "queries": len(rows),
         "listed": len(rankings.documents),
         "deepest": int(rankings.length.max(initial=0)),
-        "defined": len(defined),
-        "below": any(row["below"] for row in defined),
+        "defined": len(counting),
+        "below": any(row["below"] for row in counting),
         **paged(request, rows, AT_ONCE),
     }
-    if defined:
-        spec = charts.by_query(defined, bounded=asked.bounded)
-        said = f"{asked.measure} of {found.name} on {len(defined)} queries, {degree(asked.measure).most} first."
-        context["charts"] = {"bars": Chart("bars-spec", spec, said)}
-        context |= {"best": defined[0], "worst": defined[-1]}
-        context["alike"] = defined[0]["value"] - defined[-1]["value"] <= ROUNDING
+    if counting:
+        context |= with_bars(asked, found, counting)
     return charted(request, "evaluation/system.html", context)
+
+
+def with_bars(asked: Asked, found: System, rows: list[dict]) -> dict:
+    """The context of the chart and of the sentence above it. rows: as from `ranked`, only those that count."""
+    spec = charts.by_query(rows, bounded=asked.bounded)
+    alt_text = f"{asked.measure} of {found.name} on {len(rows)} queries, {degree(asked.measure).most} first."
+    best, worst = rows[0], rows[-1]
+    return {
+        "charts": {"bars": Chart("bars-spec", spec, alt_text)},
+        "best": best,
+        "worst": worst,
+        "alike": best["value"] - worst["value"] <= ROUNDING,
+    }
 
 
 def main_measures(asked: Asked) -> list[Measure]:
@@ -66,17 +75,19 @@ def main_measures(asked: Asked) -> list[Measure]:
 
 
 def ranked(answer: Answer, found: System) -> list[dict]:
-    """A row for each query, highest value first, those that count in no mean last."""
-    record, asked = answer.record, answer.asked
-    values, below = answer.array([found.name])[:, 0].tolist(), answer.below([found.name])[:, 0].tolist()
-    reasons = answer.why([found.name])[:, 0].tolist()
-    judged, rankings = answer.judged(found.name), record.rankings[found.name]
-    keep = asked.keep_with(urlencode({"system": found.name}))
+    """A row for each query, highest value first, those that count in no mean last. For the table and the chart."""
+    record, name = answer.record, found.name
+    values = answer.array([name])[:, 0].tolist()
+    below = answer.below([name])[:, 0].tolist()
+    reasons = answer.why([name])[:, 0].tolist()
+    judged, rankings = answer.judged(name), record.rankings[name]
+    # The page of a query opens with the same options and this system.
+    query_string = answer.asked.keep_with(urlencode({"system": name}))
     rows = [
         {
             "pk": pk,
-            "query": key,
-            "key": key,
+            "query": key,  # so the chart calls it
+            "key": key,  # and the table
             "text": text,
             "value": known(values[place]),
             "below": below[place],
@@ -84,12 +95,16 @@ def ranked(answer: Answer, found: System) -> list[dict]:
             "judged": known(judged[place]),
             "present": bool(rankings.present[place]),
             "length": int(rankings.length[place]),
-            "keep": keep[1:],
-            "url": reverse("query", args=[answer.collection.slug, pk]) + keep,
+            "keep": query_string.removeprefix("?"),
+            "url": reverse("query", args=[answer.collection.slug, pk]) + query_string,
         }
         for place, (pk, key, text) in enumerate(record.queries[["pk", "key", "text"]].itertuples(index=False))
     ]
-    return sorted(rows, key=lambda row: (row["why"] != "", -(row["value"] or 0)))
+
+    def counting_and_high_first(row: dict) -> tuple[bool, float]:
+        return row["why"] != "", -(row["value"] or 0)
+
+    return sorted(rows, key=counting_and_high_first)
 
 
 @files()

@@ -162,21 +162,38 @@ class Mix:
         return sum(self._gold_to_come(key) for key in self.groups) + self._repeats_to_come()
 
     def gold_before(self, candidate: Candidate, chosen: set[int]) -> ExtraGold | Candidate | None:
-        """The gold that comes before the candidate, if any. `chosen`: pairs of the same claim."""
+        """The gold that comes before the candidate, and is counted by this; None where none comes.
+
+        `chosen`: the pairs of the same claim, which keep their own turns.
+        """
         key = self._key(candidate)
         group = self.groups[key]
-        place = group.own + 1
-        here = self._gold_marks(key, place)
-        if here == self._gold_marks(key, group.own) or group.had >= here or place in group.filled:
+        place = group.own + 1  # of the candidate, among the wanted pairs of its group
+        mark = self._gold_marks(key, place)  # the number of the last mark down to this place
+        is_marked = mark != self._gold_marks(key, group.own)
+        if not is_marked or group.had >= mark or place in group.filled:
             return None
-        if to_come := self._gold_to_come(key):
-            # A query with more marks than gold spreads it over all of them: else its first places would tell.
-            left = self._gold_marks(key, group.own + group.free) - here + 1 if self.by_query else to_come
-            if keyed_random("filled", self.rater.pk, key, here) * left >= to_come:
-                return None
-            group.had += 1
-            group.filled.append(place)
-            return group.extra_gold.pop(0)._replace(place=place)
+        to_come = self._gold_to_come(key)
+        if not to_come:
+            return self._wanted_gold_ahead(group, chosen)
+        if self._stays_empty(key, mark, to_come):
+            return None
+        group.had += 1
+        group.filled.append(place)
+        return group.extra_gold.pop(0)._replace(place=place)
+
+    def _stays_empty(self, key: int, mark: int, to_come: int) -> bool:
+        """Whether no gold comes at this mark, because the gold to come is spread over all marks that are left.
+
+        A query can have more marks than gold. If its first marks got it, their places would tell. So each mark is
+        filled with the chance to_come / marks left. In the orders that do not go by query, each mark is filled.
+        """
+        group = self.groups[key]
+        left = self._gold_marks(key, group.own + group.free) - mark + 1 if self.by_query else to_come
+        return keyed_random("filled", self.rater.pk, key, mark) * left >= to_come
+
+    def _wanted_gold_ahead(self, group: Group, chosen: set[int]) -> Candidate | None:
+        """Wanted gold of the group that comes ahead of its turn, and is counted by this; None if there is none."""
         ahead = next((gold for pair, gold in group.wanted_gold.items() if pair not in chosen), None)
         if ahead:
             self.pass_on(ahead)

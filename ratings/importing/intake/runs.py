@@ -142,32 +142,37 @@ class RunImport(ImportForQueries):
             format = self.format_of(source)
             if format is None:
                 continue
-            extra, count, last = 0, 0, None
-            pieces = _no_pieces()
-            with self.topics(source, format) as topics:
-                for row in self.rows_of(source, format.reads["results"]):
-                    size, more = (len(row), row.extra) if isinstance(row, Stretch) else (1, 0)
-                    extra += more
-                    # Most lines follow another one of the same ranking, which saves both look-ups.
-                    if (row.system, row.query) != last:
-                        last = row.system, row.query
-                        system = self.tags.system_of(row.system, file, row.line)
-                        query = topics.id_of(row.query, size)
-                        if query is not None:
-                            piece = pieces[system, query]
-                    elif query is None:
-                        topics.skipped += size
-                    if query is None:
-                        continue
-                    _add(row, *piece)
-                    count += size
-                    if count >= HELD:
-                        _put(self.stage, file, pieces)
-                        pieces, count, last = _no_pieces(), 0, None
-                _put(self.stage, file, pieces)
-            if extra:
-                lines = f"{counted(extra, 'line')} with more than six columns"
+            ignored = self._read_file(file, source, format)
+            if ignored:
+                lines = f"{counted(ignored, 'line')} with more than six columns"
                 self.report.facts.append(f"{source.name}: {lines}; the rest was ignored.")
+
+    def _read_file(self, file: int, source: Source, format: Format) -> int:
+        """How many lines of the file have more than six columns, after writing its lines into the stage."""
+        wide, held, pieces = 0, 0, _no_pieces()
+        ranking = query = None  # of the row before; the query is None where the collection does not have it
+        with self.topics(source, format) as topics:
+            for row in self.rows_of(source, format.reads["results"]):
+                lines, more = (len(row), row.extra) if isinstance(row, Stretch) else (1, 0)
+                wide += more
+                # Most rows follow another one of the same ranking, which saves both look-ups.
+                if (row.system, row.query) != ranking:
+                    ranking = row.system, row.query
+                    system = self.tags.system_of(row.system, file, row.line)
+                    query = topics.id_of(row.query, lines)  # counts the lines of an unknown query as skipped
+                    if query is not None:
+                        piece = pieces[system, query]
+                elif query is None:
+                    topics.skipped += lines
+                if query is None:
+                    continue
+                _add(row, *piece)
+                held += lines
+                if held >= HELD:
+                    _put(self.stage, file, pieces)
+                    held, pieces, ranking = 0, _no_pieces(), None  # so that the next row gets a new piece
+            _put(self.stage, file, pieces)
+        return wide
 
     @property
     def _results(self) -> int:
@@ -256,6 +261,7 @@ class RunImport(ImportForQueries):
     # Write
 
     def _write(self, version: int, job: Job) -> None:
+        """Write the rankings that are not stored yet. `version`: of the collection, when they were checked."""
         # Other imports could write until now. If one did, these rankings are compared with its rankings, too.
         if _version(self.collection) != version:
             self._check()
@@ -270,18 +276,20 @@ class RunImport(ImportForQueries):
         for batch in _batched(self._found(), SOUGHT, HELD):
             stored = self._stored(batch)
             new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
-            done += sum(map(len, batch)) - sum(map(len, new))
+            done += sum(map(len, batch)) - sum(map(len, new))  # the stored ones need nothing
+            # Documents for the whole batch at once, rankings in smaller parts, which take theirs in turn.
             ids = iter(_parted(documents.made(job, _keys(new), self.report, self.progress), new))
-            for some in _batched(new, HELD, BATCH):
-                rows = []
-                for ranking in some:
-                    in_order = best_first(ranking, self.order)
-                    columns = {"documents": next(ids)[in_order], "scores": ranking.scores[in_order]}
-                    of = {"system": systems[ranking.system], "query_id": ranking.query, "job": job}
-                    rows.append(Ranking(**of, **columns))
+            for part in _batched(new, HELD, BATCH):
+                rows = [self._row(ranking, next(ids), systems[ranking.system], job) for ranking in part]
                 Ranking.objects.bulk_create(rows)
-                done += sum(map(len, some))
+                done += sum(map(len, part))
                 self.progress("writing", done / total, done)
+
+    def _row(self, ranking: FoundRanking, documents: np.ndarray, system: System, job: Job) -> Ranking:
+        """The row of a ranking, best first. documents: the ids of its documents, in the order of its lines."""
+        in_order = best_first(ranking, self.order)
+        columns = {"documents": documents[in_order], "scores": ranking.scores[in_order]}
+        return Ranking(system=system, query_id=ranking.query, job=job, **columns)
 
     # Report
 

@@ -79,7 +79,11 @@ class Provider(OpenIDConnectProvider):
 
 
 def provider(request: HttpRequest) -> Provider:
-    """The provider of the settings."""
+    """The OpenID Connect provider that the settings name, for this request.
+
+    allauth wants a SocialApp, which is usually a row of its table. This one is made anew and never saved, so that
+    the settings alone decide.
+    """
     facts = settings.OIDC
     app = SocialApp(
         provider=Provider.id,
