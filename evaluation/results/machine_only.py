@@ -50,6 +50,9 @@ def alone_of(collection: Collection, asked: Asked, beside: tuple[Measure, ...] =
     if not used:
         return []
 
+    # Rule, adjudications and profile are about people's ratings, and change nothing here.
+    asked = Asked(asked.measure, asked.options)
+
     def every() -> list[Alone]:
         data, _ = scores.read(collection, asked)
         keys, alone = data.queries["key"].tolist(), []

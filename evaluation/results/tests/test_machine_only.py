@@ -107,3 +107,10 @@ def test_the_scale_of_people_has_nothing_to_do_with_it(hills, run):
     lowest = Grade.objects.filter(collection=hills).order_by("value").first()
     Rating.objects.update(grade=lowest)
     assert client.get(reverse("alone_json", args=["hills"])).content == before
+
+
+def test_how_ratings_of_people_are_joined_has_nothing_to_do_with_it(hills, run):
+    uses.switch_on(run.version, "alone")
+    address, client = reverse("alone_json", args=["hills"]), analyst(hills)
+    by_default = client.get(address).content
+    assert client.get(address, {"rule": "max", "adjudications": "ignore"}).content == by_default
