@@ -219,6 +219,7 @@ def said(read, content: bytes, *, by_blocks: bool, block: int = sources.BLOCK) -
         "a Q0 b 1 2 ",
         " Q0 b 1 2 s",
         f"a Q0 b 1{'0' * 18} 2 s",
+        f"a Q0 b {-(2**63)} 2 s",  # whose absolute value int64 cannot hold
         "a Q0 b 1 2 s\ra Q0 c 2 1 s",
         "a Q0 b\x7f 1 2 s",
         "a Q0 b 1 nan s",
