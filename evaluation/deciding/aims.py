@@ -14,8 +14,12 @@ def aim_of(collection: Collection, **members: Any) -> Asked:
 
     ValueError where expected values are not defined for it.
     """
-    stored = dict(members or collection.aim or {})
-    aim = Asked.of(collection, **stored.pop("options", {}), **stored)
+    texts = dict(members or collection.aim or {})
+    return checked(Asked.of(collection, **texts.pop("options", {}), **texts))
+
+
+def checked(aim: Asked) -> Asked:
+    """The same aim. ValueError where expected values are not defined for it."""
     refuse(aim.measure, effective(aim.measure, aim.options))
     return aim
 

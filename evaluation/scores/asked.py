@@ -148,8 +148,13 @@ class Asked:
 
 def ending(parts: Iterable[tuple[str, str]]) -> str:
     """The query string of these parameters without defaults."""
-    parts = [(name, value) for name, value in parts if value and DEFAULTS.get(name) != value]
-    return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
+    return query_string((name, value) for name, value in parts if value and DEFAULTS.get(name) != value)
+
+
+def query_string(parts: Iterable[tuple[str, str]]) -> str:
+    """The query string of these parameters, readable where an address allows it; "" for none."""
+    text = urlencode([*parts], safe="@()=:,")
+    return f"?{text}" if text else ""
 
 
 def fingerprint(options: Options, rule: str, adjudications: str) -> str:

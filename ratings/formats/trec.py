@@ -67,7 +67,7 @@ def _regular_run(block: Block, query: Any, documents: Any, ranks: Any, scores: A
     """
     queries, systems = query.dictionary.to_pylist(), system.dictionary.to_pylist()
     ranks, scores = np.from_dlpack(ranks), np.from_dlpack(scores)
-    numbers_fit = ((-MOST_RANK < ranks) & (ranks < MOST_RANK)).all() and np.isfinite(scores).all()
+    numbers_fit = ((ranks > -MOST_RANK) & (ranks < MOST_RANK)).all() and np.isfinite(scores).all()
     if max(map(len, systems)) > values.SYSTEM_NAME_LENGTH or not numbers_fit:
         return []
     lines = np.arange(block.first, block.first + len(query))

@@ -26,6 +26,7 @@ from ...results.machine_only import alone_in, differences_of
 from ...results.sentences import uneven
 from ...results.step_by_step import step_by_step
 from ...scores import Asked
+from ...scores.asked import query_string
 from ...significance import (
     ALPHA,
     FEWEST,
@@ -33,7 +34,7 @@ from ...significance import (
 )
 from .. import pictures, verdicts
 from ..chosen import ALL, NOTHING, named_in, nothing_to_compare, selection_in, too_few
-from ..parameters import kept_parameters, query_string
+from ..parameters import kept_parameters
 
 
 @readers_page

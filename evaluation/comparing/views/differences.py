@@ -23,10 +23,11 @@ from ...results import comparison
 from ...results.comparison import Compared
 from ...results.leader import Selection, scores_and_ranking, tested
 from ...scores import Asked
+from ...scores.asked import query_string
 from ...significance import ALPHA, FEWEST
 from .. import segments
 from ..chosen import NOTHING, nothing_to_compare
-from ..parameters import kept_parameters, query_string
+from ..parameters import kept_parameters
 from ..segments import OnSegment
 
 MOST_BARS = 1_000  # about the width in pixels: with more queries, every n-th is drawn

@@ -19,7 +19,8 @@ from ...measures.refusal import refuse_unknown
 from ...page.address import page, with_options
 from ...scores import Asked
 from ...scores.asked import DEFAULTS
-from .. import State, aim_of, sentences, stored
+from .. import State, sentences, stored
+from ..aims import checked
 from ..plan import plan_of
 
 APART = 0.02
@@ -50,8 +51,8 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         "names": names,
         "chosen": chosen,
         "plan_form": form,
-        "keep": address([*parts(asked), *(("system", name) for name in chosen if len(chosen) < len(names))]),
-        "hidden": parts(asked),
+        "keep": address([*asked.texts, *(("system", name) for name in chosen if len(chosen) < len(names))]),
+        "hidden": asked.texts,
         "in_use": collection.order == Collection.Order.DECISIVE,
         "rounds": rounds[:ROUNDS],
         "rounds_in_all": rounds.count(),
@@ -102,12 +103,7 @@ def systems_in(request: HttpRequest, collection: Collection) -> tuple[list[str],
 def aim_for(collection: Collection, asked: Asked, chosen: list[str]) -> Asked:
     """The aim by the options of the address. Where all systems are chosen, later ones are included, too."""
     systems = tuple(chosen) if len(chosen) < collection.systems.count() else None
-    return aim_of(collection, **stored(replace(asked, systems=systems)))
-
-
-def parts(asked: Asked) -> list[tuple[str, str]]:
-    """The options of the address as parameters; the measure is always among them."""
-    return asked.texts
+    return checked(replace(asked, systems=systems))
 
 
 def stored_in(collection: Collection) -> str:
