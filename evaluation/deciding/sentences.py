@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 
-def machines(facts: Mapping) -> str:
+def named_machines(facts: Mapping) -> str:
     """The sentences that name the machines in the model and in triage; "" where there are none.
 
     facts: those of `Expected.facts`.

@@ -12,8 +12,8 @@ from ratings.models import Collection
 from ratings.people.access import readers_page
 
 from ... import scores
-from ...deciding import sentences as expectations
 from ...deciding.expecting import expecting, with_expected_in
+from ...deciding.sentences import named_machines
 from ...page.address import CannotAnswer, page, with_options
 from ...page.charts import charted
 from ...page.documents import known
@@ -80,7 +80,7 @@ def comparison_in(
     alone = alone_in(collection, asked)
     return {
         "expecting": expected,
-        "machines": expectations.machines(expected.expected.facts()) if expected.expected else "",
+        "machines": named_machines(expected.expected.facts()) if expected.expected else "",
         "selection": selection,
         "compared": result,
         "rows": rows,

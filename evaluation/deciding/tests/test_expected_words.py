@@ -3,7 +3,7 @@
 import pytest
 
 from evaluation.deciding import Expected, Mean
-from evaluation.deciding.sentences import machines
+from evaluation.deciding.sentences import named_machines
 from evaluation.expected.order import APART
 
 from ...tests.fragments import fragment
@@ -128,8 +128,8 @@ TRIAGE = (
 
 def test_machines_are_named_as_plain_text_that_pages_escape():
     machine = {"judge": "<i>", "version": 2, "model": "m"}
-    assert (machines({}), machines({"machines": [machine]})) == ("", PREDICTING)
-    said = machines({"machines": [machine], "triage": ["<j>", "k"]})
+    assert (named_machines({}), named_machines({"machines": [machine]})) == ("", PREDICTING)
+    said = named_machines({"machines": [machine], "triage": ["<j>", "k"]})
     assert said == f"{PREDICTING} {TRIAGE}"
     shown = said.replace("<", "&lt;").replace(">", "&gt;")
     assert fragment("_expected_caveats", told=expected(), machines=said) == f'<p class="soft">{shown}</p>'

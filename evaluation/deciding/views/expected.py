@@ -50,7 +50,7 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     if found.expected:
         every, others = developed(collection, asked, found.expected)
         context |= {
-            "machines": sentences.machines(found.expected.facts()),
+            "machines": sentences.named_machines(found.expected.facts()),
             "matrix": matrix(found.expected),
             "most_in_matrix": MOST_IN_MATRIX,
             "stages": [(stage, in_order(stage, found.expected)) for stage in every] if len(every) > 1 else [],

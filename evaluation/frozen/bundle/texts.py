@@ -7,7 +7,7 @@ from django.utils.formats import date_format
 
 from ratings.words import counted as in_digits
 
-from ...deciding import sentences as expectations
+from ...deciding.sentences import named_machines
 from ...judgments.rules import SMOOTHING_NOTE
 from ...models import FrozenEvaluation
 from ...page import documents, options
@@ -63,7 +63,7 @@ def _expected(evaluation: Evaluation, text) -> list[str]:
     without = f", without intervals: {facts['without']}" if facts["without"] else ""
     intervals = "" if facts["without"] else " with 90 % intervals for missing judgments alone"
     rounds = counted(facts["rounds"], "round", "rounds")
-    named = expectations.machines(facts)
+    named = named_machines(facts)
     return [
         f"These means are plain. {facts['judged']:,} of {facts['pairs']:,} pairs were judged, and "
         f"{facts['drawn']:,} pairs were drawn in {rounds}. Expected once all are judged{intervals} "

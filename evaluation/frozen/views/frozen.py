@@ -21,8 +21,8 @@ from ratings.web.pages import frame
 from ... import frozen
 from ...charts.over_time import over_time as line_chart
 from ...deciding import Mean, highest_expected
-from ...deciding import sentences as expectations
 from ...deciding.expecting import expecting, is_defined
+from ...deciding.sentences import named_machines
 from ...models import FrozenEvaluation
 from ...page import options, words
 from ...page.address import page, takes, with_options
@@ -229,7 +229,7 @@ def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | Non
     facts = means.facts()
     rows = [(standing, means.row(standing.system.name)) for standing in standings]
     label = f"{evaluation.measures[0]} {evaluation.fingerprint_of(evaluation.measures[0])}"
-    named = expectations.machines(facts)
+    named = named_machines(facts)
     return {"rows": rows, "facts": facts, "without": facts["without"], "label": label, "machines": named}
 
 

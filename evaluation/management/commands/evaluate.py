@@ -3,8 +3,8 @@ from functools import partial
 from math import isnan
 
 from evaluation import scores
-from evaluation.deciding import sentences as expectations
 from evaluation.deciding import with_expected
+from evaluation.deciding.sentences import named_machines
 from evaluation.judgments.rules import ADJUDICATIONS, RULES
 from evaluation.measures import COUNTED, PROFILES, REASONS
 from evaluation.measures.refusal import unknown
@@ -150,7 +150,7 @@ def missing_steps(evaluation: Evaluation) -> list[str]:
 def expected_notes(evaluation: Evaluation) -> list[str]:
     """The lines on expected values: reasons for missing intervals by measure, and the machines in the model."""
     facts = {measure: outlook.facts() for measure, outlook in evaluation.expected.items()}
-    machines = dict.fromkeys(expectations.machines(each) for each in facts.values())
+    machines = dict.fromkeys(named_machines(each) for each in facts.values())
     return [
         f"The expected {measure} has no interval: {each['without']}."
         for measure, each in facts.items()

@@ -11,8 +11,8 @@ from ratings.pool.progress.counts import gold_hits
 from ... import record, scores
 from ...agreement.coefficients import ordinal_alpha
 from ...deciding import not_expected, systems_of
-from ...deciding import sentences as expectations
 from ...deciding.expecting import expecting, is_defined, wanted_in, with_expected_in
+from ...deciding.sentences import named_machines
 from ...measures import cautions, effective
 from ...page import options
 from ...page.address import page, with_options
@@ -86,7 +86,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
             (standing, means.get(standing.system.name) or not_expected(standing.system.name))
             for standing in answer.standings
         ],
-        "machines": expectations.machines(told.facts()) if told else "",
+        "machines": named_machines(told.facts()) if told else "",
         "misleads": expected.misleads(asked, judged.values()),
         "uneven": uneven,
         "least_judged": answer.systems.get(least),

@@ -39,8 +39,7 @@ from ratings.models import (
     Rating,
     RatingEvent,
 )
-from ratings.people import erasure
-from ratings.people import members as people
+from ratings.people import erasure, members
 from ratings.pool import adjudication, anchors
 from ratings.presentation.presets import PRESETS
 from ratings.tests.cast import (
@@ -173,7 +172,7 @@ def lived_in() -> Collection:
     digest = store.keep(WEBP)
     shown = {"state": "ready", "small": digest, "large": digest, "width": 1, "height": 1}
     Picture.objects.create(collection=collection, digest="a" * 64, source="data:", **shown)
-    people.invite(collection, ["carla@example.org"], role="rater", days=7, by=alice.user)
+    members.invite(collection, ["carla@example.org"], role="rater", days=7, by=alice.user)
     return collection
 
 

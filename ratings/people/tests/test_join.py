@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from config.logs import TextFormatter
 from ratings.models import Invitation, Membership, Role
-from ratings.people import members as people
+from ratings.people import members
 from ratings.tests import clocks
 from ratings.tests.cast import make_collection, make_member, make_rater, make_user
 
@@ -28,7 +28,7 @@ class World:
         self.collection = make_collection()
         self.collection.description = "Pages about hills."
         self.collection.save()
-        self.invitation, self.key = people.invite(self.collection, ["anna"], role=role, days=7, by=None)[0]
+        self.invitation, self.key = members.invite(self.collection, ["anna"], role=role, days=7, by=None)[0]
         self.address = reverse("join", args=[self.key])
         self.client = Client()
 
@@ -56,7 +56,7 @@ def test_who_will_rate_is_not_told_what_the_description_may_say_of_systems(role)
     world = World(role)
     text = world.client.get(world.address).content.decode()
     assert "Hills" in text and ("Pages about hills." in text) == (role != Role.RATER)
-    assert people.is_open(Invitation.objects.get()) and not world.members()
+    assert members.is_open(Invitation.objects.get()) and not world.members()
 
 
 def test_at_most_two_fields_which_take_a_paste_and_a_password_manager(world):
@@ -71,7 +71,7 @@ def test_a_superuser_cannot_rate(world):
     world.client.force_login(make_user("root", is_superuser=True))
     assert "Join as" not in world.client.get(world.address).content.decode()
     assert world.post(by="me").status_code == 409
-    assert not world.members() and people.is_open(Invitation.objects.get())
+    assert not world.members() and members.is_open(Invitation.objects.get())
 
 
 def test_a_new_person_is_led_to_the_desk_with_a_name_and_a_password(world):
@@ -126,7 +126,7 @@ def test_a_member_keeps_their_role_and_the_link_stays_for_whom_it_was_meant(worl
     assert world.client.get(world.address).status_code == 200
     assert world.post(by="me").status_code == 409
     assert world.members() == {"dora": "admin"}
-    assert people.is_open(Invitation.objects.get())
+    assert members.is_open(Invitation.objects.get())
 
 
 def test_a_weak_password_or_a_taken_name_is_refused(world):
@@ -137,7 +137,7 @@ def test_a_weak_password_or_a_taken_name_is_refused(world):
         response = world.post(by="new", username=username, password=password)
         assert response.status_code == 400
         assert PASSWORD not in response.content.decode()  # a page never holds a password
-    assert not world.members() and people.is_open(Invitation.objects.get())
+    assert not world.members() and members.is_open(Invitation.objects.get())
 
 
 def test_used_withdrawn_expired_and_unknown_links_get_one_and_the_same_page(world):
@@ -174,7 +174,7 @@ def test_the_page_leaks_its_address_to_no_other_page_and_to_no_store(world):
 def test_the_key_is_in_no_line_of_a_log(world, caplog):
     """Django notes refused requests with their address; what is printed goes through the formatter."""
     Client(enforce_csrf_checks=True).post(world.address, {"by": "new"})
-    people.withdraw(world.invitation)
+    members.withdraw(world.invitation)
     world.client.get(world.address)
     assert len(caplog.records) == 2
     plain = [logging.Formatter().format(record) for record in caplog.records]
@@ -197,7 +197,7 @@ def test_where_the_database_is_busy_nothing_is_saved(world, monkeypatch):
     def busy(*args, **kwargs):
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(people, "sign_up", busy)
+    monkeypatch.setattr(members, "sign_up", busy)
     assert world.post(by="new", username="anna", password=PASSWORD).status_code == 503
     assert not world.members()
 
