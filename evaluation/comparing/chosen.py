@@ -1,7 +1,5 @@
 """Which systems the address chooses to compare, and what is said where there is nothing to compare."""
 
-from collections.abc import Sequence
-
 from django.http import HttpRequest
 
 from ratings.models import Collection
@@ -23,9 +21,7 @@ def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
     )
 
 
-def selection_in(
-    request: HttpRequest, evaluation: Evaluation, ranked: Sequence[tuple[str, float]]
-) -> Selection | None:
+def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | None:
     """The selection in the address; None where nothing can be compared. Raises CannotAnswer."""
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
     asked_for = named_in(request)
@@ -35,7 +31,7 @@ def selection_in(
         raise CannotAnswer(
             f"unknown pairs {pairs!r}; write {ALL}, or leave it out to compare each with the baseline."
         )
-    order = [name for name, _ in ranked]
+    order = list(evaluation.means)
     if baseline and baseline not in order:
         raise CannotAnswer(f"{baseline} has no mean in this measure, so nothing can be compared with it.")
     if any(request.GET.getlist("system")):
@@ -46,7 +42,7 @@ def selection_in(
             "the command compare takes any number."
         )
     if not baseline:
-        return best_first([(name, mean) for name, mean in ranked if name in order])
+        return best_first(order)
     others = [name for name in order if name != baseline]
     if not others:
         return None

@@ -24,14 +24,14 @@ def forest(rows: Sequence[dict], baseline: str) -> dict[str, Chart]:
     return {"forest": Chart("forest", charts.differences(dots), alt_text(drawn, baseline))} if drawn else {}
 
 
-def matrix_of(result: Compared, selection: Selection, ranked: Sequence[tuple[str, float]]) -> dict:
+def matrix_of(result: Compared, selection: Selection) -> dict:
     """The context of the matrix of all pairs; empty for fewer than MATRIX_FROM systems."""
     if len(selection.systems) < MATRIX_FROM:
         return {}
     every = result
     if not selection.all_pairs:
-        every = tested(result.evaluation, result.measure, replace(selection, all_pairs=True))
-    return {"matrix": matrix(every, ranked), "critical": every.tests.critical, "every": every}
+        every = tested(result.evaluation, replace(selection, all_pairs=True))
+    return {"matrix": matrix(every), "critical": every.tests.critical, "every": every}
 
 
 def alt_text(rows: Sequence[dict], baseline: str) -> str:
@@ -39,7 +39,7 @@ def alt_text(rows: Sequence[dict], baseline: str) -> str:
     return f"Difference of means to {baseline}: {'; '.join(parts)}."
 
 
-def matrix(result: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[str, list[dict | None]]]:
+def matrix(result: Compared) -> list[tuple[str, list[dict | None]]]:
     """(system, its difference to each of the others), highest mean first; None on the diagonal."""
     cells = {}
     for row in result.rows():
@@ -47,5 +47,5 @@ def matrix(result: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[
         value, facts = row["difference"], {"significant": significant, "p": row["p_hsd"]}
         cells[second, first] = {"value": value} | facts
         cells[first, second] = {"value": None if value is None else -value} | facts
-    order = [name for name, _ in ranked if name in result.systems]
+    order = [name for name in result.evaluation.names if name in result.systems]
     return [(name, [cells.get((name, other)) for other in order]) for name in order]

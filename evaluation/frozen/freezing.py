@@ -22,7 +22,6 @@ from .. import record, scores
 from ..deciding import State, systems_of
 from ..measures import Judgments, Measure, Options, Rankings, parse_measure
 from ..models import FrozenEvaluation, FrozenPart
-from ..page import documents
 from ..record import InUse, Record
 from ..record.cache import Columns
 from ..scores import Asked, Evaluation
@@ -233,10 +232,8 @@ def software() -> str:
 
 def summary_rows(evaluation: Evaluation) -> Iterator[dict]:
     """The summary as JSON, a row for each system and measure; None where there is no value."""
-    for (system, measure), row in zip(
-        evaluation.summary.index, evaluation.summary.to_dict("records"), strict=True
-    ):
-        yield {"system": system, "measure": measure} | {name: documents.known(row[name]) for name in row}
+    for row in evaluation.by_column.values():
+        yield {"system": row.system, "measure": row.measure} | row.numbers
 
 
 def _with_empty(data: Record) -> Iterator[content.System]:

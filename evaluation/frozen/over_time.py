@@ -1,15 +1,14 @@
 """The frozen evaluations of a collection over time: the means of each system, and the changes in between."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..measures import Measure
 from ..models import FrozenEvaluation
-from ..page import documents
-from ..scores import Evaluation
+from ..scores import Evaluation, Standing
 from . import content
 from .freezing import evaluate_arrays
-from .stored import about, lines_of, runs_of, settings_of, summary_of
+from .stored import about, lines_of, runs_of, settings_of, standings_of
 
 MOST = 1_000_000  # lines of runs scored for one page
 CACHED = 256  # runs whose scores are cached in memory
@@ -36,7 +35,7 @@ def points(all_frozen: Sequence[FrozenEvaluation], label: str) -> list[Point]:
     for frozen in all_frozen:
         measures = dict(zip(labels(frozen), settings_of(frozen).measures, strict=True))
         if label in measures:
-            rows.append((frozen, _means(summary_of(frozen), str(measures[label]))))
+            rows.append((frozen, _means(standings_of(frozen), str(measures[label]))))
     return _with_changes(rows)
 
 
@@ -67,7 +66,7 @@ def rescored(all_frozen: Sequence[FrozenEvaluation], judged_by: FrozenEvaluation
                 _scored[key] = evaluate_arrays(
                     frozen.name, judged.queries, judged.judgments, {system.system: rankings}, asked
                 )
-            means += _means(_scored[key].summary, str(measure), system.system)
+            means += _means(_scored[key].by_column, str(measure), system.system)
         rows.append((frozen, means))
     return _with_changes(rows)
 
@@ -86,14 +85,12 @@ def _key(system: content.System, file: content.File, judged_by: FrozenEvaluation
     return file.sha256, system.empty, judged_by.hash
 
 
-def _means(summary, measure: str, name: str | None = None) -> list[dict]:
-    """The mean of each system in the summary, under `name` (None: the name of the system)."""
-    rows = summary.xs(measure, level="measure")
+def _means(standings: Mapping[tuple[str, str], Standing], measure: str, name: str | None = None) -> list[dict]:
+    """The mean of each system in the measure, under `name` (None: the name of the system)."""
     return [
-        {"system": name or system}
-        | {column: documents.known(row[column]) for column in ("mean", "low", "high")}
-        | {"queries": int(row["queries"])}
-        for system, row in zip(rows.index, rows.to_dict("records"), strict=True)
+        {"system": name or row.system, "mean": row.mean, "low": row.low, "high": row.high, "queries": row.queries}
+        for row in standings.values()
+        if row.measure == measure
     ]
 
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 from ..measures import parse_measure
 from ..models import FrozenEvaluation, FrozenPart
 from ..record import Record
 from ..record.cache import Columns
-from ..scores import SUMMARY, Evaluation
+from ..scores import Evaluation, Standing
 from . import content
 from .content import File, Lines, Settings
 from .expected import FrozenMeans, expected_in
@@ -39,13 +38,10 @@ def about(frozen: FrozenEvaluation) -> About:
     return About(**json.loads(frozen.about))
 
 
-def summary_of(frozen: FrozenEvaluation) -> pd.DataFrame:
-    """The stored means, in the form of `Evaluation.summary`."""
-    rows = json.loads(frozen.summary)
-    index = pd.MultiIndex.from_tuples([(row["system"], row["measure"]) for row in rows])
-    names = [*SUMMARY, *(name for name in rows[0] if name not in (*SUMMARY, "system", "measure"))]
-    values = [{name: np.nan if row[name] is None else row[name] for name in names} for row in rows]
-    return pd.DataFrame(values, index.set_names(["system", "measure"]), names)
+def standings_of(frozen: FrozenEvaluation) -> dict[tuple[str, str], Standing]:
+    """The stored standings by (system, measure): a later version could compute others."""
+    rows = [Standing.of(row) for row in json.loads(frozen.summary)]
+    return {(row.system, row.measure): row for row in rows}
 
 
 def pieces(frozen: FrozenEvaluation, name: str) -> Iterator[bytes]:
@@ -94,7 +90,7 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
     }
     facts = about(frozen)
     data = Record(facts.collection, queries, systems, ratings=None, values=None, rankings={})
-    evaluation = Evaluation(
+    return Evaluation(
         collection=facts.collection,
         asked=replace(asked.asked, profile=facts.profile),
         measures=asked.measures,
@@ -102,10 +98,8 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
         table=Columns(data, of),
         bounds={},
         expected={parse_measure(measure): FrozenMeans(**row) for measure, row in facts.expected.items()},
+        stored=standings_of(frozen),
     )
-    # Stored means and intervals in the cache of the property: a later version could compute others.
-    vars(evaluation)["summary"] = summary_of(frozen)
-    return evaluation
 
 
 def digests_of(frozen: FrozenEvaluation, name: str) -> np.ndarray:

@@ -5,6 +5,8 @@ from math import isnan
 
 from django.utils.html import format_html
 
+from ..scores import Standing
+
 MINUS = "−"
 LOW = '<span aria-hidden="true">▼ </span><span class="vh">below the neutral point </span>'
 
@@ -73,6 +75,11 @@ def counts(numbers: Iterable[int]) -> str:
     """The counts as "12", or as "10 to 12" where they differ; "0" without one."""
     least, most = min(numbers := list(numbers), default=0), max(numbers, default=0)
     return count(least) if least == most else f"{count(least)} to {count(most)}"
+
+
+def queries_behind(standings: Iterable[Standing]) -> str:
+    """How many queries count in these means, as `counts` has it."""
+    return counts(standing.queries for standing in standings)
 
 
 def span(low: float | None, high: float | None, why: str = "not known for this measure and these options") -> str:

@@ -1,7 +1,7 @@
 """The arrays of a collection, as read from the database."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ class Record:
     ratings: Ratings | None  # None where they were dropped
     values: "GradeValues"
     rankings: dict[str, Rankings]  # by system
+    pks: dict[str, int] = field(default_factory=dict)  # by system; empty where there is no collection
 
     @cached_property
     def unrated(self) -> "Record":

@@ -74,6 +74,7 @@ def load(
         ratings=rows.combined(queries["pk"].to_numpy(), values),
         values=values,
         rankings=with_tiebreak(rankings) if ties in BY_SCORE else rankings,
+        pks={name: pk for pk, name in names.items()},
     )
 
 
@@ -92,6 +93,7 @@ def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Recor
         ratings=rows.combined(whole.queries["pk"].to_numpy()[places], values),
         values=values,
         rankings={name: rankings.of(places) for name, rankings in whole.rankings.items()},
+        pks=whole.pks,
     )
 
 

@@ -19,13 +19,13 @@ def scores_sentence(shown: list[dict], splits: Sequence[SafeString], asked: Aske
     parts = [
         format_html(
             "<bdi>{}</bdi>{} <b>{}</b>{}",
-            each["system"].name,
+            each["system"],
             "" if place else " scores",
             decimals(each["value"]),
             f" (counts in no mean: {each['why']})" if each["why"] else "",
         )
         if each["value"] is not None
-        else format_html("<bdi>{}</bdi> has no value ({})", each["system"].name, each["why"])
+        else format_html("<bdi>{}</bdi> has no value ({})", each["system"], each["why"])
         for place, each in enumerate(ordered)
     ]
     sentence = format_html("{}.", format_html_join(", ", "{}", ((part,) for part in parts)))
@@ -80,7 +80,7 @@ def sums(sides: list[dict], explanations: list[Explanation]) -> list[dict]:
         empty = -first.min_dcg / first.span
         rows.append({"name": "Empty list, the neutral point", "arithmetic": quotient(first, 0.0), "value": empty})
     for side, explanation in zip(sides, explanations, strict=True):
-        row = {"name": side["system"].name, "value": side["ndcg"], "why": explanation.reason}
+        row = {"name": side["system"], "value": side["ndcg"], "why": explanation.reason}
         rows.append(row | {"arithmetic": quotient(explanation, explanation.dcg)})
     return rows
 

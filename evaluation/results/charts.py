@@ -2,24 +2,25 @@
 
 from .. import charts
 from ..deciding import Expected
+from ..measures import Measure
 from ..page.charts import Chart
 from ..page.numbers import decimals
-from .answer import Answer, as_row
-from .standings import Standing
+from ..scores import Evaluation, Standing
 
 
-def means_chart(answer: Answer, neutral: float | None) -> Chart:
-    parts = [f"{standing.system.name} {decimals(standing.mean)}" for standing in answer.standings]
-    alt_text = f"Mean {answer.asked.measure} by system, highest first: {', '.join(parts)}."
+def means_chart(evaluation: Evaluation) -> Chart:
+    parts = [f"{standing.system} {decimals(standing.mean)}" for standing in evaluation.standings]
+    alt_text = f"Mean {evaluation.asked.measure} by system, highest first: {', '.join(parts)}."
     rows = [
-        as_row(each, "mean", "low", "high", "lowest", "highest", "queries", leader=each is answer.standings[0])
-        for each in answer.standings
+        as_row(each, "mean", "low", "high", "lowest", "highest", "queries", leader=each is evaluation.standings[0])
+        for each in evaluation.standings
         if each.mean is not None
     ]
-    return Chart("means", charts.means(rows, bounded=answer.asked.bounded, neutral=neutral), alt_text)
+    spec = charts.means(rows, bounded=evaluation.asked.bounded, neutral=evaluation.neutral_mean)
+    return Chart("means", spec, alt_text)
 
 
-def expected_chart(answer: Answer, told: Expected, neutral: float | None) -> Chart:
+def expected_chart(evaluation: Evaluation, told: Expected) -> Chart:
     """The expected means with their intervals, and the plain ones beside them."""
     means = {row.system: row for row in told.means}
     rows = [
@@ -32,8 +33,8 @@ def expected_chart(answer: Answer, told: Expected, neutral: float | None) -> Cha
             final=told.final,
             leader=told.leader == mean.system,
         )
-        for standing in answer.standings
-        if (mean := means.get(standing.system.name)) and mean.mean is not None
+        for standing in evaluation.standings
+        if (mean := means.get(standing.system)) and mean.mean is not None
     ]
     parts = [
         f"{row['system']} {decimals(row['expected'])} ({decimals(row['expected_low'])} to "
@@ -41,29 +42,36 @@ def expected_chart(answer: Answer, told: Expected, neutral: float | None) -> Cha
         for row in rows
     ]
     alt_text = f"Expected mean {told.measure} by system, with its 90 % interval for missing judgments: "
-    spec = charts.expected_means(rows, bounded=answer.asked.bounded, neutral=neutral)
+    spec = charts.expected_means(rows, bounded=evaluation.asked.bounded, neutral=evaluation.neutral_mean)
     return Chart("means", spec, f"{alt_text}{'; '.join(parts)}.")
 
 
-def curves_of(answer: Answer) -> tuple[list[int], list[tuple[str, list[Standing]]]]:
-    """The context of the curves: the cutoffs down to the deepest ranking, and each system's mean at them."""
-    deepest = max((int(answer.record.rankings[name].length.max(initial=0)) for name in answer.systems), default=0)
-    within = [measure for measure in answer.asked.at_cutoffs if measure.cutoff <= max(deepest, 2)]
-    table = [(name, [answer.standing(name, measure) for measure in within]) for name in answer.names]
-    return [measure.cutoff for measure in within], table
+def as_row(standing: Standing, *names: str, **more) -> dict:
+    """The row of a chart with the name of the system, these numbers, and more."""
+    return {"system": standing.system, **{name: getattr(standing, name) for name in names}, **more}
 
 
-def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list[Standing]]]) -> dict[str, Chart]:
-    leader = answer.standings[0].system.name
+def cutoffs_of(evaluation: Evaluation) -> list[Measure]:
+    """The asked measure at the cutoffs of the curve, down to the deepest ranking."""
+    rankings = evaluation.table.record.rankings
+    deepest = max((int(rankings[name].length.max(initial=0)) for name in evaluation.systems), default=0)
+    return [measure for measure in evaluation.asked.at_cutoffs if measure.cutoff <= max(deepest, 2)]
+
+
+def curves_chart(evaluation: Evaluation, measures: list[Measure]) -> dict[str, Chart]:
+    """The means of each system in these measures, which differ in the cutoff; empty where there is no mean."""
+    leader = evaluation.names[0]
+    curves = evaluation.across(measures)
     rows = [
-        as_row(standing, "low", "high", cutoff=cutoff, value=standing.mean, leader=name == leader)
-        for name, standings in curve
-        for cutoff, standing in zip(cutoffs, standings, strict=True)
-        if standing.mean is not None
+        as_row(each, "low", "high", cutoff=measure.cutoff, value=each.mean, leader=each.system == leader)
+        for _, standings in curves
+        for measure, each in zip(measures, standings, strict=True)
+        if each.mean is not None
     ]
     if not rows:
         return {}
-    last = ", ".join(f"{name} {decimals(standings[-1].mean)}" for name, standings in curve)
-    alt_text = f"Mean {answer.asked.to(None)}@k by system for k from {cutoffs[0]} to {cutoffs[-1]}. "
-    alt_text += f"At {cutoffs[-1]}: {last}."
-    return {"curves": Chart("curves", charts.curves(rows, bounded=answer.asked.bounded), alt_text)}
+    last = ", ".join(f"{each.system} {decimals(standings[-1].mean)}" for each, standings in curves)
+    asked = evaluation.asked
+    alt_text = f"Mean {asked.uncut}@k by system for k from {measures[0].cutoff} to {measures[-1].cutoff}. "
+    alt_text += f"At {measures[-1].cutoff}: {last}."
+    return {"curves": Chart("curves", charts.curves(rows, bounded=asked.bounded), alt_text)}

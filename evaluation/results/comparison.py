@@ -44,7 +44,7 @@ class Compared:
     @cached_property
     def common(self) -> np.ndarray:
         """Whether every system has a value that counts, bool[queries]."""
-        return common_queries(self.evaluation.counting(self.measure, self.systems))
+        return common_queries(self.evaluation.counting(self.systems, self.measure))
 
     @cached_property
     def dropped(self) -> dict[str, dict[str, list[str]]]:
@@ -72,7 +72,7 @@ class Compared:
 
     def values(self, system: str) -> np.ndarray:
         """The values of the system on the common queries, in their order."""
-        return self.evaluation.values(self.measure, [system])[self.common, 0]
+        return self.evaluation.values([system], self.measure)[self.common, 0]
 
     @cached_property
     def bounds(self) -> list[tuple[float, float] | None]:
@@ -143,17 +143,19 @@ def compared(
     places = [(systems.index(first), systems.index(second)) for first, second in pairs]
     results = []
     for measure in measures or evaluation.measures:
-        values = evaluation.counting(measure, systems)
+        values = evaluation.counting(systems, measure)
         common = values[common_queries(values)]
         tests = compare(common, places, draws, seed, "hsd" if all_pairs else "holm")
         results.append(Compared(evaluation, measure, systems, pairs, tests))
     return results
 
 
-def of_page(
-    evaluation: Evaluation, measure: Measure, baseline: str, others: Sequence[str], all_pairs: bool
-) -> Compared:
-    """The comparison as pages draw it, cached with the scores, so that a change of a rating makes it again."""
+def of_page(evaluation: Evaluation, baseline: str, others: Sequence[str], all_pairs: bool) -> Compared:
+    """The comparison by the asked measure as pages draw it.
+
+    It is cached with the scores, so that a change of a rating makes it again.
+    """
+    measure = evaluation.asked.measure
 
     def made() -> Compared:
         return compared(evaluation, baseline, others, all_pairs, TESTS_ON_PAGES, SEED, [measure])[0]
@@ -225,7 +227,7 @@ def every_query(every: Sequence[Compared]) -> documents.Table:
     rows = []
     for each in every:
         made_by = [each.evaluation.asked.profile, each.evaluation.asked.fingerprint_of(each.measure)]
-        values = each.evaluation.counting(each.measure, each.systems)
+        values = each.evaluation.counting(each.systems, each.measure)
         for pair in each.pairs:
             first, second = (values[:, each.systems.index(name)].tolist() for name in pair)
             for place, (query, difference) in enumerate(differences(each, *pair).items()):

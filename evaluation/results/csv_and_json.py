@@ -3,14 +3,12 @@
 Numbers are plain Python numbers at full precision; a missing value is None.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from pandas import DataFrame
 
-from .. import scores
 from ..measures import (
     COUNTED,
-    MEASURES,
     REASONS,
     Difference,
     Explanation,
@@ -26,11 +24,12 @@ def document(evaluation: Evaluation, per_query: bool = False) -> dict:
 
     By query, `per_query` has the value, and `why_per_query` the reason where the query counts in no mean.
     """
+    shown = evaluation.shown
     results = [
-        {"system": system, "measure": measure, "fingerprint": evaluation.fingerprint_of(measure)}
-        | row
-        | (_by_query(evaluation, measure, system) if per_query else {})
-        for system, measure, row in rows(evaluation)
+        {"system": row.system, "measure": row.measure, "fingerprint": evaluation.fingerprint_of(row.measure)}
+        | row.row(shown)
+        | (_by_query(evaluation, row.measure, row.system) if per_query else {})
+        for row in evaluation.by_column.values()
     ]
     return made_by(evaluation) | expectations(evaluation) | {"results": results}
 
@@ -75,14 +74,15 @@ def _bounds(evaluation: Evaluation) -> dict[str, DataFrame]:
 
 def means(evaluation: Evaluation) -> Table:
     """The CSV table of means: a row for each system and measure."""
+    shown = evaluation.shown
     made_by = {
         str(each): [evaluation.asked.profile, evaluation.fingerprint_of(each)] for each in evaluation.measures
     }
-    table = [
-        [system, measure, *(row | {"why": scores.why(row["why"])}).values(), *made_by[measure]]
-        for system, measure, row in rows(evaluation)
-    ]
-    return ["system", "measure", *columns(evaluation), "profile", "options"], table
+    table = []
+    for row in evaluation.by_column.values():
+        cells = row.row(shown) | {"why": row.why}
+        table.append([row.system, row.measure, *cells.values(), *made_by[row.measure]])
+    return ["system", "measure", *shown, "profile", "options"], table
 
 
 def every_query(evaluation: Evaluation) -> Table:
@@ -90,7 +90,7 @@ def every_query(evaluation: Evaluation) -> Table:
     ends = _bounds(evaluation)
     header = ["system", "measure", "query", "value", "reason", *(["lowest", "highest"] if ends else [])]
     table = []
-    for system, measure, _ in rows(evaluation):
+    for system, measure in evaluation.by_column:
         column, reasons = (measure, system), evaluation.reasons[measure, system]
         both = [frame.get(column) for frame in ends.values()]
         for query, value in evaluation.per_query[column].items():
@@ -100,21 +100,23 @@ def every_query(evaluation: Evaluation) -> Table:
     return [*header, "profile", "options"], table
 
 
-def rows(evaluation: Evaluation) -> Iterator[tuple[str, str, dict]]:
-    """(system, measure, their row of the summary)."""
-    summary, names = evaluation.summary, columns(evaluation)
-    for (system, measure), row in zip(summary.index, summary.to_dict("records"), strict=True):
-        yield system, measure, {name: known(row[name]) for name in names}
-
-
-def columns(evaluation: Evaluation) -> list[str]:
-    """The columns of the summary that apply: bounds if asked for, weighted if weights differ, total for counts."""
-    left_out = set() if evaluation.bounds else {"lowest", "highest"}
-    if not evaluation.is_weighted:
-        left_out.add("weighted")
-    if not any(MEASURES[measure.name].counts for measure in evaluation.measures):
-        left_out.add("total")
-    return [name for name in evaluation.summary.columns if name not in left_out]
+def queries_with_texts(evaluation: Evaluation) -> Table:
+    """The CSV table of pages: a row for each query and system in the asked measure, in the order of the record."""
+    asked, record, judgments = evaluation.asked, evaluation.table.record, evaluation.judgments
+    header = ["query", "text", "system", "measure", "value", "why", str(asked.judged)]
+    header += ["documents", "judgments", "profile", "options"]
+    values, reasons = evaluation.values(evaluation.systems), evaluation.reasons[str(asked.measure)]
+    columns = [
+        (name, record.rankings[name], values[:, place], reasons[name].tolist(), evaluation.judged(name))
+        for place, name in enumerate(evaluation.systems)
+    ]
+    rows = []
+    for place, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
+        for name, rankings, value, reason, judged in columns:
+            length = rankings.length[place] if rankings.present[place] else None
+            cells = [key, text, name, str(asked.measure), value[place], reason[place], judged[place], length]
+            rows.append([*cells, judgments.count[place], asked.profile, asked.fingerprint])
+    return header, rows
 
 
 # One query, rank by rank

@@ -13,12 +13,13 @@ from ..page.charts import Chart
 from ..page.documents import known
 from ..page.numbers import decimals
 from ..page.tables import heads as sortable
-from .answer import Answer
+from ..scores import Evaluation
 
 SHADES = ("h1", "h2", "h3", "h4", "h5")
 BELOW, UNDEFINED = "h0", "hu"
 
 TIED = 1e-12  # values with smaller differences are tied
+WINNERS = 4  # systems named in a sentence; the table has all
 MOST_CELLS = 5_000  # of a Vega chart; more are drawn on the server as SVG paths
 
 
@@ -33,7 +34,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Shaded:
-    """The values of all queries and systems with their shades. Systems are in the order of `Answer.names`."""
+    """The values of all queries and systems with their shades. Systems are in the order of `Evaluation.names`."""
 
     value: np.ndarray  # float64[queries, systems], nan = undefined
     why: np.ndarray  # object[queries, systems], why a value counts in no mean; "" where it counts
@@ -46,22 +47,28 @@ class Shaded:
         return self.why == ""
 
 
-def shaded(answer: Answer) -> Shaded:
-    """The values of the answer with their shades."""
-    value, why, below = answer.array(answer.names), answer.why(answer.names), answer.below(answer.names)
-    top = highest(answer)
+def shaded(evaluation: Evaluation) -> Shaded:
+    """The values of the asked measure with their shades."""
+    value, why, below = (
+        evaluation.values(evaluation.names),
+        evaluation.why(evaluation.names),
+        evaluation.below(evaluation.names),
+    )
+    top = highest(evaluation)
     steps = np.digitize(value, [top * step / 5 for step in range(1, 5)])
     shade = np.where(below, BELOW, np.array(SHADES, object)[steps])
     return Shaded(value, why, below, np.where(why == "", shade, UNDEFINED))
 
 
-def rows(answer: Answer, all_of: Shaded) -> list[dict]:
+def rows(evaluation: Evaluation, all_of: Shaded) -> list[dict]:
     """A row for each query, in the order of the record, with a Cell for each system among its `values`.
 
     mean and spread are of the values that count; `why` has the reasons of the others.
     """
     counts, result = all_of.counts, []
-    for row, (pk, key, text) in enumerate(answer.record.queries[["pk", "key", "text"]].itertuples(index=False)):
+    for row, (pk, key, text) in enumerate(
+        evaluation.table.record.queries[["pk", "key", "text"]].itertuples(index=False)
+    ):
         values = all_of.value[row][counts[row]]
         columns = (each[row].tolist() for each in (all_of.value, all_of.below, all_of.shade, all_of.why))
         result.append(
@@ -73,7 +80,7 @@ def rows(answer: Answer, all_of: Shaded) -> list[dict]:
                 "why": "" if counts[row].all() else reasons(all_of.why[row]),
                 "mean": float(values.mean()) if values.size else None,
                 "spread": float(values.max() - values.min()) if values.size else None,
-                "judged": int(answer.judgments.count[row]),
+                "judged": int(evaluation.judgments.count[row]),
             }
         )
     return result
@@ -84,17 +91,17 @@ def reasons(why: np.ndarray) -> str:
     return ", ".join(dict.fromkeys(reason for reason in why.tolist() if reason))
 
 
-def highest(answer: Answer) -> float:
+def highest(evaluation: Evaluation) -> float:
     """The upper end of the last shade: 1, or the highest value of an unbounded measure that counts."""
-    values = answer.counting(answer.names)
-    top = 1.0 if answer.asked.bounded or np.isnan(values).all() else float(np.nanmax(values))
+    values = evaluation.counting(evaluation.names)
+    top = 1.0 if evaluation.asked.bounded or np.isnan(values).all() else float(np.nanmax(values))
     return top if top > 0 else 1.0
 
 
-def key(answer: Answer, all_of: Shaded) -> dict:
+def key(evaluation: Evaluation, all_of: Shaded) -> dict:
     """The context of the legend of shades."""
-    ends = [highest(answer) * step / 5 for step in range(6)]
-    places = 1 if answer.asked.bounded else 2
+    ends = [highest(evaluation) * step / 5 for step in range(6)]
+    places = 1 if evaluation.asked.bounded else 2
     left_out = np.flatnonzero(~all_of.counts.any(axis=1))  # queries that count for no system
     return {
         "shades": [
@@ -108,24 +115,26 @@ def key(answer: Answer, all_of: Shaded) -> dict:
     }
 
 
-def picture(answer: Answer, all_of: Shaded) -> dict:
+def picture(evaluation: Evaluation, all_of: Shaded) -> dict:
     """The context of `_heat.html`: a chart, or for more than MOST_CELLS cells a line for each system."""
-    order = answer.by_ease()
-    alt_text = f"{answer.asked.measure} of {len(order):,} queries by {len(answer.names)} systems, as shades."
-    context = {"key": key(answer, all_of), "alt_text": alt_text, "ends": charts.ends(answer.asked.measure)}
-    if len(order) * len(answer.names) > MOST_CELLS:
-        return context | {"lines": lines(answer, all_of.shade[order]), "queries": len(order)}
+    order = evaluation.by_ease()
+    alt_text = (
+        f"{evaluation.asked.measure} of {len(order):,} queries by {len(evaluation.names)} systems, as shades."
+    )
+    context = {"key": key(evaluation, all_of), "alt_text": alt_text, "ends": charts.ends(evaluation.asked.measure)}
+    if len(order) * len(evaluation.names) > MOST_CELLS:
+        return context | {"lines": lines(evaluation, all_of.shade[order]), "queries": len(order)}
     least = max(280, 3 * len(order) + 90) if len(order) > 60 else None
-    shown = rows(answer, all_of)
-    return context | {"chart": Chart("heat", chart(answer, [shown[row] for row in order]), alt_text, least)}
+    shown = rows(evaluation, all_of)
+    return context | {"chart": Chart("heat", chart(evaluation, [shown[row] for row in order]), alt_text, least)}
 
 
-def chart(answer: Answer, shown: Sequence[dict]) -> dict:
+def chart(evaluation: Evaluation, shown: Sequence[dict]) -> dict:
     """The chart of these rows, in their order."""
     # The slug may contain a 0, too: the last one is the placeholder for the query.
-    before, after = reverse("query", args=[answer.collection.slug, 0]).rsplit("0", 1)
+    before, after = reverse("query", args=[evaluation.collection, 0]).rsplit("0", 1)
     queries = [
-        {"query": row["key"], "text": row["text"], "url": f"{before}{row['pk']}{after}{answer.asked.keep}"}
+        {"query": row["key"], "text": row["text"], "url": f"{before}{row['pk']}{after}{evaluation.asked.keep}"}
         for row in shown
     ]
 
@@ -139,21 +148,25 @@ def chart(answer: Answer, shown: Sequence[dict]) -> dict:
     cells = [
         {"query": row["key"], "system": name, **drawn(cell)}
         for row in shown
-        for name, cell in zip(answer.names, row["values"], strict=True)
+        for name, cell in zip(evaluation.names, row["values"], strict=True)
     ]
     return charts.heat_map(
-        cells, queries, systems=answer.names, top=highest(answer), ends=charts.ends(answer.asked.measure)
+        cells,
+        queries,
+        systems=evaluation.names,
+        top=highest(evaluation),
+        ends=charts.ends(evaluation.asked.measure),
     )
 
 
-def lines(answer: Answer, shade: np.ndarray) -> list[dict]:
+def lines(evaluation: Evaluation, shade: np.ndarray) -> list[dict]:
     """For each system its standing and, by shade, the SVG path of its queries, each one unit wide and high.
 
     shade: object[queries, systems], in the order of the picture. Values below the neutral point fill the lower
     half only, so that they differ not by colour alone. Values that count in no mean are left out.
     """
     result = []
-    for place, standing in enumerate(answer.standings):
+    for place, standing in enumerate(evaluation.standings):
         paths = dict.fromkeys((*SHADES, BELOW), "")
         start = 0
         for each, run in groupby(shade[:, place]):
@@ -166,24 +179,29 @@ def lines(answer: Answer, shade: np.ndarray) -> list[dict]:
     return result
 
 
-def wins(answer: Answer) -> tuple[dict[str, int], int]:
-    """By system, the number of queries on which it alone has the highest value; and of how many queries.
+def differ(evaluation: Evaluation, all_of: Shaded) -> dict:
+    """The facts of _differing.html: on how many queries each system alone has the highest value, and of how many.
 
     These are the queries that count for two systems or more: on others there is nothing to win.
     """
-    names = list(answer.systems)
-    values = answer.counting(names)
+    values = evaluation.counting(evaluation.names)
     values = values[(~np.isnan(values)).sum(axis=1) > 1]
     values = np.where(np.isnan(values), -np.inf, values)
     top = values >= values.max(axis=1, initial=-np.inf, keepdims=True) - TIED
-    alone = top & (top.sum(axis=1, keepdims=True) == 1)
-    return dict(zip(names, alone.sum(axis=0).tolist(), strict=True)), len(values)
+    alone = (top & (top.sum(axis=1, keepdims=True) == 1)).sum(axis=0).tolist()
+    winners = [(name, wins) for name, wins in zip(evaluation.names, alone, strict=True) if wins]
+    return {
+        "winners": winners[:WINNERS],
+        "others": sum(wins for _, wins in winners[WINNERS:]),
+        "queries": len(values),
+        "below": int(all_of.below.sum()),
+    }
 
 
-def heads(answer: Answer, sort: str | None = None) -> list[dict]:
+def heads(evaluation: Evaluation, sort: str | None = None) -> list[dict]:
     """The heads of the table. With `sort`, the present order, they are links that sort."""
     columns = [("text", "Query", False), ("key", "Id", False)]
     columns += [("mean", "Mean", True), ("spread", "Spread", True)]
-    columns += [(f"s{answer.systems[name].pk}", name, True) for name in answer.names]
+    columns += [(f"s{each.pk}", each.system, True) for each in evaluation.standings]
     columns += [("judged", "Judged", True)]
     return sortable(columns, sort)

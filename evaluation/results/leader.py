@@ -1,24 +1,25 @@
 """Which system is the best, and the tests of the others against it or another baseline."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isclose
+from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from ratings.models import Collection
 
-from .. import scores
 from ..deciding.expecting import Expecting
-from ..measures import Measure
-from ..page.documents import known
-from ..scores import Asked
-from ..significance import ALL_THE_SAME, CANNOT_TELL, NONE_DIFFERS
-from . import comparison, sentences
-from .answer import Answer, evaluated
+from ..page.words import degree
+from ..scores import Evaluation
+from ..significance import ALL_THE_SAME, CANNOT_TELL, FEWEST, HIGHER, NONE_DIFFERS
+from . import comparison
 from .comparison import Compared
+from .evaluated import evaluated
 
 MOST = 12  # systems that are compared at once
+ROUNDING = 1e-12  # means with smaller differences are equal
 MANY = 100_000  # queries: a larger number needed is shown as "over 100,000"
 
 
@@ -37,47 +38,31 @@ class Selection:
         return (self.baseline, *self.others)
 
 
-def scores_and_ranking(collection: Collection, asked: Asked) -> tuple[scores.Evaluation, list[tuple[str, float]]]:
-    """The scores, and the ranking by them as `ranking` has it."""
-    evaluation = evaluated(collection, asked)
-    return evaluation, ranking(evaluation, asked.measure)
-
-
-def ranking(evaluation: scores.Evaluation, measure: Measure) -> list[tuple[str, float]]:
-    """(system, mean) of the systems that have a mean, the highest first."""
-    if not evaluation.systems:
-        return []
-    means = [(name, known(evaluation.summary["mean"][name, str(measure)])) for name in evaluation.systems]
-    return sorted([each for each in means if each[1] is not None], key=lambda each: (-each[1], each[0]))
-
-
-def best_first(ranked: Sequence[tuple[str, float]], most: int | None = None) -> Selection | None:
+def best_first(ranked: Sequence[str], most: int | None = None) -> Selection | None:
     """The best system against up to `most` - 1 others (None: MOST - 1); None for fewer than two systems.
 
     The best system was not chosen before the numbers were seen, so the correction is for all pairs.
     """
     if len(ranked) < 2:
         return None
-    names = [name for name, _ in ranked[: most or MOST]]
+    names = ranked[: most or MOST]
     return Selection(names[0], tuple(names[1:]), False, len(names) > 2, len(ranked) - len(names))
 
 
-def tested(evaluation: scores.Evaluation, measure: Measure, selection: Selection) -> Compared:
-    """The selected systems compared, from the cache as pages draw it."""
-    return comparison.of_page(evaluation, measure, selection.baseline, selection.others, selection.all_pairs)
+def tested(evaluation: Evaluation, selection: Selection) -> Compared:
+    """The selected systems compared by the asked measure, from the cache as pages draw it."""
+    return comparison.of_page(evaluation, selection.baseline, selection.others, selection.all_pairs)
 
 
-def tests_of_best(
-    evaluation: scores.Evaluation, measure: Measure, most: int | None = None
-) -> tuple[list[dict], int]:
+def tests_of_best(evaluation: Evaluation, most: int | None = None) -> tuple[list[dict], int]:
     """The rows of `comparison` for the best system and up to `most` - 1 others, and how many are left out.
 
     Every page that says which system is best says it by these rows. most: None for MOST.
     """
-    selection = best_first(ranking(evaluation, measure), most)
+    selection = best_first(list(evaluation.means), most)
     if selection is None:
         return [], 0
-    return rows_against(selection.baseline, tested(evaluation, measure, selection)), selection.left_out
+    return rows_against(selection.baseline, tested(evaluation, selection)), selection.left_out
 
 
 def rows_against(baseline: str, result: Compared) -> list[dict]:
@@ -95,12 +80,40 @@ def rows_against(baseline: str, result: Compared) -> list[dict]:
     return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
 
 
-def lead_of(collection: Collection, asked: Asked, answer: Answer, expected: Expecting) -> SafeString:
+def lead_of(collection: Collection, evaluation: Evaluation, expected: Expecting) -> SafeString:
     """The sentence on the best system: by expected means where these are the headline."""
     if expected.headline:
         return render_to_string("evaluation/_highest_expected.html", {"highest": expected.headline.highest})
-    return sentences.leading(
-        answer.standings,
-        asked.measure,
-        *tests_of_best(evaluated(collection, asked), asked.measure),
-    )
+    # In the asked measure alone, as Compare has it: both share the tests.
+    return leading(evaluated(collection, evaluation.asked))
+
+
+def leading(evaluation: Evaluation, most: int | None = None) -> SafeString:
+    """The sentence on the highest mean in the asked measure, and on the systems that differ significantly from it.
+
+    It claims no more than the tests show. Intervals decide nothing here: two that overlap can belong to systems
+    that differ significantly. most: as for `tests_of_best`.
+    """
+    measure = evaluation.asked.measure
+    facts = highest(evaluation.means) if evaluation.means else {"best": []}
+    if len(evaluation.means) > 1 and len(facts["best"]) == 1:
+        facts["tests"] = told(*tests_of_best(evaluation, most))
+    context = {"measure": measure, "degree": degree(measure)} | facts
+    return SafeString(render_to_string("evaluation/_lead.html", context).strip())
+
+
+def highest(means: Mapping[str, float]) -> dict[str, Any]:
+    """The facts of _highest.html: the systems that share the highest mean up to rounding, and the mean."""
+    most = max(means.values())
+    best = [name for name, mean in means.items() if isclose(mean, most, rel_tol=ROUNDING, abs_tol=ROUNDING)]
+    return {"best": best, "mean": most, "only_one": len(means) == 1}
+
+
+def told(paired: Sequence[Mapping], untested: int) -> dict:
+    """What the tests tell of the others, as facts of _lead.html. paired: rows of `tests_of_best`."""
+    groups: dict[str, Any] = {"near": [], "beyond": [], "below": []}
+    of_verdict = {CANNOT_TELL: "near", HIGHER: "beyond"}
+    for row in paired:
+        groups[of_verdict.get(row["verdict"], "below")].append(row["system"])
+    queries = paired[0]["queries"]
+    return groups | {"queries": queries, "few": queries < FEWEST, "fewest": FEWEST, "untested": untested}

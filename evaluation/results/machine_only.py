@@ -1,5 +1,6 @@
 """Scores of systems by the grades of one machine alone. People's ratings have no part in them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,6 @@ from ..page import documents
 from ..page.address import CannotAnswer
 from ..record import Machine, cache
 from ..scores import Asked, Evaluation
-from . import csv_and_json
 
 EST = "est=machine"  # in the fingerprint of these scores
 HEADER = ["judge", "version", "model", "sha256", "system", "measure"]
@@ -28,15 +28,15 @@ class Alone:
     evaluation: Evaluation
 
     def mean(self, system: str, measure: Measure) -> float | None:
-        return documents.known(self.evaluation.summary["mean"][system, str(measure)])
+        return self.evaluation.standing(system, measure).mean
 
     def queries(self, system: str, measure: Measure) -> int:
         """How many queries count in the mean."""
-        return int(self.evaluation.summary["queries"][system, str(measure)])
+        return self.evaluation.standing(system, measure).queries
 
     def difference(self, first: str, second: str, measure: Measure) -> tuple[float | None, int]:
         """The mean of `second` minus `first` over the queries that count for both, and their number."""
-        before, after = self.evaluation.counting(measure, [first, second]).T
+        before, after = self.evaluation.counting([first, second], measure).T
         apart = (after - before)[~np.isnan(after - before)]
         return (float(apart.mean()) if apart.size else None), apart.size
 
@@ -108,11 +108,11 @@ def document(collection: Collection, asked: Asked, every: list[Alone]) -> dict:
     }
 
 
-def _rows(each: Alone):
-    for system, measure, row in csv_and_json.rows(each.evaluation):
-        fingerprint = f"{each.evaluation.fingerprint_of(measure)} {EST}"
-        numbers = {name: row[name] for name in HEADER[6:-1]}
-        yield {"system": system, "measure": measure, "fingerprint": fingerprint} | numbers
+def _rows(each: Alone) -> Iterator[dict]:
+    for row in each.evaluation.by_column.values():
+        fingerprint = f"{each.evaluation.fingerprint_of(row.measure)} {EST}"
+        facts = {"system": row.system, "measure": row.measure, "fingerprint": fingerprint}
+        yield facts | row.row(HEADER[6:-1])
 
 
 def table(whole: dict) -> documents.Table:

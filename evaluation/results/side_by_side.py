@@ -21,7 +21,7 @@ def explanations_of(
     collection: Collection, asked: Asked, found: Query, names: list[str] | None = None, whole: bool = False
 ) -> dict[str, Explanation]:
     """Explanations of these systems (None: all), down to the cutoff or `whole`. Raises CannotAnswer."""
-    asked = replace(asked, measure=asked.to(None)) if whole else asked
+    asked = replace(asked, measure=asked.uncut) if whole else asked
     return scores.explain(collection, asked, found.key, names)
 
 

@@ -19,8 +19,7 @@ from ratings.people.access import View
 from ..measures import mean
 from ..page.address import page
 from ..scores import Asked
-from . import sentences
-from .answer import evaluated
+from .evaluated import evaluated
 
 STEP, MEANS, ALL = "step", "means", "all"
 AFTER = {"": MEANS, MEANS: ALL}  # the step that follows each
@@ -82,11 +81,11 @@ def _count(model: type[Model]) -> Subquery:
 
 def _first_steps(request: HttpRequest, context: dict, step: str) -> HttpResponse:
     collection, asked = context["collection"], context["asked"]
+    systems, queries = _counts(collection.pk, collection.created_at, collection.version)
     others = [(name, value) for name in request.GET for value in request.GET.getlist(name) if name != STEP]
     context |= {
-        "heading": sentences.heading(
-            collection.name, *_counts(collection.pk, collection.created_at, collection.version)
-        ),
+        "systems": systems,
+        "queries": queries,
         "means": plain_means(collection, asked) if step == MEANS else None,
         "next": f"{request.path}?{urlencode([*others, (STEP, AFTER[step])])}",
     }
@@ -94,13 +93,14 @@ def _first_steps(request: HttpRequest, context: dict, step: str) -> HttpResponse
 
 
 def plain_means(collection: Collection, asked: Asked) -> list[dict]:
-    """The mean of each system with the number of queries behind it, the highest first, those without one last."""
+    """The mean of each system with the number of queries behind it, the highest first, those without one last.
+
+    Not those of `standings`, which have intervals: these take longest.
+    """
     evaluation = evaluated(collection, asked)
-    values, counted = (of(asked.measure, evaluation.systems) for of in (evaluation.values, evaluation.counted))
+    values, counted = evaluation.values(evaluation.systems), evaluation.counted(evaluation.systems)
     rows = [
-        {"system": name, "mean": mean(values[:, place], counted[:, place]), "n": int(counted[:, place].sum())}
-        for place, name in enumerate(evaluation.systems)
+        {"system": name, "mean": mean(column, counts) if counts.any() else None, "n": int(counts.sum())}
+        for name, column, counts in zip(evaluation.systems, values.T, counted.T, strict=True)
     ]
-    for row in rows:
-        row["mean"] = row["mean"] if row["n"] else None
     return sorted(rows, key=lambda row: (row["mean"] is None, -(row["mean"] or 0), row["system"]))

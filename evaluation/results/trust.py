@@ -1,38 +1,55 @@
 """How far the numbers of the overview can be trusted."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from .answer import Answer
+from ..measures import MEASURES
+from ..scores import Asked, Evaluation, Standing
 
 WORTH_A_LOOK = 0.9  # judged share below which a warning is shown
+UNEVEN = 0.1  # least difference of judged shares with a warning
 
 
-def trust_of(answer: Answer) -> dict:
+def trust_of(evaluation: Evaluation) -> dict:
     """The context about reliability: judged share, holes, undefined queries."""
-    holes, places = answer.holes()
-    judged = [standing for standing in answer.standings if standing.judged is not None]
-    worst = min(judged, key=lambda standing: standing.judged, default=None)
-    same = worst is not None and all(standing.judged == worst.judged for standing in judged)
-    most = max(answer.standings, key=lambda standing: standing.undefined)
-    counts_any = any(standing.queries for standing in answer.standings)
+    holes, places = evaluation.holes
+    shares = by_judged_share(evaluation.standings)
+    judged = [standing.judged for standing in evaluation.standings if standing.judged is not None]
+    most = max(evaluation.standings, key=lambda standing: standing.undefined)
+    counts_any = any(standing.queries for standing in evaluation.standings)
     return {
-        "judged": float(np.mean([standing.judged for standing in judged])) if judged else None,
-        "worst": None if same else worst,
-        "look": worst is not None and worst.judged < WORTH_A_LOOK,
+        "judged": float(np.mean(judged)) if judged else None,
+        "worst": shares[min(shares)] if len(shares) > 1 else None,
+        "look": min(shares, default=1.0) < WORTH_A_LOOK,
         "holes": holes,
         "places": places,
         # Why no place can be judged or a hole.
         "nothing": "" if places else "no system returns a document" if counts_any else "no query counts",
         "undefined": most.undefined,
         "why": most.why,
-        "negative": answer.negative,
+        "negative": evaluation.negative,
     }
 
 
-def neutral_mean(answer: Answer) -> float | None:
-    """The mean score of an empty list, where negative judgments lift it above 0."""
-    if answer.asked.measure.name != "nDCG" or not answer.negative:
+def by_judged_share(standings: Sequence[Standing]) -> dict[float, Standing]:
+    """The first of the standings with each judged share."""
+    return {each.judged: each for each in reversed(standings) if each.judged is not None}
+
+
+def uneven(standings: Sequence[Standing], asked: Asked, lowest: float) -> dict | None:
+    """The facts of _uneven.html: the most and the least judged system, and what that does to the latter.
+
+    None where they are judged alike, and for a measure that does not read the judgments of what a system returned.
+    lowest: the lowest grade of the scale.
+    """
+    definition = MEASURES[asked.measure.name]
+    shares = by_judged_share(standings)
+    if not definition.of_judgments or not shares or round(max(shares) - min(shares), 9) < UNEVEN:
         return None
-    defined = answer.neutral[~np.isnan(answer.neutral)]
-    mean = float(defined.mean()) if defined.size else 0.0
-    return mean if mean > 0 else None
+    return {
+        "most": shares[max(shares)],
+        "least": shares[min(shares)],
+        "as_zero": asked.options.unjudged == "zero" and not definition.skips_unjudged,
+        "or_worse": "gain" in definition.reads and lowest < 0 and asked.options.negatives != "clip",
+    }

@@ -2,13 +2,16 @@
 
 from .asked import SUMS, Asked, fingerprint, measure_for, options_for
 from .bounds import has_bounds
-from .evaluation import SUMMARY, Evaluation, evaluate, explain, of_arrays, read, why
+from .evaluation import Evaluation
+from .scoring import evaluate, explain, of_arrays, read
+from .standing import SUMMARY, Standing, why
 
 __all__ = [
     "SUMMARY",
     "SUMS",
     "Asked",
     "Evaluation",
+    "Standing",
     "evaluate",
     "explain",
     "fingerprint",

@@ -95,10 +95,10 @@ class Asked:
         """The measure and its fingerprint."""
         return f"{self.measure} {self.fingerprint}"
 
-    def label_beside(self, measure: Measure) -> str:
-        """The label of another measure of the page; "" where its options are those of the asked one."""
-        own = self.fingerprint_of(measure)
-        return "" if own == self.fingerprint else f"{measure} {own}"
+    def labels_beside(self, measures: Iterable[Measure]) -> list[str]:
+        """The labels of further measures of the page, of those whose options differ from the asked one's."""
+        labels = [(measure, self.fingerprint_of(measure)) for measure in measures]
+        return [f"{measure} {own}" for measure, own in labels if own != self.fingerprint]
 
     @property
     def keep(self) -> str:
@@ -128,6 +128,16 @@ class Asked:
         """The measure with this name at the same cutoff, and with the same form of DCG where it has one."""
         form = [param for param in self.measure.params if param[0] == "dcg" and "dcg" in MEASURES[name].parameters]
         return Measure(name, self.measure.cutoff, tuple(form))
+
+    @property
+    def judged(self) -> Measure:
+        """The judged share down to the same cutoff."""
+        return self.at("Judged")
+
+    @property
+    def uncut(self) -> Measure:
+        """The same measure without a cutoff."""
+        return self.to(None)
 
     @property
     def cumulative(self) -> list[Measure]:

@@ -1,4 +1,4 @@
-"""Scores of a collection by measure, system and query, as pandas frames, with their options."""
+"""One evaluation: values by query, measure and system, and what follows from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,34 +8,26 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from ratings.models import Collection
-
 from .. import measures as kernel
-from .. import record
-from ..expected import estimate, pool_of
 from ..measures import (
     COUNTED,
     MEASURES,
     REASONS,
     Bounds,
-    Explanation,
     Judgments,
     Measure,
-    Options,
     Rankings,
-    Scores,
     parse_measure,
-    with_gmax,
 )
-from ..measures.refusal import refuse_unknown
-from ..record import Record, cache
+from ..measures.arrays import distinct
 from ..record.cache import Columns
 from ..significance import bootstrap_interval
 from ..significance.draws import EXPECTED, SEED
-from .asked import SIGNED, SUMS, Asked, fingerprint, measures_of
-from .bounds import bounds_of
+from .asked import SIGNED, SUMS, Asked, fingerprint
+from .standing import SUMMARY, Standing
 
 WHY = np.array(["" if reason == REASONS[COUNTED] else reason for reason in REASONS], object)  # by code
+ROUNDING = 1e-9  # smaller differences are rounding errors
 
 
 class ExpectedMeans(Protocol):
@@ -74,18 +66,31 @@ class ModelMeans:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The scores of the systems of a collection. nan = no value; `reasons` says why, in words of REASONS."""
+    """The scores of systems, and all that pages, files and commands show of them. nan or None = no value.
+
+    It holds what follows from its arrays and what two readers need. Words and rows of one chart are elsewhere.
+    """
 
     collection: str  # slug
     asked: Asked
     measures: tuple[Measure, ...]  # the asked one first
     systems: tuple[str, ...]  # in the order of names
     # Arrays [queries, measures x systems] by name: values; codes, indices in REASONS; seen, the judged share of
-    # the documents that the measure reads.
+    # the documents that the measure reads, before any is left out.
     table: Columns
-    bounds: dict[tuple[Measure, str], Bounds]  # by (measure, system), of the measures that they were asked for
+    bounds: Mapping[tuple[Measure, str], Bounds]  # by (measure, system), of the measures that they were asked for
     # Expected means by measure, where they were asked for.
     expected: Mapping[Measure, ExpectedMeans] = field(default_factory=dict)
+    read: Judgments | None = None  # the judgments, where they were asked for
+    stored: Mapping[tuple[str, str], Standing] | None = None  # frozen: the standings as they were computed then
+    first: tuple[str, ...] = ()  # systems that come first in `standings`, in this order; the others follow by mean
+
+    @property
+    def judgments(self) -> Judgments:
+        """The judgments. LookupError where they were not asked for, as in a frozen evaluation."""
+        if self.read is None:
+            raise LookupError(f"the evaluation of {self.collection} was made without its judgments.")
+        return self.read
 
     @property
     def fingerprint(self) -> str:
@@ -104,6 +109,184 @@ class Evaluation:
         """The sources of the expected values; "" where none were asked for."""
         return " ".join(sorted({outlook.est for outlook in self.expected.values()}))
 
+    # Standings
+
+    @cached_property
+    def by_column(self) -> Mapping[tuple[str, str], Standing]:
+        """The standing of each (system, measure), both text, system by system."""
+        if self.stored is not None:
+            return self.stored
+        intervals = self.table.remember("intervals", lambda: _intervals(self.columns, self.table))
+        return {
+            (system, str(measure)): self._standing(measure, system, *intervals[measure, system])
+            for system in self.systems
+            for measure in self.measures
+        }
+
+    def standing(self, system: str, measure: Measure | str | None = None) -> Standing:
+        """The standing in this measure (None: the asked one)."""
+        return self.by_column[system, str(measure or self.asked.measure)]
+
+    @cached_property
+    def standings(self) -> list[Standing]:
+        """The systems in the asked measure: those of `first`, then by mean, highest first; ties by name."""
+        place = {name: number for number, name in enumerate(self.first)}
+
+        def order(row: Standing) -> tuple:
+            return place.get(row.system, len(place)), row.mean is None, -(row.mean or 0), row.system
+
+        return sorted((self.standing(name) for name in self.systems), key=order)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The systems in the order of `standings`, which all tables and charts have."""
+        return [standing.system for standing in self.standings]
+
+    @cached_property
+    def means(self) -> dict[str, float]:
+        """The means in the asked measure by system, in the order of `standings`, of those that have one."""
+        return {standing.system: standing.mean for standing in self.standings if standing.mean is not None}
+
+    def across(self, measures: Sequence[Measure]) -> list[tuple[Standing, list[Standing]]]:
+        """Each of the standings with those of its system in these measures."""
+        return [(row, [self.standing(row.system, measure) for measure in measures]) for row in self.standings]
+
+    @property
+    def shown(self) -> list[str]:
+        """The numbers that apply: bounds where asked for, weighted where weights differ, total of counts."""
+        left_out = set() if self.bounds else {"lowest", "highest"}
+        if not self.is_weighted:
+            left_out.add("weighted")
+        if not any(MEASURES[measure.name].counts for measure in self.measures):
+            left_out.add("total")
+        names = dict.fromkeys(name for row in self.by_column.values() for name in row.numbers)
+        return [name for name in names or SUMMARY if name not in left_out]
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether bounds of a mean in the asked measure are known."""
+        return any(standing.lowest is not None for standing in self.standings)
+
+    @property
+    def has_totals(self) -> bool:
+        """Whether the asked measure is a count."""
+        return any(standing.total is not None for standing in self.standings)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether queries have different weights."""
+        return bool(self.table.record.queries["weight"].nunique() > 1)
+
+    def _standing(self, measure: Measure, system: str, low: float, high: float) -> Standing:
+        place = self._places[measure, system]
+        values, codes, seen = (self.table.of[name][:, place] for name in ("values", "codes", "seen"))
+        counted = codes == COUNTED
+        tally = dict(zip(REASONS, np.bincount(codes, minlength=len(REASONS)).tolist(), strict=True))
+        queries = tally.pop(REASONS[COUNTED])
+        bounds = self.bounds.get((measure, system))
+        lowest, highest = bounds.of_mean() if bounds else (np.nan, np.nan)
+        weights = self.table.record.queries["weight"].to_numpy(np.float64)
+        return Standing(
+            system=system,
+            measure=str(measure),
+            mean=known(kernel.mean(values, counted)),
+            low=known(low),
+            high=known(high),
+            queries=queries,
+            undefined=sum(tally.values()),
+            reasons={reason: count for reason, count in tally.items() if count},
+            judged=known(kernel.mean(seen, counted & ~np.isnan(seen))),
+            lowest=known(lowest),
+            highest=known(highest),
+            weighted=known(kernel.weighted_mean(values, counted, weights)),
+            total=float(values[counted].sum()) if MEASURES[measure.name].counts and queries else None,
+            expected=self.expected[measure].row(system) if measure in self.expected else {},
+            pk=self.table.record.pks.get(system),
+        )
+
+    # Values of queries
+
+    @cached_property
+    def columns(self) -> list[tuple[Measure, str]]:
+        return [(measure, system) for measure in self.measures for system in self.systems]
+
+    @cached_property
+    def _places(self) -> dict[tuple[Measure, str], int]:
+        return {column: place for place, column in enumerate(self.columns)}
+
+    def _of(self, name: str, systems: Iterable[str], measure: Measure | None) -> np.ndarray:
+        measure = measure or self.asked.measure
+        return self.table.of[name][:, [self._places[measure, system] for system in systems]]
+
+    def values(self, systems: Iterable[str], measure: Measure | None = None) -> np.ndarray:
+        """The values of these systems in this measure (None: the asked one), float64[queries, systems]."""
+        return self._of("values", systems, measure)
+
+    def counted(self, systems: Iterable[str], measure: Measure | None = None) -> np.ndarray:
+        """Whether each value counts in the mean, bool[queries, systems]."""
+        return self._of("codes", systems, measure) == COUNTED
+
+    def counting(self, systems: Sequence[str], measure: Measure | None = None) -> np.ndarray:
+        """The values that count in the mean, float64[queries, systems]; nan for others, even for known ones."""
+        return np.where(self.counted(systems, measure), self.values(systems, measure), np.nan)
+
+    def why(self, systems: Iterable[str], measure: Measure | None = None) -> np.ndarray:
+        """Why each value counts in no mean, as text, object[queries, systems]; "" where it counts."""
+        return WHY[self._of("codes", systems, measure)]
+
+    def judged(self, system: str) -> np.ndarray:
+        """Judged@k of the system's rankings as it gave them, before condensing: float64[queries]."""
+        return self._of("seen", [system], None)[:, 0]
+
+    def by_ease(self) -> list[int]:
+        """The rows of the queries from easiest to hardest by the median over systems, those not counted last."""
+        values = self.counting(self.systems)
+        median, defined = np.full(len(values), -np.inf), ~np.isnan(values).all(axis=1)
+        median[defined] = np.nanmedian(values[defined], axis=1)
+        return np.argsort(-median, kind="stable").tolist()
+
+    # The neutral point and the holes, which only a living evaluation has
+
+    @cached_property
+    def neutral(self) -> np.ndarray:
+        """The neutral point: the score of an empty list, float64[queries], above 0 where a gain is negative."""
+        queries = self.judgments.queries
+        empty = Rankings(np.zeros(queries + 1, np.int64), np.empty(0, np.int64), present=np.ones(queries, bool))
+        options = replace(self.asked.options, ties="rank", unjudged="zero", undefined="skip")
+        return kernel.evaluate([self.asked.measure], self.judgments, empty, options).values[self.asked.measure]
+
+    @cached_property
+    def negative(self) -> int:
+        """The number of queries with a judgment below 0."""
+        return len(distinct(self.judgments.query[self.judgments.grade < 0]))
+
+    @property
+    def neutral_mean(self) -> float | None:
+        """The mean score of an empty list, where negative judgments lift it above 0."""
+        if self.asked.measure.name != "nDCG" or not self.negative:
+            return None
+        defined = self.neutral[~np.isnan(self.neutral)]
+        mean = float(defined.mean()) if defined.size else 0.0
+        return mean if mean > 0 else None
+
+    def below(self, systems: Sequence[str]) -> np.ndarray:
+        """Whether values that count are below the neutral point of their query, bool[queries, systems]."""
+        point = self.neutral[:, np.newaxis] if self.asked.measure.name == "nDCG" else 0.0
+        return self.counting(systems) < point - ROUNDING
+
+    @cached_property
+    def holes(self) -> tuple[int, int]:
+        """The number of holes, and of all places: down to the cutoff, over all systems and queries that count."""
+        cutoff, holes, total = self.asked.measure.cutoff, 0, 0
+        for name, here in zip(self.systems, self.counted(self.systems).T, strict=True):
+            length = self.table.record.rankings[name].length[here]
+            places = length if cutoff is None else np.minimum(length, cutoff)
+            holes += int(np.rint(np.nansum((1 - self.judged(name)[here]) * places)))
+            total += int(places.sum())
+        return holes, total
+
+    # As pandas frames
+
     @cached_property
     def per_query(self) -> pd.DataFrame:
         """Values by query key; columns (measure, system), both text."""
@@ -116,58 +299,12 @@ class Evaluation:
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """A row for each (system, measure), both text.
-
-        mean; low and high, its 95 % interval over queries; lowest and highest, its bounds where asked for;
-        weighted, the mean by query weight; total, of a count; queries, how many count; undefined, how many do not;
-        why, {reason: number of queries}; judged, the mean Judged@cutoff of the queries that count; and, where
-        expected values were asked for, the columns of `ExpectedMeans.row`.
-        """
-        rows = self.summarised.values()
+        """The numbers of each standing: a row for each (system, measure), both text. nan = no value."""
+        rows = [row.numbers for row in self.by_column.values()]
         index = pd.MultiIndex.from_product([self.systems, map(str, self.measures)], names=["system", "measure"])
-        return pd.DataFrame(rows, index, list(dict.fromkeys([*SUMMARY, *(name for row in rows for name in row)])))
-
-    @cached_property
-    def summarised(self) -> dict[tuple[str, str], dict]:
-        """The rows of `summary` by (system, measure), both text. Ten times as fast as the frame."""
-        intervals = self.table.remember("intervals", lambda: _intervals(self.columns, self.table))
-        return {
-            (system, str(measure)): self._row((measure, system), *intervals[measure, system])
-            for system in self.systems
-            for measure in self.measures
-        }
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether queries have different weights."""
-        return bool(self.table.record.queries["weight"].nunique() > 1)
-
-    @cached_property
-    def columns(self) -> list[tuple[Measure, str]]:
-        return [(measure, system) for measure in self.measures for system in self.systems]
-
-    @cached_property
-    def _places(self) -> dict[tuple[Measure, str], int]:
-        return {column: place for place, column in enumerate(self.columns)}
-
-    def values(self, measure: Measure, systems: Iterable[str]) -> np.ndarray:
-        """The values of these systems, float64[queries, systems], without the frame."""
-        return self.table.of["values"][:, [self._places[measure, system] for system in systems]]
-
-    def counted(self, measure: Measure, systems: Iterable[str]) -> np.ndarray:
-        """Whether each value counts in the mean, bool[queries, systems]."""
-        return self._codes(measure, systems) == COUNTED
-
-    def counting(self, measure: Measure, systems: Sequence[str]) -> np.ndarray:
-        """The values that count in the mean, float64[queries, systems]; nan for others, even for known ones."""
-        return np.where(self.counted(measure, systems), self.values(measure, systems), np.nan)
-
-    def why(self, measure: Measure, systems: Iterable[str]) -> np.ndarray:
-        """Why each value counts in no mean, as text, object[queries, systems]; "" where it counts."""
-        return WHY[self._codes(measure, systems)]
-
-    def _codes(self, measure: Measure, systems: Iterable[str]) -> np.ndarray:
-        return self.table.of["codes"][:, [self._places[measure, system] for system in systems]]
+        frame = pd.DataFrame(rows, index, list(rows[0]) if rows else list(SUMMARY))
+        texts = [name for name in frame if name in ("why", "est")]
+        return frame.astype({name: np.float64 for name in frame if name not in (*texts, "queries", "undefined")})
 
     @cached_property
     def lowest(self) -> pd.DataFrame:
@@ -190,166 +327,10 @@ class Evaluation:
         names = [[str(measure) for measure, _ in columns], [system for _, system in columns]]
         return pd.DataFrame(values, index, pd.MultiIndex.from_arrays(names, names=["measure", "system"]))
 
-    def _row(self, column: tuple[Measure, str], low: float, high: float) -> dict:
-        place = self._places[column]
-        values, codes, seen = (self.table.of[name][:, place] for name in ("values", "codes", "seen"))
-        counted = codes == COUNTED
-        tally = dict(zip(REASONS, np.bincount(codes, minlength=len(REASONS)).tolist(), strict=True))
-        queries = tally.pop(REASONS[COUNTED])
-        lowest, highest = self.bounds[column].of_mean() if column in self.bounds else (np.nan, np.nan)
-        weights = self.table.record.queries["weight"].to_numpy(np.float64)
-        return {
-            "mean": kernel.mean(values, counted),
-            "low": low,
-            "high": high,
-            "lowest": lowest,
-            "highest": highest,
-            "weighted": kernel.weighted_mean(values, counted, weights),
-            "total": float(values[counted].sum()) if MEASURES[column[0].name].counts and queries else np.nan,
-            "queries": queries,
-            "undefined": sum(tally.values()),
-            "why": {reason: count for reason, count in tally.items() if count},
-            "judged": kernel.mean(seen, counted & ~np.isnan(seen)),
-            **(self.expected[column[0]].row(column[1]) if column[0] in self.expected else {}),
-        }
 
-
-SUMMARY = (
-    "mean",
-    "low",
-    "high",
-    "lowest",
-    "highest",
-    "weighted",
-    "total",
-    "queries",
-    "undefined",
-    "why",
-    "judged",
-)
-
-
-def evaluate(
-    collection: Collection,
-    asked: Asked,
-    beside: Iterable[Measure | str] = (),
-    bounds: Iterable[Measure | str] = (),
-) -> Evaluation:
-    """The scores in the asked measure and those `beside` it, from the cache as far as possible.
-
-    `bounds`: the measures whose bounds are computed, too; only nDCG has bounds. ValueError, with a message for the
-    user, for an unknown measure or system, and for options that do not fit the collection.
-    """
-    measures = tuple(dict.fromkeys([asked.measure, *measures_of(collection, beside)]))
-    bounds = tuple(dict.fromkeys(measures_of(collection, bounds)))
-
-    def compute(data: Record, judgments: Judgments) -> dict[str, np.ndarray]:
-        return _scored(data, judgments, measures, asked.options)
-
-    # The same version for scores and bounds: a rating saved in between could move a value out of its bounds.
-    version = record.version(collection)
-    table = cache.columns(collection, version, asked.source, ("scores", measures, asked.options), compute)
-    ends = bounds_of(collection, version, asked, bounds, table.record.systems)
-    return Evaluation(collection.slug, asked, measures, table.record.systems, table, ends)
-
-
-def of_arrays(
-    name: str,
-    queries: Sequence[str],
-    judgments: Judgments,
-    rankings: dict[str, Rankings],
-    asked: Asked,
-    beside: Iterable[Measure | str] = (),
-    expected_among: Mapping[str, Rankings] | None = None,
-) -> Evaluation:
-    """The scores of rankings without a collection, such as those of files; `name` takes the place of its slug.
-
-    All queries have weight 1, and the highest grade of the judgments counts as that of the scale.
-    `expected_among`: the rankings of all systems that a model of expected means learns from; None: no expected
-    means. ValueError for a measure that cannot be expected.
-    """
-    highest = float(judgments.grade.max(initial=0))
-    parsed = [asked.measure, *measures_of(None, beside)]
-    measures = tuple(dict.fromkeys(with_gmax(measure, highest) for measure in parsed))
-    frame = pd.DataFrame({"key": list(queries), "weight": 1.0})
-    # There are no ratings behind these judgments.
-    data = Record(name, frame, tuple(rankings), ratings=None, values=None, rankings=rankings)
-    table = Columns(data, _scored(data, judgments, measures, asked.options))
-    expected = _expected(judgments, expected_among, measures, asked.options) if expected_among else {}
-    asked = replace(asked, measure=measures[0])
-    return Evaluation(name, asked, measures, data.systems, table, {}, expected)
-
-
-def _expected(
-    judgments: Judgments, rankings: Mapping[str, Rankings], measures: Iterable[Measure], options: Options
-) -> dict[Measure, ExpectedMeans]:
-    """Expected means by measure, from a model. A document must have the same number in all rankings."""
-    expected = {}
-    for measure in measures:
-        pool, level = pool_of(judgments, [*rankings.values()], measure, options)
-        if pool.gains[0] > 0:
-            raise ValueError(
-                "expected values need judgments without gain, and every one here gains something: if only "
-                "relevant documents are listed, all others are worthless, and the plain mean is right; if not, "
-                "give the least grade the gain 0, for example gain=map:1=0,2=1,3=2."
-            )
-        means = estimate(pool, level).mean.tolist()
-        expected[measure] = ModelMeans(dict(zip(rankings, means, strict=True)))
-    return expected
-
-
-def explain(
-    collection: Collection, asked: Asked, query: str, systems: Iterable[str] | None = None
-) -> dict[str, Explanation]:
-    """The computation of nDCG at the asked measure's cutoff for the query with this key, by system.
-
-    Documents are pks. systems: None for all. ValueError for an unknown query or system.
-    """
-    measure, (data, judgments) = asked.measure, read(collection, asked)
-    places = np.flatnonzero(data.queries["key"] == query)
-    if not places.size:
-        raise ValueError(f"unknown query {query!r} in {collection.slug}.")
-    names = data.systems if systems is None else tuple(systems)
-    for name in names:
-        refuse_unknown("system", name, data.systems)
-    place = int(places[0])
-    options = kernel.effective(measure, asked.options)
-    return {name: kernel.explain(measure.cutoff, judgments, data.rankings[name], options, place) for name in names}
-
-
-def read(collection: Collection, asked: Asked) -> tuple[Record, Judgments]:
-    """The record and judgments that `evaluate` uses, from the same cache. Do not change the arrays."""
-    return cache.read(collection, asked.source)
-
-
-def why(reasons: dict[str, int]) -> str:
-    """The reasons as text: "2 nothing to find, 1 not judged"."""
-    return ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-
-
-def _scored(
-    data: Record, judgments: Judgments, measures: tuple[Measure, ...], options: Options
-) -> dict[str, np.ndarray]:
-    """The arrays of `Evaluation.table`: values, codes and seen, [queries, measures x systems] each."""
-    scores = {system: _score(measures, judgments, data.rankings[system], options) for system in data.systems}
-    columns = [(measure, *scores[system]) for measure in measures for system in data.systems]
-    shape = (len(data.queries), len(columns))
-    values, codes, seen = np.empty(shape), np.empty(shape, np.int8), np.empty(shape)
-    for place, (measure, scored, coverage) in enumerate(columns):
-        values[:, place], codes[:, place] = scored.values[measure], scored.reasons[measure]
-        seen[:, place] = coverage[measure]
-    return {"values": values, "codes": codes, "seen": seen}
-
-
-def _score(measures, judgments, rankings, options: Options) -> tuple[Scores, dict[Measure, np.ndarray]]:
-    """One system's scores, and for each measure the judged share of the documents that it reads."""
-    beside = {measure: Measure("Judged", measure.cutoff) for measure in measures}
-    scores = kernel.evaluate([*measures, *beside.values()], judgments, rankings, options)
-    seen = scores
-    if options.unjudged == "condensed":
-        # A condensed ranking is all judged. What matters is the share of the ranking as it was.
-        seen = kernel.evaluate(beside.values(), judgments, rankings, replace(options, unjudged="zero"))
-    return scores, {measure: seen.values[judged] for measure, judged in beside.items()}
+def known(value: float) -> float | None:
+    """The value as a Python number; None for nan."""
+    return None if np.isnan(value) else float(value)
 
 
 def _intervals(

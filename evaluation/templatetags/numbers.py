@@ -13,7 +13,7 @@ from ..page.numbers import LOW, decimals, scored
 
 register = template.Library()
 
-for name in ("decimals", "number", "exact", "signed", "chance", "likely", "share", "count"):
+for name in ("decimals", "number", "exact", "signed", "chance", "likely", "share", "count", "queries_behind"):
     register.filter(name, getattr(numbers, name))
 for name in ("span", "bounds", "resampled", "score", "scored"):
     register.simple_tag(getattr(numbers, name))

@@ -16,15 +16,15 @@ from ...deciding.expecting import expecting, with_expected_in
 from ...deciding.sentences import named_machines
 from ...page.address import CannotAnswer, page, with_options
 from ...page.charts import charted
-from ...page.documents import known
 from ...page.downloads import Files, files
 from ...record.drawn import rounds_so_far
 from ...results import comparison
 from ...results.comparison import Compared
-from ...results.leader import MOST, Selection, rows_against, scores_and_ranking, tested
+from ...results.evaluated import evaluated
+from ...results.leader import MOST, Selection, rows_against, tested
 from ...results.machine_only import alone_in, differences_of
-from ...results.sentences import uneven
 from ...results.step_by_step import step_by_step
+from ...results.trust import uneven
 from ...scores import Asked
 from ...scores.asked import query_string
 from ...significance import (
@@ -41,11 +41,11 @@ from ..parameters import kept_parameters
 @with_options("baseline", "pairs", "expected", many=["system"])
 @step_by_step("compare")
 def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    evaluation, ranked = scores_and_ranking(collection, asked)
-    selection = selection_in(request, evaluation, ranked)
+    evaluation = evaluated(collection, asked)
+    selection = selection_in(request, evaluation)
     # Ticked are the systems that are compared, or else were chosen.
     context = page(request, collection, "compare", asked) | {
-        "ranked": ranked,
+        "ranked": list(evaluation.means),
         "most": MOST,
         "hidden": hidden(request),
         "baseline": request.GET.get("baseline", ""),
@@ -53,12 +53,13 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "pairs": request.GET.get("pairs", ""),
     }
     if selection:
-        context |= comparison_in(
-            request, collection, asked, tested(evaluation, asked.measure, selection), selection
-        )
-        context |= pictures.matrix_of(context["compared"], selection, ranked)
-        context |= uneven_in(collection, asked, context, evaluation)
-    elif len(ranked) > 1:
+        result = tested(evaluation, selection)
+        context |= comparison_in(request, collection, asked, result, selection)
+        context |= pictures.matrix_of(result, selection)
+        # The form of the page has read the scale.
+        standings = [evaluation.standing(name) for name in selection.systems]
+        context["uneven"] = uneven(standings, asked, context["form"]["lowest"])
+    elif len(evaluation.means) > 1:
         context["too_few"] = too_few(request)
     else:
         context["next_step"] = nothing_to_compare(collection, asked)
@@ -78,8 +79,10 @@ def comparison_in(
     with_these = {"expected": "1"} if expected.interval else {}
     pairs = [(row["baseline"], row["system"]) for row in rows]
     alone = alone_in(collection, asked)
+    judged = [result.evaluation.standing(name).judged for name in selection.systems]
     return {
         "expecting": expected,
+        "misleads": expected.misleads(asked, judged),
         "machines": named_machines(expected.expected.facts()) if expected.expected else "",
         "selection": selection,
         "compared": result,
@@ -102,19 +105,6 @@ def comparison_in(
     }
 
 
-def uneven_in(collection: Collection, asked: Asked, context: dict, evaluation: scores.Evaluation) -> dict:
-    """The context of the warnings that systems are judged unevenly, or that plain means mislead."""
-    systems, measure = context["selection"].systems, str(asked.measure)
-    judged = {name: known(evaluation.summary["judged"][name, measure]) for name in systems}
-    lowest = context["form"]["lowest"]
-    said, least = uneven(judged, str(asked.at("Judged")), asked.measure, asked.options, lowest)
-    return {
-        "misleads": context["expecting"].misleads(asked, judged.values()),
-        "uneven": said,
-        "least_judged": collection.systems.filter(name=least).first() if least else None,
-    }
-
-
 # As files
 
 
@@ -130,11 +120,11 @@ def compare_files(request: HttpRequest, collection: Collection, asked: Asked) ->
 
 
 def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Compared:
-    evaluation, ranked = scores_and_ranking(collection, asked)
-    selection = selection_in(request, evaluation, ranked)
+    evaluation = evaluated(collection, asked)
+    selection = selection_in(request, evaluation)
     if selection is None:
-        raise CannotAnswer(too_few(request) if len(ranked) > 1 else NOTHING)
-    result = tested(evaluation, asked.measure, selection)
+        raise CannotAnswer(too_few(request) if len(evaluation.means) > 1 else NOTHING)
+    result = tested(evaluation, selection)
     return replace(result, evaluation=with_expected_in(request, collection, asked, evaluation))
 
 

@@ -21,8 +21,9 @@ from ...page.downloads import Files, files
 from ...page.numbers import decimals
 from ...results import comparison
 from ...results.comparison import Compared
-from ...results.leader import Selection, scores_and_ranking, tested
-from ...scores import Asked
+from ...results.evaluated import evaluated
+from ...results.leader import Selection, tested
+from ...scores import Asked, Evaluation
 from ...scores.asked import query_string
 from ...significance import ALPHA, FEWEST
 from .. import segments
@@ -47,13 +48,13 @@ OF_PAGE = ("baseline", "system", "segment", "sort", "q", "page")
 @readers_page
 @with_options(*OF_PAGE)
 def differences(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    evaluation, ranked = scores_and_ranking(collection, asked)
-    context = page(request, collection, "compare", asked) | {"ranked": ranked}
-    pair = pair_in(request, evaluation, ranked)
+    evaluation = evaluated(collection, asked)
+    context = page(request, collection, "compare", asked) | {"ranked": list(evaluation.means)}
+    pair = pair_in(request, evaluation)
     if pair is None:
         context["next_step"] = nothing_to_compare(collection, asked)
         return charted(request, "evaluation/differences.html", context)
-    result, every = compared(evaluation, asked, pair)
+    result, every = compared(evaluation, pair)
     (whole,), rows = result.rows(), every_row(result, asked)
     context |= {
         "whole": whole,
@@ -70,15 +71,13 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
     return charted(request, "evaluation/differences.html", context)
 
 
-def pair_in(
-    request: HttpRequest, evaluation: scores.Evaluation, ranked: Sequence[tuple[str, float]]
-) -> tuple[str, str] | None:
+def pair_in(request: HttpRequest, evaluation: Evaluation) -> tuple[str, str] | None:
     """(baseline, system) of the address; a missing one is the best of the others.
 
     None where nothing can be compared. Raises CannotAnswer.
     """
     baseline, system = (request.GET.get(name, "") for name in ("baseline", "system"))
-    order = [name for name, _ in ranked]
+    order = list(evaluation.means)
     for name in filter(None, (baseline, system)):
         refuse_unknown("system", name, evaluation.systems)
         if name not in order:
@@ -91,13 +90,10 @@ def pair_in(
     return baseline or next(name for name in order if name != system), system
 
 
-def compared(
-    evaluation: scores.Evaluation, asked: Asked, pair: tuple[str, str]
-) -> tuple[Compared, list[OnSegment]]:
+def compared(evaluation: Evaluation, pair: tuple[str, str]) -> tuple[Compared, list[OnSegment]]:
     """The pair compared on all queries and on each segment, cached with the scores."""
     baseline, system = pair
-    result = tested(evaluation, asked.measure, Selection(baseline, (system,), True, False))
-
+    result = tested(evaluation, Selection(baseline, (system,), True, False))
     table = evaluation.table
 
     def of_segments() -> list[OnSegment]:
@@ -266,8 +262,8 @@ def segments_files(request: HttpRequest, collection: Collection, asked: Asked) -
 
 
 def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> tuple[Compared, list[OnSegment]]:
-    evaluation, ranked = scores_and_ranking(collection, asked)
-    pair = pair_in(request, evaluation, ranked)
+    evaluation = evaluated(collection, asked)
+    pair = pair_in(request, evaluation)
     if pair is None:
         raise CannotAnswer(NOTHING)
-    return compared(evaluation, asked, pair)
+    return compared(evaluation, pair)

@@ -6,7 +6,6 @@ from ...results.comparison import Compared, compared, of_page
 from ...scores import Evaluation
 from ...significance import ALPHA, CANNOT_TELL, FEWEST, Comparison
 from ...significance.draws import SEED, TESTS_ON_PAGES
-from .figures import best_first
 
 
 def comparisons(evaluation: Evaluation, draws: int = TESTS_ON_PAGES, seed: int = SEED) -> Compared | None:
@@ -15,12 +14,11 @@ def comparisons(evaluation: Evaluation, draws: int = TESTS_ON_PAGES, seed: int =
     All pairs count in the correction, since the best system is known only after the numbers.
     """
     measure = evaluation.measures[0]
-    means = evaluation.summary.xs(str(measure), level="measure")["mean"]
-    names = [name for name in best_first(evaluation, measure) if means[name] == means[name]]
+    names = list(evaluation.means)
     if len(names) < 2:
         return None
     if (draws, seed) == (TESTS_ON_PAGES, SEED):
-        return of_page(evaluation, measure, names[0], names[1:], len(names) > 2)
+        return of_page(evaluation, names[0], names[1:], len(names) > 2)
     return compared(evaluation, names[0], names[1:], len(names) > 2, draws, seed, [measure])[0]
 
 

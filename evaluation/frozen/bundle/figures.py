@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from ... import charts
 from ...charts import pictures
@@ -11,6 +10,7 @@ from ...measures import Measure
 from ...page import documents
 from ...page.numbers import counts, decimals
 from ...page.words import degree
+from ...results.charts import as_row
 from ...scores import SUMS, Evaluation
 
 CELLS = 20_000  # queries x systems of a heat map, at most
@@ -40,14 +40,6 @@ def figures(evaluation: Evaluation) -> list[Figure]:
     return [figure for make in (_means, _curves, _heat) if (figure := make(evaluation))]
 
 
-def best_first(evaluation: Evaluation, measure: Measure) -> list[str]:
-    """The systems by mean, highest first; those without a mean last."""
-    means = {
-        name: documents.known(evaluation.summary.loc[(name, str(measure)), "mean"]) for name in evaluation.systems
-    }
-    return sorted(means, key=lambda name: (means[name] is None, -(means[name] or 0), name))
-
-
 def at_cutoffs(evaluation: Evaluation) -> list[Measure]:
     """The first measure at each of its cutoffs in the evaluation, ascending."""
     first = evaluation.measures[0]
@@ -56,12 +48,12 @@ def at_cutoffs(evaluation: Evaluation) -> list[Measure]:
 
 
 def _means(evaluation: Evaluation) -> Figure | None:
-    measure, rows = evaluation.measures[0], []
-    for name in best_first(evaluation, measure):
-        row = {key: documents.known(value) for key, value in evaluation.summary.loc[(name, str(measure))].items()}
-        if row["mean"] is not None:
-            numbers = {key: row[key] for key in ("mean", "low", "high", "queries")}
-            rows.append({"system": name, **numbers, "leader": not rows})
+    measure = evaluation.measures[0]
+    rows = [
+        as_row(each, "mean", "low", "high", "queries", leader=place == 0)
+        for place, each in enumerate(evaluation.standings)
+        if each.mean is not None
+    ]
     if not rows:
         return None
     return Figure(
@@ -84,12 +76,12 @@ def _curves(evaluation: Evaluation) -> Figure | None:
     measures = at_cutoffs(evaluation)
     if len(measures) < 2:
         return None
-    order = best_first(evaluation, evaluation.measures[0])
+    leader, numbers = evaluation.names[0], ("low", "high", "queries")
     rows = [
-        {"system": name, "cutoff": measure.cutoff, **numbers, "leader": name == order[0]}
-        for name in order
-        for measure in measures
-        if (numbers := _numbers(evaluation, name, measure))["value"] is not None
+        as_row(each, *numbers, cutoff=measure.cutoff, value=each.mean, leader=each.system == leader)
+        for _, standings in evaluation.across(measures)
+        for measure, each in zip(measures, standings, strict=True)
+        if each.mean is not None
     ]
     if not rows:
         return None
@@ -109,21 +101,13 @@ def _curves(evaluation: Evaluation) -> Figure | None:
     )
 
 
-def _numbers(evaluation: Evaluation, system: str, measure: Measure) -> dict[str, float | None]:
-    row = evaluation.summary.loc[(system, str(measure))]
-    numbers = {"value": row["mean"], "low": row["low"], "high": row["high"], "queries": row["queries"]}
-    return {name: documents.known(value) for name, value in numbers.items()}
-
-
 def _heat(evaluation: Evaluation) -> Figure | None:
     measure = evaluation.measures[0]
-    order = best_first(evaluation, measure)
-    counting = evaluation.counting(measure, order)
+    order, rows = evaluation.names, evaluation.by_ease()
+    counting = evaluation.counting(order)
     if counting.size > CELLS or np.isnan(counting).all():
         return None
-    middle = pd.DataFrame(counting).median(axis=1).fillna(-np.inf)
-    rows = np.argsort(-middle.to_numpy(), kind="stable")
-    values, why = evaluation.values(measure, order)[rows], evaluation.why(measure, order)[rows]
+    values, why = evaluation.values(order)[rows], evaluation.why(order)[rows]
     bounded = measure.name not in SUMS
     top = 1.0 if bounded else max(float(np.nanmax(counting)), 0.0) or 1.0
     keys, texts = (evaluation.table.record.queries[name].iloc[rows].tolist() for name in ("key", "text"))

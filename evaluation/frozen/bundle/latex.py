@@ -4,10 +4,8 @@ import re
 from unicodedata import normalize
 
 from ...models import FrozenEvaluation
-from ...page import documents
-from ...scores import Evaluation
+from ...scores import Evaluation, Standing
 from .. import about
-from .figures import best_first
 
 ESCAPED = {
     "\\": r"\textbackslash{}",
@@ -58,10 +56,7 @@ def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
     measure = evaluation.measures[0]
     weighted = evaluation.is_weighted
     columns = ["System", escaped(str(measure)), r"95\,\% interval", *(["by weight"] if weighted else []), "$n$"]
-    rows = [
-        _row(name, evaluation.summary.loc[(name, str(measure))], weighted)
-        for name in best_first(evaluation, measure)
-    ]
+    rows = [_row(each, weighted) for each in evaluation.standings]
     caption = (
         f"Mean {measure} of {len(rows)} system{'' if len(rows) == 1 else 's'} on "
         f"{about(frozen).collection_name}. Options: {evaluation.asked.fingerprint_of(measure)}. "
@@ -84,13 +79,12 @@ def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(name: str, summary, weighted: bool) -> str:
-    values = {column: documents.known(summary[column]) for column in ("mean", "low", "high", "weighted", "judged")}
-    interval = "--" if values["low"] is None else f"{_decimals(values['low'])} to {_decimals(values['high'])}"
-    share = "--" if values["judged"] is None else rf"{100 * values['judged']:.1f}\,\%"
-    cells = [escaped(name), _decimals(values["mean"]), interval]
-    cells += [_decimals(values["weighted"])] if weighted else []
-    return " & ".join([*cells, str(int(summary["queries"])), share]) + r" \\"
+def _row(each: Standing, weighted: bool) -> str:
+    interval = "--" if each.low is None else f"{_decimals(each.low)} to {_decimals(each.high)}"
+    share = "--" if each.judged is None else rf"{100 * each.judged:.1f}\,\%"
+    cells = [escaped(each.system), _decimals(each.mean), interval]
+    cells += [_decimals(each.weighted)] if weighted else []
+    return " & ".join([*cells, str(each.queries), share]) + r" \\"
 
 
 def _decimals(value: float | None) -> str:

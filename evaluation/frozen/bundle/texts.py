@@ -10,16 +10,16 @@ from ratings.words import counted as in_digits
 from ...deciding.sentences import named_machines
 from ...judgments.rules import SMOOTHING_NOTE
 from ...models import FrozenEvaluation
-from ...page import documents, options
+from ...page import options
 from ...page.numbers import decimals, percent
 from ...page.words import counted
 from ...results.comparison import Compared
-from ...scores import Evaluation, why
+from ...scores import Evaluation
 from .. import about, files_of, settings_of
 from ..content import QRELS, Settings
 from ..freezing import About
 from . import comparisons
-from .figures import Figure, best_first
+from .figures import Figure
 
 SPECIAL = set("\\`*_[]<>#|")
 
@@ -53,7 +53,7 @@ def _expected(evaluation: Evaluation, text) -> list[str]:
     if measure not in evaluation.expected:
         return []
     expected, means = evaluation.expected[measure], []
-    for name in best_first(evaluation, measure):
+    for name in evaluation.names:
         row = expected.row(name)
         if row["expected"] is not None:
             ends = (decimals(row["expected_low"]), decimals(row["expected_high"]))
@@ -124,8 +124,7 @@ _OF_JUDGMENTS = {options.ABOUT[name][0] for name in options.OF_JUDGMENTS}
 
 def _judged_share(evaluation: Evaluation) -> str:
     measure = evaluation.measures[0]
-    shares = [documents.known(value) for value in evaluation.summary.xs(str(measure), level="measure")["judged"]]
-    known = [value for value in shares if value is not None]
+    known = [each.judged for each in evaluation.standings if each.judged is not None]
     if not known:
         return "No query that counts has a document in a ranking, so there is no judged share."
     depth = f"top {measure.cutoff}" if measure.cutoff else "rankings"
@@ -135,8 +134,7 @@ def _judged_share(evaluation: Evaluation) -> str:
 
 
 def _counted(evaluation: Evaluation) -> str:
-    rows = evaluation.summary.xs(str(evaluation.measures[0]), level="measure").to_dict("records")
-    counts = {(int(row["queries"]), why(row["why"])) for row in rows}
+    counts = {(each.queries, each.why) for each in evaluation.standings}
     if len(counts) > 1:
         least, most = min(n for n, _ in counts), max(n for n, _ in counts)
         span = f"{least:,}" if least == most else f"{least:,} to {most:,}"
@@ -147,15 +145,13 @@ def _counted(evaluation: Evaluation) -> str:
 
 
 def _means(evaluation: Evaluation, text) -> str:
-    measure, parts = evaluation.measures[0], []
     # `_counted` has said the number where it is the same for all.
-    differ = evaluation.summary.xs(str(measure), level="measure")["queries"].nunique() > 1
-    for name in best_first(evaluation, measure):
-        row = evaluation.summary.loc[(name, str(measure))]
-        low, high = documents.known(row["low"]), documents.known(row["high"])
-        beside = [] if low is None else [f"{decimals(low)} to {decimals(high)}"]
-        beside += [f"n = {int(row['queries']):,}"] if differ else []
-        parts.append(f"{text(name)} {decimals(row['mean'])}" + (f" ({', '.join(beside)})" if beside else ""))
+    differ, parts = len({each.queries for each in evaluation.standings}) > 1, []
+    for each in evaluation.standings:
+        beside = [] if each.low is None else [f"{decimals(each.low)} to {decimals(each.high)}"]
+        beside += [f"n = {each.queries:,}"] if differ else []
+        numbers = f" ({', '.join(beside)})" if beside else ""
+        parts.append(f"{text(each.system)} {decimals(each.mean)}{numbers}")
     return ", ".join(parts)
 
 

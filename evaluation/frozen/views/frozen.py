@@ -9,10 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods
 
-from ratings.models import Collection, System
+from ratings.models import Collection
 from ratings.people import audit
 from ratings.people.access import READERS, of_collection, readers_page
 from ratings.web import downloads
@@ -27,16 +26,14 @@ from ...models import FrozenEvaluation
 from ...page import options, words
 from ...page.address import page, takes, with_options
 from ...page.charts import Chart, charted
-from ...page.documents import known
 from ...page.downloads import json_response, table_response
-from ...page.numbers import counts, decimals
+from ...page.numbers import decimals
 from ...record.drawn import rounds_so_far
-from ...results import csv_and_json, sentences
-from ...results.answer import Answer, standing_of
-from ...results.charts import curves_of
-from ...results.leader import lead_of, tests_of_best
-from ...results.standings import Standing
-from ...scores import SUMS, Asked, Evaluation
+from ...results import csv_and_json
+from ...results.charts import cutoffs_of
+from ...results.evaluated import with_judgments
+from ...results.leader import highest, lead_of, leading
+from ...scores import SUMS, Asked, Evaluation, Standing
 from .. import bundle, over_time
 from ..bundle import figures, latex, texts
 from ..lookup import all_of, found_in
@@ -64,7 +61,7 @@ def line(request: HttpRequest, every: Sequence[FrozenEvaluation]) -> dict:
     judged_by = next((each for each in every if each.short == request.GET.get("judgments")), None)
     if label not in labels or (request.GET.get("judgments") and not judged_by):
         raise Http404("No such line.")
-    context = {"labels": labels, "label": label, "judged_by": judged_by}
+    context: dict = {"labels": labels, "label": label, "judged_by": judged_by}
     try:
         measure = measure_of(every, label, judged_by)
         points = over_time.rescored(every, judged_by, measure) if judged_by else over_time.points(every, label)
@@ -76,7 +73,7 @@ def line(request: HttpRequest, every: Sequence[FrozenEvaluation]) -> dict:
         "systems": systems,
         "rows": table(every, points, systems),
         "left_out": len(every) - len(points),
-        "lead": lead(points, str(measure)),
+        "lead": lead(points) if points else None,
     }
     if len(points) > 1:
         spec = drawn(points, systems[0], measure.name not in SUMS)
@@ -122,29 +119,23 @@ def table(every, points: Sequence[over_time.Point], systems: Sequence[str] = ())
     return rows
 
 
-def lead(points: Sequence[over_time.Point], measure: str) -> str:
-    """A sentence: the highest mean of the latest frozen evaluation, and what its system had before."""
-    if not points:
-        return ""
+def lead(points: Sequence[over_time.Point]) -> dict:
+    """The facts on the highest mean of the latest frozen evaluation, and what its system had before."""
     means = {row["system"]: row["mean"] for row in ordered(points[-1].means) if row["mean"] is not None}
     if not means:
-        return format_html("No system has a value of {} in the latest.", measure)
-    now, best = sentences.highest(means, measure, "in the latest"), sentences.at_top(means)
+        return {"best": []}
+    facts = highest(means)
     earlier = [
         (point.frozen.name, row["mean"])
         for point in points[:-1]
         for row in point.means
-        if row["system"] == best[0] and row["mean"] is not None
+        if row["system"] == facts["best"][0] and row["mean"] is not None
     ]
-    if not earlier or len(best) > 1:
-        return format_html("{}.", now)
+    if not earlier or len(facts["best"]) > 1:
+        return facts
     name, before = earlier[-1]
-    apart = means[best[0]] - before
-    if apart == 0:
-        return format_html("{}, as in “{}” before it.", now, name)
-    return format_html(
-        "{}, {} {} than in “{}” before it.", now, decimals(abs(apart)), "more" if apart > 0 else "less", name
-    )
+    apart = facts["mean"] - before
+    return facts | {"before": name, "apart": apart, "size": abs(apart)}
 
 
 def drawn(points: Sequence[over_time.Point], leader: str, bounded: bool) -> dict:
@@ -185,9 +176,7 @@ def alt_text(points: Sequence[over_time.Point], measure: str) -> str:
 def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) -> HttpResponse:
     found = found_in(collection, sha)
     evaluation, asked, told = frozen.evaluation_of(found), frozen.settings_of(found), frozen.about(found)
-    measure = evaluation.measures[0]
-    order = figures.best_first(evaluation, str(measure))
-    standings = [standing_of(evaluation, System(name=name), str(measure)) for name in order]
+    measure, standings = evaluation.measures[0], evaluation.standings
     drawn = [
         (figure, Chart(figure.name, figure.spec, figure.alt, figure.least))
         for figure in figures.figures(evaluation)
@@ -199,12 +188,11 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "before": before,
         "measure": str(measure),
         "degree": words.degree(measure),
-        "judged_label": f"Judged@{measure.cutoff}" if measure.cutoff else "Judged",
+        "asked": evaluation.asked,
+        "evaluation": evaluation,
         "standings": standings,
-        "lined": sum(standing.mean is not None for standing in standings) > 1,
-        "counted": counts(standing.queries for standing in standings),
         # All systems are tested, as in the paragraph on methods: with fewer, a verdict could be another one.
-        "lead": sentences.leading(standings, measure, *tests_of_best(evaluation, measure, len(standings))),
+        "lead": leading(evaluation, len(standings)),
         "queries": len(evaluation.table.record.queries),
         "label": f"{measure} {evaluation.asked.fingerprint_of(measure)}",
         "expected": expected_of(evaluation, standings),
@@ -227,7 +215,7 @@ def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | Non
     if means is None:
         return None
     facts = means.facts()
-    rows = [(standing, means.row(standing.system.name)) for standing in standings]
+    rows = [(standing, means.row(standing.system)) for standing in standings]
     label = f"{evaluation.measures[0]} {evaluation.fingerprint_of(evaluation.measures[0])}"
     named = named_machines(facts)
     return {"rows": rows, "facts": facts, "without": facts["without"], "label": label, "machines": named}
@@ -249,13 +237,7 @@ def expected_lead(evaluation: Evaluation) -> dict:
 
 def others(evaluation: Evaluation) -> dict:
     """The means of the other measures, a row for each system."""
-    measures = [str(measure) for measure in evaluation.measures[1:]]
-    means, queries = evaluation.summary["mean"], evaluation.summary["queries"]
-    rows = [
-        (name, [(known(means[name, measure]), int(queries[name, measure])) for measure in measures])
-        for name in figures.best_first(evaluation, evaluation.measures[0])
-    ]
-    return {"measures": measures, "rows": rows}
+    return {"measures": evaluation.measures[1:], "rows": evaluation.across(evaluation.measures[1:])}
 
 
 @readers_page
@@ -318,12 +300,11 @@ class FreezeForm(forms.Form):
 @with_options()
 def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """Freezes the evaluation that the overview shows with the options of this address."""
-    answer = Answer.of(collection, asked, [*asked.cumulative, *asked.at_cutoffs])
-    if not answer.systems or not answer.judgments.count.any():
+    evaluation = with_judgments(collection, asked)
+    if not evaluation.systems or not evaluation.judgments.count.any():
         messages.warning(request, "There are no numbers yet that could be frozen.")
         return redirect("overview", collection.slug)
-    cutoffs, _ = curves_of(answer)
-    measures = dict.fromkeys([asked.measure, *asked.cumulative, *map(asked.to, cutoffs)])
+    measures = dict.fromkeys([asked.measure, *asked.cumulative, *cutoffs_of(evaluation)])
     today = date_format(timezone.now(), "j F Y")
     initial = {"name": f"{asked.measure}, {today}", "expected": is_defined(asked)}
     found = expecting(collection, asked, rounds_so_far(collection))
@@ -337,12 +318,12 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
             form.add_error(None, f"Nothing was frozen: {error}")
     context = page(request, collection, "results", asked) | {
         "freeze_form": form,
-        "lead": lead_of(collection, asked, answer, found),
-        "heading": sentences.heading(collection.name, len(answer.systems), len(answer.record.queries)),
+        "lead": lead_of(collection, evaluation, found),
+        "queries": len(evaluation.table.record.queries),
         "described": options.in_force(asked),
         "measures": list(map(str, measures)),
-        "systems": answer.names,
-        "judgments": len(answer.judgments.grade),
+        "systems": evaluation.names,
+        "judgments": len(evaluation.judgments.grade),
     }
     return render(request, "evaluation/freeze.html", context, status=400 if form.errors else 200)
 

@@ -55,7 +55,7 @@ def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse
             "labels": list(dict.fromkeys(f"{measure} {label}" for label in labels)),
         }
         if shared:
-            order = sorted(shared, key=lambda name: -(known(evaluations[1].summary["mean"][name, measure]) or 0))
+            order = sorted(shared, key=lambda name: -(evaluations[1].standing(name, measure).mean or 0))
             context |= by_query(request, collection, changes, evaluations, measure, order)
     return charted(request, "evaluation/frozen_compare.html", context)
 
@@ -103,16 +103,11 @@ def means(changes: Changes, evaluations: Sequence[Evaluation], measure: str) -> 
     came, went, shared = changes.systems
     rows = []
     for name in [*came, *shared, *went]:
-        before, after = (mean_in(each, name, measure) if name in each.systems else None for each in evaluations)
-        both = before and after and before["mean"] is not None and after["mean"] is not None
-        difference = after["mean"] - before["mean"] if both else None
+        before, after = (each.standing(name, measure) if name in each.systems else None for each in evaluations)
+        both = [each.mean for each in (before, after) if each and each.mean is not None]
+        difference = both[1] - both[0] if len(both) > 1 else None
         rows.append({"system": name, "before": before, "after": after, "difference": difference})
-    return sorted(rows, key=lambda row: -((row["after"] or row["before"])["mean"] or 0))
-
-
-def mean_in(evaluation: Evaluation, name: str, measure: str) -> dict:
-    row = evaluation.summary.loc[(name, measure)]
-    return {column: known(row[column]) for column in ("mean", "low", "high")} | {"queries": int(row["queries"])}
+    return sorted(rows, key=lambda row: -((row["after"] or row["before"]).mean or 0))
 
 
 def by_query(

@@ -171,10 +171,12 @@ def as_csv(evaluation: Evaluation, per_query: bool, *, raw: bool = False) -> str
 
 
 def as_table(evaluation: Evaluation, per_query: bool) -> str:
-    names = [name for name in COLUMNS if name in csv_and_json.columns(evaluation)]
+    shown = evaluation.shown
+    names = [name for name in COLUMNS if name in shown]
     lines = [["system", "measure", *(COLUMNS[name][0] for name in names)]]
-    for system, measure, row in csv_and_json.rows(evaluation):
-        lines.append([system, measure, *(COLUMNS[name][1](row) for name in names)])
+    for standing in evaluation.by_column.values():
+        row = standing.row(shown)
+        lines.append([standing.system, standing.measure, *(COLUMNS[name][1](row) for name in names)])
     parts = [aligned(lines, left=2)]
     if per_query:
         for measure in map(str, evaluation.measures):
@@ -241,7 +243,7 @@ def with_reasons(lines: list[list[str]], head: str, reasons: list[str]) -> list[
 
 def undefined_lines(evaluation: Evaluation) -> str:
     """The reasons why queries have no value, in one line where they are the same for all systems and measures."""
-    reasons = {(system, measure): scores.why(row["why"]) for system, measure, row in csv_and_json.rows(evaluation)}
+    reasons = {column: row.why for column, row in evaluation.by_column.items()}
     if len(set(reasons.values())) == 1:
         (reason,) = set(reasons.values())
         return f"undefined: {reason}\n" if reason else ""

@@ -98,7 +98,7 @@ def test_the_order_of_systems_has_the_means_of_the_results(collection, changes):
         )
         evaluation = evaluated(collection, [measure], asked.options)
         (name,) = map(str, evaluation.measures)
-        expected = [evaluation.summarised[system, name]["mean"] for system in evaluation.systems]
+        expected = [evaluation.by_column[system, name].mean for system in evaluation.systems]
         np.testing.assert_array_equal(kept.means, expected, measure)
         for name in ("means", "low", "high", "kept", "holds", "tau"):
             np.testing.assert_array_equal(getattr(kept, name), getattr(anew, name), measure)

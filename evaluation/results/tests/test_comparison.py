@@ -227,7 +227,7 @@ def every_value(lists: dict, place: int, grades: dict, scale: tuple, options: di
     ways = [grades | dict(zip(open_, way, strict=True)) for way in product(steps, repeat=len(open_))]
     every = {name: [each[place]] * len(ways) for name, each in lists.items()}
     evaluation = evaluated(every, {f"way {n}": way for n, way in enumerate(ways)}, **options)
-    return np.unique(evaluation.counting(MEASURE, evaluation.systems), axis=0)
+    return np.unique(evaluation.counting(evaluation.systems, MEASURE), axis=0)
 
 
 def every_difference(first: np.ndarray, second: np.ndarray, other: int) -> Iterator[float]:

@@ -44,7 +44,7 @@ def test_the_ways_into_the_sample_are_said_on_its_machine(client, settings, demo
 
 def test_an_analyst_sees_counts_and_the_leader(client):
     page = text_of(analyst(client, make_hills()).get("/"))
-    assert "good has the highest mean nDCG@10, 0.8155, 95 % interval" in page
+    assert "good has the highest mean nDCG@10, 0.8155. Its 95 % interval is" in page
     assert "n = 2" in page
     assert "2 queries, 4 documents, 2 systems, 5 ratings" in page
 

@@ -7,8 +7,10 @@ import pytest
 from django.utils import timezone
 
 from evaluation import frozen, scores
-from evaluation.measures import Options, parse_measure
-from evaluation.results import heat, sentences
+from evaluation.measures import parse_measure
+from evaluation.results import heat
+from evaluation.results.trust import uneven
+from evaluation.scores import Asked, Standing
 from evaluation.tests.hills import (
     GRADES,
     analyst,
@@ -80,9 +82,16 @@ def test_an_option_that_the_measure_does_not_use_is_said_to_be_unused(client):
 
 @pytest.mark.parametrize(("least", "warns"), [(0.9, True), (0.91, False), (None, False)])
 def test_a_tenth_is_uneven(least, warns):
-    said, name = sentences.uneven({"a": 1.0, "b": least}, "Judged@10", parse_measure("AP"), Options(), 0)
-    assert (bool(said), name) == (warns, "b" if warns else "")
-    assert ("may be better than it looks" in said) is warns
+    rows = [Standing(name, "AP", 0.5, None, None, 1, 0, {}, judged) for name, judged in (("a", 1.0), ("b", least))]
+    said = uneven(rows, Asked(parse_measure("AP")), 0)
+    assert bool(said) is warns
+    if warns:
+        assert (said["most"].system, said["least"].system, said["as_zero"], said["or_worse"]) == (
+            "a",
+            "b",
+            True,
+            False,
+        )
 
 
 def test_holes_are_counted_over_the_queries_that_the_judged_share_is_of(client):
@@ -122,7 +131,7 @@ def test_a_query_that_counts_in_no_mean_is_not_won_and_says_why(client):
     collection = make_unjudged()
     response = analyst(client, collection).get(URL, {"measure": "DCG@10", "unjudged": "1"})
     # q3 has the larger DCG for "bad", and nobody judged it. On q1 and q2 "good" is above "bad".
-    assert response.context["differing"].startswith("Alone at the top: <b>good</b> on 2, of 2 queries.")
+    assert "Alone at the top: good on 2, of 2 queries." in text_of(response)
     cells = [cell for cell in spec_of(response, "heat")["datasets"]["cells"] if cell["query"] == "q3"]
     assert [(cell["value"], cell["why"]) for cell in cells] == [
         (None, "1.6309, counts in no mean: not judged"),
@@ -135,7 +144,7 @@ def test_a_query_that_counts_for_one_system_is_not_won(client):
     grades = {("q1", "a"): "3", ("q2", "a"): "3"}
     rankings = {"x": {"q1": "ab"}, "y": {"q1": "ba", "q2": "ab"}}
     response = analyst(client, make_hills(rankings=rankings, grades=grades)).get(URL, {"missing": "skip"})
-    assert response.context["differing"] == "Alone at the top: <b>x</b> on 1, of 1 query."
+    assert response.context["differ"] == {"winners": [("x", 1)], "others": 0, "queries": 1, "below": 0}
 
 
 def test_many_cells_are_drawn_as_lines_of_shades_without_a_script(client, monkeypatch):
@@ -191,7 +200,7 @@ def test_bounds_are_not_final_where_the_mean_can_stay_undefined(client):
 
 def test_where_bounds_would_take_too_long_there_are_none(client, monkeypatch):
     analyst(client, make_hills())
-    monkeypatch.setattr("evaluation.results.answer.MOST_BOUNDED", 2 * 2 * 10 - 1)
+    monkeypatch.setattr("evaluation.results.evaluated.MOST_BOUNDED", 2 * 2 * 10 - 1)
     for params in ({"measure": "nDCG"}, {"measure": "nDCG@10"}):
         assert "evaluate --bounds" in text_of(client.get(URL, params))
         assert "lowest" not in client.get(URL + "scores.csv", params).content.decode("utf-8-sig")

@@ -113,7 +113,7 @@ def test_the_sums_of_a_query_with_an_unjudged_document(client):
 
 
 def names_of(response) -> list[str]:
-    return [side["system"].name for side in response.context["sides"]]
+    return [side["system"] for side in response.context["sides"]]
 
 
 def test_the_address_chooses_the_lists_and_their_order(client):

@@ -1,14 +1,12 @@
 """The first page: an introduction for visitors, and the collections of a person who is signed in."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.desk import queue
@@ -23,9 +21,8 @@ from ...page.holdings import brought
 from ...record import Version, cache
 from ...scores import Asked
 from ...scores.asked import MEASURE
-from .. import sentences
-from ..answer import Answer
-from ..standings import Standing
+from ..evaluated import evaluated
+from ..leader import highest
 from ..step_by_step import rankings_of
 
 AT_ONCE = 50_000  # rankings that a request reads for best systems: about a second. Others have a link meanwhile
@@ -67,7 +64,7 @@ def mine(user: User, roles: Sequence[tuple[Collection, str]]) -> list[dict]:
                 row |= {"outlook": queue.outlook(rater), "pace": pace_of(rater)}
             continue
         version = record.version(collection)
-        (row["leader"], row["lead"]), read = leader_of(collection, version, left)
+        row["leader"], read = leader_of(collection, version, left)
         left -= read
         raters = list(collection.raters.order_by().values_list("pk", flat=True))
         graded = Rating.objects.filter(rater__in=raters, grade__isnull=False)
@@ -79,10 +76,8 @@ def mine(user: User, roles: Sequence[tuple[Collection, str]]) -> list[dict]:
     return rows
 
 
-def leader_of(
-    collection: Collection, version: Version, most: int
-) -> tuple[tuple[Standing | None, SafeString | str], int]:
-    """The system with the highest mean, the sentence on it, and how many rankings were read for it.
+def leader_of(collection: Collection, version: Version, most: int) -> tuple[dict | None, int]:
+    """The facts on the system with the highest mean, and how many rankings were read for it.
 
     None where it has more than `most` rankings to read, unless this request has read none so far. Otherwise a
     large collection would never have a best system.
@@ -91,19 +86,19 @@ def leader_of(
     if not cache.is_counted(collection, version, "leader"):
         read = rankings_of(collection)
     if most < AT_ONCE and read > max(most, 0):
-        return (None, ""), 0
+        return None, 0
 
-    def best() -> tuple[Standing | None, SafeString | str]:
+    def best() -> dict | None:
         try:
-            standings = Answer.of(collection, usual(collection)).standings
+            evaluation = evaluated(collection, usual(collection))
         except CannotAnswer:
-            return None, ""
-        means = {row.system.name: row.mean for row in standings if row.mean is not None}
-        if not means:
-            return None, ""
-        first, shared = standings[0], len(sentences.at_top(means)) > 1
+            return None
+        if not evaluation.means:
+            return None
+        first, facts = evaluation.standings[0], highest(evaluation.means)
+        facts |= {"measure": MEASURE, "queries": first.queries}
         # Systems that share the mean have intervals of their own.
-        return replace(first, low=None, high=None) if shared else first, sentences.highest(means, MEASURE)
+        return facts | ({"low": first.low, "high": first.high} if len(facts["best"]) == 1 else {})
 
     return cache.count(collection, version, "leader", best), read
 

@@ -11,7 +11,7 @@ from ratings.pool.progress.counts import gold_hits
 from ... import record, scores
 from ...agreement.coefficients import ordinal_alpha
 from ...deciding import not_expected, systems_of
-from ...deciding.expecting import expecting, is_defined, wanted_in, with_expected_in
+from ...deciding.expecting import Expecting, expecting, is_defined, wanted_in, with_expected_in
 from ...deciding.sentences import named_machines
 from ...measures import cautions, effective
 from ...page import options
@@ -19,17 +19,16 @@ from ...page.address import page, with_options
 from ...page.charts import charted
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
-from ...page.numbers import counts
 from ...record import InUse, cache
 from ...record.drawn import rounds_so_far
-from ...scores import Asked
-from .. import csv_and_json, heat, sentences
-from ..answer import Answer, bounded_in, evaluated
-from ..charts import curves_of, drawn_curves, expected_chart, means_chart
+from ...scores import Asked, Evaluation
+from .. import csv_and_json, heat
+from ..charts import curves_chart, cutoffs_of, expected_chart, means_chart
+from ..evaluated import bounded_in, evaluated, with_judgments
 from ..leader import lead_of
 from ..machine_only import alone_in, table_of
 from ..step_by_step import step_by_step
-from ..trust import neutral_mean, trust_of
+from ..trust import trust_of, uneven
 
 SHORT = 60  # rows of a table; a longer one has a page of its own
 
@@ -41,7 +40,6 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     held = holdings(collection)
     context = page(request, collection, "results", asked) | {
         "n": held,
-        "heading": sentences.heading(collection.name, held["systems"], held["queries"]),
         "next_step": next_step(collection, held),
     }
     if held["systems"] and held["queries"] and held["judged"]:
@@ -52,85 +50,77 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         key = ("overview", asked, rounds, used, wanted, collection.order, systems_of(collection))
         context |= cache.whole(collection, key, lambda: results(collection, asked, rounds, used, wanted))
         if every := alone_in(collection, asked):
-            systems = [standing.system.name for standing, _ in context["standings"]]
-            context |= table_of(every, systems, asked)
+            context |= table_of(every, context["evaluation"].names, asked)
     return charted(request, "evaluation/overview.html", context)
 
 
 def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse, ...], wanted: bool) -> dict:
     """The context about scores, the same for all readers of this version."""
     expected = expecting(collection, asked, rounds, wanted, used)
-    answer = Answer.of(collection, asked, [*asked.cumulative, *asked.at_cutoffs], bounds=True)
+    beside = [*asked.cumulative, *asked.at_cutoffs]
+    evaluation = with_judgments(collection, asked, beside, bounded_in(collection, asked))
     if expected.headline:
-        answer = replace(answer, first=tuple(row.system for row in expected.headline.means))
-    shaded = heat.shaded(answer)
-    shades = heat.picture(answer, shaded)
-    below = int(shaded.below.sum())
-    neutral = neutral_mean(answer)
-    rows = [
-        (standing, [answer.standing(standing.system.name, measure) for measure in asked.cumulative])
-        for standing in answer.standings
-    ]
+        evaluation = replace(evaluation, first=tuple(row.system for row in expected.headline.means))
+    grades = record.scale(collection)
+    return {
+        "evaluation": evaluation,
+        "standings": evaluation.standings,
+        "lead": lead_of(collection, evaluation, expected),
+        "trust": trust_of(evaluation),
+        "uneven": uneven(evaluation.standings, asked, grades[0] if grades else 0.0),
+        "alpha": ordinal_alpha(scores.read(collection, asked)[0].ratings, grades),
+        "too_large": scores.has_bounds(asked.measure) and not evaluation.bounds,
+        "unjudged_words": options.unjudged(asked.measure, asked.options) if asked.reads_judgments else "",
+        "cautions": cautions(effective(asked.measure, asked.options), evaluation.judgments.grade),
+        "described": options.in_force(asked),
+        **expected_in(evaluation, expected),
+        **pictures(evaluation, expected),
+    }
+
+
+def expected_in(evaluation: Evaluation, expected: Expecting) -> dict:
+    """The context of expected values: each of the standings with the expected mean of its system."""
     told = expected.expected
     means = {row.system: row for row in told.means} if told else {}
-    cutoffs, curve = curves_of(answer)
-    judged = {standing.system.name: standing.judged for standing in answer.standings}
-    uneven, least = sentences.uneven(
-        judged, str(asked.at("Judged")), asked.measure, asked.options, (record.scale(collection) or [0.0])[0]
-    )
     return {
-        "lead": lead_of(collection, asked, answer, expected),
         "expecting": expected,
-        "could_expect": not expected.rounds and is_defined(asked),
+        "could_expect": not expected.rounds and is_defined(evaluation.asked),
         "expected_rows": [
-            (standing, means.get(standing.system.name) or not_expected(standing.system.name))
-            for standing in answer.standings
+            (each, means.get(each.system) or not_expected(each.system)) for each in evaluation.standings
         ],
         "machines": named_machines(told.facts()) if told else "",
-        "misleads": expected.misleads(asked, judged.values()),
-        "uneven": uneven,
-        "least_judged": answer.systems.get(least),
-        "alpha": ordinal_alpha(answer.record.ratings, sorted(answer.record.values.grades.values())),
-        "standings": rows,
-        "bounded": any(standing.lowest is not None for standing in answer.standings),
-        "too_large": scores.has_bounds(asked.measure) and not answer.evaluation.bounds,
-        "weighted": answer.evaluation.is_weighted,
-        "counts": any(standing.total is not None for standing in answer.standings),
-        "gains": [str(measure) for measure in asked.cumulative],
-        "gain_labels": [label for measure in asked.cumulative if (label := asked.label_beside(measure))],
-        "judged_label": str(asked.at("Judged")),
-        "top_label": f"in the top {asked.measure.cutoff}" if asked.measure.cutoff else "in the rankings",
-        "unjudged_words": options.unjudged(asked.measure, asked.options) if asked.reads_judgments else "",
-        "trust": trust_of(answer),
-        "lined": sum(standing.mean is not None for standing in answer.standings) > 1,
-        "counted": counts(standing.queries for standing in answer.standings),
-        "neutral": neutral,
-        "described": options.in_force(asked),
-        "cautions": cautions(effective(asked.measure, asked.options), answer.judgments.grade),
-        "differing": sentences.differing(answer.standings, asked.measure, *heat.wins(answer), below),
+        "misleads": expected.misleads(evaluation.asked, [each.judged for each in evaluation.standings]),
+    }
+
+
+def pictures(evaluation: Evaluation, expected: Expecting) -> dict:
+    """The context of the charts and of the tables below them."""
+    shaded, cutoffs = heat.shaded(evaluation), cutoffs_of(evaluation)
+    shades = heat.picture(evaluation, shaded)
+    told = expected.interval
+    return {
+        "differ": heat.differ(evaluation, shaded),
         "heat": shades,
-        "heads": heat.heads(answer),
-        "matrix": matrix(answer, shaded),
-        "cutoffs": cutoffs,
-        "curve": curve,
-        "curve_measure": str(asked.to(None)),
-        "curve_label": f"{asked.to(None)}@k {asked.fingerprint}",
+        "heads": heat.heads(evaluation),
+        "matrix": matrix(evaluation, shaded),
+        "cutoffs": [measure.cutoff for measure in cutoffs],
+        "curve": evaluation.across(cutoffs),
+        "gains": evaluation.across(evaluation.asked.cumulative),
+        "gain_labels": evaluation.asked.labels_beside(evaluation.asked.cumulative),
         "charts": {
-            "means": expected_chart(answer, expected.interval, neutral)
-            if expected.interval
-            else means_chart(answer, neutral),
+            "means": expected_chart(evaluation, told) if told else means_chart(evaluation),
             **({"heat": shades["chart"]} if "chart" in shades else {}),
-            **drawn_curves(answer, cutoffs, curve),
+            **curves_chart(evaluation, cutoffs),
         },
     }
 
 
-def matrix(answer: Answer, shaded: heat.Shaded) -> list[dict] | None:
+def matrix(evaluation: Evaluation, shaded: heat.Shaded) -> list[dict] | None:
     """The rows of the table of queries, easiest first; None where they are too many for this page."""
     if len(shaded.value) > SHORT:
         return None
-    shown = heat.rows(answer, shaded)
-    return [shown[row] for row in answer.by_ease()]
+    shown = heat.rows(evaluation, shaded)
+    return [shown[row] for row in evaluation.by_ease()]
 
 
 @files("expected")

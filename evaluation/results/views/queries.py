@@ -15,9 +15,9 @@ from ...page import tables
 from ...page.address import page, with_options
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
-from ...scores import Asked
-from .. import csv_and_json, heat, sentences
-from ..answer import Answer, evaluated, every_query
+from ...scores import Asked, Evaluation
+from .. import csv_and_json, heat
+from ..evaluated import evaluated, with_judgments
 
 USUAL = "-mean"  # the default order of the table
 AT_ONCE = 1_000
@@ -27,38 +27,37 @@ MOST_EXACT = 4_000  # cells that carry all digits: more make the page five times
 @readers_page
 @with_options("sort", "q", "page")
 def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    answer = Answer.of(collection, asked)
-    shaded = heat.shaded(answer)
-    shown = heat.rows(answer, shaded)
+    evaluation = with_judgments(collection, asked)
+    shaded = heat.shaded(evaluation)
+    shown = heat.rows(evaluation, shaded)
     q, sort = request.GET.get("q", "").strip(), request.GET.get("sort", "")
-    sorts = values_by(answer)
+    sorts = values_by(evaluation)
     sort = sort if sort.removeprefix("-") in sorts else USUAL
     found = [row for row in shown if tables.matches(q, row["key"], row["text"])]
     rows = tables.ordered(found, sorts[sort.removeprefix("-")], sort.startswith("-"))
     context = page(request, collection, "queries", asked) | {
-        "one": len(answer.systems) == 1,
+        "one": len(evaluation.systems) == 1,
         "q": q,
         "found": len(found),
         "total": len(shown),
         "hidden": [(n, value) for n, values in request.GET.lists() if n not in ("q", "page") for value in values],
-        "heads": heat.heads(answer, sort),
-        "key": heat.key(answer, shaded),
-        "exact": min(len(rows), AT_ONCE) * len(answer.systems) <= MOST_EXACT,
+        "heads": heat.heads(evaluation, sort),
+        "key": heat.key(evaluation, shaded),
+        "exact": min(len(rows), AT_ONCE) * len(evaluation.systems) <= MOST_EXACT,
         **paged(request, rows, AT_ONCE),
     }
-    if shown and answer.systems and answer.judgments.count.any():
-        below = int(shaded.below.sum())
-        context["differing"] = sentences.differing(answer.standings, asked.measure, *heat.wins(answer), below)
+    if shown and evaluation.systems and evaluation.judgments.count.any():
+        context["differ"] = heat.differ(evaluation, shaded)
     elif not shown:
         context["next_step"] = next_step(collection, holdings(collection))
     return render(request, "evaluation/queries.html", context)
 
 
-def values_by(answer: Answer) -> dict[str, Callable[[dict], object]]:
+def values_by(evaluation: Evaluation) -> dict[str, Callable[[dict], object]]:
     """The values that the table can be sorted by, by name in the address."""
     of_systems = {
-        f"s{answer.systems[name].pk}": lambda row, place=place: counting(row["values"][place])
-        for place, name in enumerate(answer.names)
+        f"s{each.pk}": lambda row, place=place: counting(row["values"][place])
+        for place, each in enumerate(evaluation.standings)
     }
     return of_systems | {
         "text": lambda row: row["text"].casefold(),
@@ -81,6 +80,6 @@ def queries_files(request: HttpRequest, collection: Collection, asked: Asked) ->
 
     return Files(
         f"{collection.slug}-queries-{asked.measure}",
-        table=lambda: every_query(Answer.of(collection, asked)),
+        table=lambda: csv_and_json.queries_with_texts(with_judgments(collection, asked)),
         json=document,
     )

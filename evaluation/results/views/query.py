@@ -2,7 +2,6 @@
 
 from math import isnan
 
-import numpy as np
 import pandas as pd
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -19,9 +18,9 @@ from ...page.charts import charted
 from ...page.documents import known
 from ...page.downloads import Files, files
 from ...page.holdings import NextStep, holdings, next_step
-from ...scores import Asked
+from ...scores import Asked, Evaluation
 from .. import arithmetic, csv_and_json, lists, opinions, parts, running_sums
-from ..answer import Answer, bounded_in, evaluated
+from ..evaluated import bounded_in, evaluated, with_judgments
 from ..side_by_side import MOST, beside, chosen_in, explanations_of, kept
 
 
@@ -29,10 +28,10 @@ from ..side_by_side import MOST, beside, chosen_in, explanations_of, kept
 @with_options(many=["system"])
 def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     found = get_object_or_404(Query, collection=collection, pk=pk)
-    answer = Answer.of(collection, asked, summed(asked), bounds=True)
-    place = int(np.flatnonzero(answer.record.queries["pk"] == found.pk)[0])
-    every = standings(answer, place)
-    pks = answer.record.queries["pk"].tolist()
+    evaluation = with_judgments(collection, asked, summed(asked), bounded_in(collection, asked))
+    pks = evaluation.table.record.queries["pk"].tolist()
+    place = pks.index(found.pk)
+    every = standings(evaluation, place)
     context = page(request, collection, "queries", asked) | {
         "query": found,
         "bounded": any(each["lowest"] is not None for each in every),
@@ -44,49 +43,54 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     if not every:
         context["next_step"] = next_step(collection, holdings(collection))
         return charted(request, "evaluation/query.html", context)
-    context["judged"] = bool(answer.judgments.count[place])
+    context["judged"] = bool(evaluation.judgments.count[place])
     if not context["judged"]:
         context["next_step"] = not_judged(found)
-    names = [each["system"].name for each in every]
+    names = [each["system"] for each in every]
     chosen = chosen_in(request, names)
     # A control for each list, one for another list, and addresses that keep the lists.
     context |= {
         "choices": [*chosen, ""] if 1 < len(chosen) < min(MOST, len(names)) else chosen,
         "names": sorted(names),
         "files": kept(asked, chosen),
-        "all": [each | {"beside": kept(asked, beside(chosen, each["system"].name))} for each in every],
+        "all": [each | {"beside": kept(asked, beside(chosen, each["system"]))} for each in every],
     }
     if "system" in request.GET:
         context["keep"] = context["files"]
-    return charted(request, "evaluation/query.html", context | compared(found, answer, place, every, chosen))
+    return charted(request, "evaluation/query.html", context | compared(found, evaluation, place, every, chosen))
 
 
-def standings(answer: Answer, place: int) -> list[dict]:
+def standings(evaluation: Evaluation, place: int) -> list[dict]:
     """A row for each system on query number `place`, highest value first."""
-    key = answer.record.queries["key"].iloc[place]
-    names = list(answer.systems)
+    asked, names = evaluation.asked, evaluation.systems
     values, why, counting = (
-        pd.Series(of(names)[place], names) for of in (answer.array, answer.why, answer.counting)
+        pd.Series(of(names)[place], names) for of in (evaluation.values, evaluation.why, evaluation.counting)
     )
-    ndcg = pd.Series(answer.array(names, answer.asked.at("nDCG"))[place], names)
-    lowest, highest = answer.bounds(key)
+    ndcg = pd.Series(evaluation.values(names, asked.at("nDCG"))[place], names)
     return [
         {
-            "system": answer.systems[name],
+            "system": name,
+            "pk": evaluation.table.record.pks[name],
             "value": known(values[name]),
             "why": why[name],
             "ndcg": known(ndcg[name]),
             # The values in other measures, and why they count in no mean; "" where they count.
             "others": [
-                (known(answer.array([name], each)[place, 0]), answer.evaluation.why(each, [name])[place, 0])
-                for each in others(answer.asked)
+                (known(evaluation.values([name], each)[place, 0]), evaluation.why([name], each)[place, 0])
+                for each in others(asked)
             ],
-            "judged": float(answer.judged(name)[place]),
-            "lowest": known(lowest[name]),
-            "highest": known(highest[name]),
+            "judged": float(evaluation.judged(name)[place]),
+            **bounds_on(evaluation, name, place),
         }
         for name in best_first(counting)
     ]
+
+
+def bounds_on(evaluation: Evaluation, system: str, place: int) -> dict[str, float | None]:
+    """The bounds of the asked measure on query number `place`; None: not computed."""
+    bounds = evaluation.bounds.get((evaluation.asked.measure, system))
+    ends = (bounds.low[place], bounds.high[place]) if bounds else (None, None)
+    return dict(zip(("lowest", "highest"), map(known, ends), strict=True))
 
 
 def best_first(values: pd.Series) -> list[str]:
@@ -98,15 +102,16 @@ def others(asked: Asked) -> list[Measure]:
     return [asked.at(name) for name in ("nDCG", "DCG", "CG") if name != asked.measure.name]
 
 
-def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen: list[str]) -> dict:
+def compared(found: Query, evaluation: Evaluation, place: int, every: list[dict], chosen: list[str]) -> dict:
     """The context of the lists: links, parts, arithmetic, missing documents, running sums."""
-    asked, options, cutoff = answer.asked, answer.asked.options, answer.asked.measure.cutoff
-    judgments = answer.judgments.only(place)
+    asked, collection = evaluation.asked, found.collection
+    options, cutoff = asked.options, asked.measure.cutoff
+    judgments = evaluation.judgments.only(place)
     grades = dict(zip(judgments.document.tolist(), judgments.grade.tolist(), strict=True))
-    by_name = {each["system"].name: each for each in every}
+    by_name = {each["system"]: each for each in every}
     shown = [by_name[name] for name in chosen]
-    explained = explanations_of(answer.collection, asked, found, chosen if len(every) > MOST else list(by_name))
-    whole = explanations_of(answer.collection, asked, found, chosen, whole=True) if cutoff else explained
+    explained = explanations_of(collection, asked, found, chosen if len(every) > MOST else list(by_name))
+    whole = explanations_of(collection, asked, found, chosen, whole=True) if cutoff else explained
     explanations = [explained[name] for name in chosen]
     places = [{row.document: row.rank for row in whole[name].ranking} for name in chosen]
     # A system without a ranking can have no sums. All have the same ideal list, except with ideal=retrieved.
@@ -117,12 +122,13 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
     sides = [
         {
             "system": each["system"],
+            "pk": each["pk"],
             "ndcg": each["ndcg"],
             "why": explanation.reason,
             "dcg": explanation.dcg,
             "rows": [lists.judged_line(row, documents, grades) for row in explanation.ranking[: lists.SHOWN]],
             "more": max(0, len(explanation.ranking) - lists.SHOWN),
-            "present": bool(answer.record.rankings[each["system"].name].present[place]),
+            "present": bool(evaluation.table.record.rankings[each["system"]].present[place]),
         }
         for each, explanation in zip(shown, explanations, strict=True)
     ]
@@ -133,8 +139,8 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
     )
     return {
         "sides": lists.linked(sides, places),
-        "longest": max(sides, key=lambda side: len(side["rows"]))["system"].name,
-        "scale": list(answer.collection.grades.all()),
+        "longest": max(sides, key=lambda side: len(side["rows"]))["system"],
+        "scale": list(collection.grades.all()),
         "lead": arithmetic.scores_sentence(shown, parted["sentences"] if parted else [], asked),
         "ideal": lists.ideal_list(ideal, documents, cutoff if judged else None),
         # With ideal=retrieved each system has its own ideal list.
@@ -144,12 +150,11 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
         "label": f"{asked.at('nDCG')} {asked.fingerprint}",
         "sum_label": f"{asked.at('DCG')} {asked.fingerprint}",
         "ndcg_label": str(asked.at("nDCG")),
-        "judged_label": str(asked.at("Judged")),
         "shown_label": f"in the top {cutoff}" if cutoff else "in the list",
         "unjudged_words": panel.unjudged(asked.at("nDCG"), options),
         "missing_words": panel.WORDS["missing"][options.missing],
         "others": [str(measure) for measure in others(asked)],
-        "other_labels": [label for measure in others(asked) if (label := asked.label_beside(measure))],
+        "other_labels": asked.labels_beside(others(asked)),
         "parts": parted,
         "worst": any(explanation.min_dcg for explanation in explanations),
         "harm": arithmetic.harm_sentence(explanations) if parted and len(shown) == 2 else "",
@@ -200,7 +205,7 @@ def opened(
     evaluation = evaluated(collection, asked, summed(asked), bounds=bounded_in(collection, asked))
     measure, systems = parts.measure_of(asked), list(evaluation.systems)
     place = evaluation.per_query.index.get_loc(found.key)
-    values = pd.Series(evaluation.counting(asked.measure, systems)[place], systems)
+    values = pd.Series(evaluation.counting(systems)[place], systems)
     chosen = chosen_in(request, best_first(values))
     judged = any(each.reason != REASONS[NOT_JUDGED] for each in explanations.values())
     differences = parts.differences(explanations, chosen, measure) if chosen and judged else {}

@@ -19,9 +19,10 @@ from ...page.documents import known
 from ...page.downloads import Files, files
 from ...page.tables import AT_ONCE
 from ...page.words import degree
-from ...scores import Asked
+from ...scores import Asked, Evaluation
+from ...scores.evaluation import ROUNDING
 from .. import csv_and_json
-from ..answer import ROUNDING, Answer, evaluated, every_query
+from ..evaluated import evaluated, with_judgments
 
 MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 
@@ -32,16 +33,15 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
     """The page. Its table has all queries, and its chart those that count in the mean of the asked measure."""
     found = get_object_or_404(System, collection=collection, pk=pk)
     main = main_measures(asked)
-    answer = Answer.of(collection, asked, main, system=found)
-    rows = ranked(answer, found)
+    evaluation = with_judgments(collection, replace(asked, systems=(found.name,)), main)
+    rows = ranked(evaluation, found)
     counting = [row for row in rows if not row["why"]]
-    rankings = answer.record.rankings[found.name]
+    rankings = evaluation.table.record.rankings[found.name]
     context = page(request, collection, "results", asked) | {
         "system": found,
-        "standing": answer.standing(found.name),
-        "means": [answer.standing(found.name, measure) for measure in dict.fromkeys([asked.measure, *main])],
+        "standing": evaluation.standing(found.name),
+        "means": [evaluation.standing(found.name, measure) for measure in evaluation.measures],
         "fingerprint": asked.fingerprint,
-        "judged_label": str(asked.at("Judged")),
         "present": int(rankings.present.sum()),
         "queries": len(rows),
         "listed": len(rankings.documents),
@@ -74,15 +74,15 @@ def main_measures(asked: Asked) -> list[Measure]:
     return [m for m in measures if asked.options.ties != "average" or MEASURES[m.name].sums_ranks]
 
 
-def ranked(answer: Answer, found: System) -> list[dict]:
+def ranked(evaluation: Evaluation, found: System) -> list[dict]:
     """A row for each query, highest value first, those that count in no mean last. For the table and the chart."""
-    record, name = answer.record, found.name
-    values = answer.array([name])[:, 0].tolist()
-    below = answer.below([name])[:, 0].tolist()
-    reasons = answer.why([name])[:, 0].tolist()
-    judged, rankings = answer.judged(name), record.rankings[name]
+    record, name = evaluation.table.record, found.name
+    values, below, reasons = (
+        of([name])[:, 0].tolist() for of in (evaluation.values, evaluation.below, evaluation.why)
+    )
+    judged, rankings = evaluation.judged(name), record.rankings[name]
     # The page of a query opens with the same options and this system.
-    query_string = answer.asked.keep_with(urlencode({"system": name}))
+    query_string = evaluation.asked.keep_with(urlencode({"system": name}))
     rows = [
         {
             "pk": pk,
@@ -96,7 +96,7 @@ def ranked(answer: Answer, found: System) -> list[dict]:
             "present": bool(rankings.present[place]),
             "length": int(rankings.length[place]),
             "keep": query_string.removeprefix("?"),
-            "url": reverse("query", args=[answer.collection.slug, pk]) + query_string,
+            "url": reverse("query", args=[evaluation.collection, pk]) + query_string,
         }
         for place, (pk, key, text) in enumerate(record.queries[["pk", "key", "text"]].itertuples(index=False))
     ]
@@ -112,12 +112,13 @@ def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk:
     """The CSV has a row for each query; the JSON is that of `evaluate --system NAME --per-query`."""
     found = get_object_or_404(System, collection=collection, pk=pk)
 
+    of_system = replace(asked, systems=(found.name,))
+
     def document() -> dict:
-        evaluation = evaluated(collection, replace(asked, systems=(found.name,)), main_measures(asked))
-        return csv_and_json.document(evaluation, per_query=True)
+        return csv_and_json.document(evaluated(collection, of_system, main_measures(asked)), per_query=True)
 
     return Files(
         f"{collection.slug}-system-{found.pk}-{asked.measure}",
-        table=lambda: every_query(Answer.of(collection, asked, system=found)),
+        table=lambda: csv_and_json.queries_with_texts(with_judgments(collection, of_system)),
         json=document,
     )

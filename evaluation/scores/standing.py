@@ -1,0 +1,68 @@
+"""Standings: the numbers of one system in one measure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+# The names of the numbers, in the order of every table and document.
+SUMMARY = (
+    "mean",
+    "low",
+    "high",
+    "lowest",
+    "highest",
+    "weighted",
+    "total",
+    "queries",
+    "undefined",
+    "why",
+    "judged",
+)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A system's mean over queries in one measure, and what stands beside it. None = no value."""
+
+    system: str
+    measure: str
+    mean: float | None
+    low: float | None  # the 95 % interval over queries
+    high: float | None
+    queries: int  # how many count in the mean
+    undefined: int  # how many do not
+    reasons: Mapping[str, int]  # why they do not: the number of queries by reason
+    judged: float | None  # the mean Judged@cutoff of the queries that count
+    lowest: float | None = None  # the bounds of the mean, where they were asked for
+    highest: float | None = None
+    weighted: float | None = None  # by query weight
+    total: float | None = None  # of a count
+    expected: Mapping[str, float | str | None] = field(default_factory=dict)  # as `ExpectedMeans.row`
+    pk: int | None = None  # of the system; None where there is no page of it
+
+    @classmethod
+    def of(cls, row: Mapping) -> "Standing":
+        """The standing of `numbers` with `system` and `measure`, as documents have them."""
+        own = {name: row[name] for name in ("system", "measure", *SUMMARY) if name != "why"}
+        expected = {name: value for name, value in row.items() if name not in own and name != "why"}
+        return cls(**own, reasons=row["why"], expected=expected)
+
+    @property
+    def why(self) -> str:
+        """The reasons as text: "2 nothing to find, 1 not judged"."""
+        return why(self.reasons)
+
+    @property
+    def numbers(self) -> dict:
+        """All numbers by name, in the order of SUMMARY; `why` has the reasons."""
+        own = {name: self.reasons if name == "why" else getattr(self, name) for name in SUMMARY}
+        return own | dict(self.expected)
+
+    def row(self, names: Iterable[str]) -> dict:
+        """The numbers with these names; None for expected values that only other measures have."""
+        numbers = self.numbers
+        return {name: numbers.get(name) for name in names}
+
+
+def why(reasons: Mapping[str, int]) -> str:
+    """The reasons as text: "2 nothing to find, 1 not judged"."""
+    return ", ".join(f"{count} {reason}" for reason, count in reasons.items())
