@@ -1,11 +1,11 @@
 """How far the numbers of the overview can be trusted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from ..measures import MEASURES
-from ..scores import Asked, Evaluation, Standing
+from ..scores import Evaluation, Standing
 
 WORTH_A_LOOK = 0.9  # judged share below which a warning is shown
 UNEVEN = 0.1  # least difference of judged shares with a warning
@@ -37,19 +37,19 @@ def by_judged_share(standings: Sequence[Standing]) -> dict[float, Standing]:
     return {each.judged: each for each in reversed(standings) if each.judged is not None}
 
 
-def uneven(standings: Sequence[Standing], asked: Asked, lowest: float) -> dict | None:
-    """The facts of _uneven.html: the most and the least judged system, and what that does to the latter.
+def uneven(evaluation: Evaluation, systems: Iterable[str], lowest: float) -> dict | None:
+    """The facts of _uneven.html: the most and the least judged of these systems, and what that does to the latter.
 
     None where they are judged alike, and for a measure that does not read the judgments of what a system returned.
     lowest: the lowest grade of the scale.
     """
-    definition = MEASURES[asked.measure.name]
-    shares = by_judged_share(standings)
+    options, definition = evaluation.asked.options, MEASURES[evaluation.asked.measure.name]
+    shares = by_judged_share([evaluation.standing(name) for name in systems])
     if not definition.of_judgments or not shares or round(max(shares) - min(shares), 9) < UNEVEN:
         return None
     return {
         "most": shares[max(shares)],
         "least": shares[min(shares)],
-        "as_zero": asked.options.unjudged == "zero" and not definition.skips_unjudged,
-        "or_worse": "gain" in definition.reads and lowest < 0 and asked.options.negatives != "clip",
+        "as_zero": options.unjudged == "zero" and not definition.skips_unjudged,
+        "or_worse": "gain" in definition.reads and lowest < 0 and options.negatives != "clip",
     }

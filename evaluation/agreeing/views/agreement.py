@@ -3,7 +3,7 @@
 Admins see names. Analysts see pseudonyms, in an order that reveals nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -65,16 +65,9 @@ class Results:
 def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     found = found_in(collection, asked)
     whole, order = found.document, found.document.get("order")
-    coefficients = {row["name"]: row for row in whole["coefficients"]}
-    alpha = coefficients["alpha_ordinal"]
-    grades = labels_of(collection)
     context = page(request, collection, "agreement", asked) | {
         "counts": whole["counts"],
-        "same": coefficients["agree"],
-        "alpha": alpha,
-        "chance": None if alpha["value"] is None else 1 - alpha["value"],
         "lacking": found.agreement.lacking,
-        "coefficients": [(COEFFICIENTS[name], row) for name, row in coefficients.items()],
         "fewest": FEWEST,
         "named": collection.role == Role.ADMIN,
         "raters": [row | {"pk": found.raters[row["rater"]]} for row in whole["raters"]],
@@ -84,19 +77,38 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
         "moved": [row["rater"] for row in order.get("without", ()) if row["reversed"]] if order else [],
         "neighbours": neighbours(order) if order else [],
         "label": asked.label,
+        "charts": {},
+        **coefficients_in(whole),
         **in_dispute(request, collection, found),
     }
-    context["charts"] = {}
     if not found.agreement.lacking:
+        grades = labels_of(collection)
         said = "For each grade, how often the other rater gave which grade."
         context |= confused(confusion(whole["confusion"], grades), list(grades.values()), said)
-    biased = [row for row in whole["raters"] if row["bias"] is not None]
-    if biased:
-        listed = "; ".join(f"{row['rater']} {decimals(row['bias'])}" for row in biased)
-        said = f"Mean distance of each rater from the others: {listed}."
-        spec = charts.differences([dot_of(row) for row in biased])
-        context["charts"]["bias"] = Chart("bias-spec", spec, said)
+    context["charts"] |= chart_of_biases(whole["raters"])
     return charted(request, "evaluation/agreement.html", context)
+
+
+def coefficients_in(whole: dict) -> dict:
+    """The context of the coefficients of agreement."""
+    coefficients = {row["name"]: row for row in whole["coefficients"]}
+    alpha = coefficients["alpha_ordinal"]
+    return {
+        "same": coefficients["agree"],
+        "alpha": alpha,
+        "chance": None if alpha["value"] is None else 1 - alpha["value"],
+        "coefficients": [(COEFFICIENTS[name], row) for name, row in coefficients.items()],
+    }
+
+
+def chart_of_biases(raters: Sequence[dict]) -> dict[str, Chart]:
+    """The chart of each rater's mean distance from the others; empty where nobody has one."""
+    biased = [row for row in raters if row["bias"] is not None]
+    if not biased:
+        return {}
+    listed = "; ".join(f"{row['rater']} {decimals(row['bias'])}" for row in biased)
+    said = f"Mean distance of each rater from the others: {listed}."
+    return {"bias": Chart("bias-spec", charts.differences([dot_of(row) for row in biased]), said)}
 
 
 # Results, and the names in them

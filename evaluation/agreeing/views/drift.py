@@ -61,21 +61,25 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
         "enough": ENOUGH,
         "latest": LOOKED_THROUGH,
         "drawn": drawn,
+        **pictured(drawn, labels, noted),
     }
-    context["charts"] = {}
-    if drawn:
-        names = [row["rater"] for row in drawn]
-        spec = charts.grade_shares(mixes(drawn, labels), raters=names, grades=fills_of(labels))
-        alt_text = "For each rater the mix of grades, period by period. The table has the numbers."
-        context["charts"]["mix"] = Chart("mix-spec", spec, alt_text)
-    if any(each["bias"] is not None for row in drawn for each in row["periods"]):
-        dots, reach = distances(drawn)
-        look = ", ".join(noted) or "nobody"
-        alt_text = f"Mean distance from the others, period by period. Worth a look: {look}."
-        spec = charts.biases(dots, raters=names, reach=reach)
-        context["charts"]["course"] = Chart("course-spec", spec, alt_text)
-        context["reach"] = reach
     return charted(request, "evaluation/drift.html", context)
+
+
+def pictured(drawn: list[dict], labels: dict[float, str], noted: list[str]) -> dict:
+    """The context of the charts: the mix of grades, and the distances from the others with their reach."""
+    if not drawn:
+        return {"charts": {}}
+    names = [row["rater"] for row in drawn]
+    spec = charts.grade_shares(mixes(drawn, labels), raters=names, grades=fills_of(labels))
+    mix = "For each rater the mix of grades, period by period. The table has the numbers."
+    shown = {"mix": Chart("mix-spec", spec, mix)}
+    if all(each["bias"] is None for row in drawn for each in row["periods"]):
+        return {"charts": shown}
+    dots, reach = distances(drawn)
+    look = f"Mean distance from the others, period by period. Worth a look: {', '.join(noted) or 'nobody'}."
+    course = Chart("course-spec", charts.biases(dots, raters=names, reach=reach), look)
+    return {"charts": shown | {"course": course}, "reach": reach}
 
 
 def found_in(collection: Collection) -> tuple[dict, dict[float, str]]:

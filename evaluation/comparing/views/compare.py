@@ -57,8 +57,7 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         context |= comparison_in(request, collection, asked, result, selection)
         context |= pictures.matrix_of(result, selection)
         # The form of the page has read the scale.
-        standings = [evaluation.standing(name) for name in selection.systems]
-        context["uneven"] = uneven(standings, asked, context["form"]["lowest"])
+        context["uneven"] = uneven(evaluation, selection.systems, context["form"]["lowest"])
     elif len(evaluation.means) > 1:
         context["too_few"] = too_few(request)
     else:

@@ -58,22 +58,26 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         "rounds_in_all": rounds.count(),
     }
     try:
-        aim = aim_for(collection, asked, chosen)
-        state = State.of(collection, aim)
-        context |= {
-            "pairs": state.pool.pairs,
-            "judged": int(state.judged.sum()),
-            "eligible": int(state.askable.sum()),
-            "outside": sum(state.outside.values()),
-            "from_the_top": state.from_the_top,
-            "levels": len(state.pool.gains),
-        }
+        state = State.of(collection, aim_for(collection, asked, chosen))
+        context |= pool_in(state)
         if form.is_bound and form.is_valid() and not state.from_the_top:
             context |= plan(collection, state, form.cleaned_data["apart"])
     except ValueError as error:
         context["refused"] = str(error)
     status = 400 if form.is_bound and not form.is_valid() else 200
     return render(request, "evaluation/decisive.html", context, status=status)
+
+
+def pool_in(state: State) -> dict:
+    """The context of the pool in this state."""
+    return {
+        "pairs": state.pool.pairs,
+        "judged": int(state.judged.sum()),
+        "eligible": int(state.askable.sum()),
+        "outside": sum(state.outside.values()),
+        "from_the_top": state.from_the_top,
+        "levels": len(state.pool.gains),
+    }
 
 
 @record_act

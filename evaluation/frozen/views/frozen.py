@@ -177,10 +177,6 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
     found = found_in(collection, sha)
     evaluation, asked, told = frozen.evaluation_of(found), frozen.settings_of(found), frozen.about(found)
     measure, standings = evaluation.measures[0], evaluation.standings
-    drawn = [
-        (figure, Chart(figure.name, figure.spec, figure.alt, figure.least))
-        for figure in figures.figures(evaluation)
-    ]
     before = all_of(collection).filter(created_at__lt=found.created_at).order_by("-created_at", "-pk").first()
     context = frame(collection, "results") | {
         "frozen": found,
@@ -198,9 +194,8 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "expected": expected_of(evaluation, standings),
         "expected_lead": expected_lead(evaluation),
         "described": options.in_force(asked.asked),
-        "charts": {figure.name: chart for figure, chart in drawn},
-        "figures": [(figure, chart) for figure, chart in drawn if figure.name != "means"],
         "others": others(evaluation),
+        **pictured(evaluation),
         "methods": texts.methods(found, evaluation, bundle.comparisons(evaluation)),
         "latex": latex.table(found, evaluation),
         "files": frozen.files_of(found),
@@ -233,6 +228,18 @@ def expected_lead(evaluation: Evaluation) -> dict:
     means = [row for row in every if row.mean is not None]
     means.sort(key=lambda row: (-row.mean, row.system))
     return highest_expected(str(measure), means, facts["leader"], False)
+
+
+def pictured(evaluation: Evaluation) -> dict:
+    """The context of the figures, those of the bundle, each with its chart; the means stand apart."""
+    drawn = [
+        (figure, Chart(figure.name, figure.spec, figure.alt, figure.least))
+        for figure in figures.figures(evaluation)
+    ]
+    return {
+        "charts": {figure.name: chart for figure, chart in drawn},
+        "figures": [(figure, chart) for figure, chart in drawn if figure.name != "means"],
+    }
 
 
 def others(evaluation: Evaluation) -> dict:
@@ -305,8 +312,8 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
         messages.warning(request, "There are no numbers yet that could be frozen.")
         return redirect("overview", collection.slug)
     measures = dict.fromkeys([asked.measure, *asked.cumulative, *cutoffs_of(evaluation)])
-    today = date_format(timezone.now(), "j F Y")
-    initial = {"name": f"{asked.measure}, {today}", "expected": is_defined(asked)}
+    name = f"{asked.measure}, {date_format(timezone.now(), 'j F Y')}"
+    initial = {"name": name, "expected": is_defined(asked)}
     found = expecting(collection, asked, rounds_so_far(collection))
     form = FreezeForm(request.POST or None, initial=initial, rounds=found.rounds)
     if request.method == "POST" and form.is_valid():

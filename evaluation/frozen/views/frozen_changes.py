@@ -37,7 +37,6 @@ def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse
         return redirect("frozen", collection.slug)
     changes = chosen(request, collection, every)
     evaluations = [frozen.evaluation_of(each) for each in changes.both]
-    shared = changes.systems[2]
     context = frame(collection, "results") | {
         "every": every,
         "changes": changes,
@@ -54,7 +53,7 @@ def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse
             "means": means(changes, evaluations, measure),
             "labels": list(dict.fromkeys(f"{measure} {label}" for label in labels)),
         }
-        if shared:
+        if shared := changes.systems[2]:
             order = sorted(shared, key=lambda name: -(evaluations[1].standing(name, measure).mean or 0))
             context |= by_query(request, collection, changes, evaluations, measure, order)
     return charted(request, "evaluation/frozen_compare.html", context)

@@ -10,7 +10,7 @@ from evaluation import frozen, scores
 from evaluation.measures import parse_measure
 from evaluation.results import heat
 from evaluation.results.trust import uneven
-from evaluation.scores import Asked, Standing
+from evaluation.scores import Asked, Evaluation, Standing
 from evaluation.tests.hills import (
     GRADES,
     analyst,
@@ -83,7 +83,10 @@ def test_an_option_that_the_measure_does_not_use_is_said_to_be_unused(client):
 @pytest.mark.parametrize(("least", "warns"), [(0.9, True), (0.91, False), (None, False)])
 def test_a_tenth_is_uneven(least, warns):
     rows = [Standing(name, "AP", 0.5, None, None, 1, 0, {}, judged) for name, judged in (("a", 1.0), ("b", least))]
-    said = uneven(rows, Asked(parse_measure("AP")), 0)
+    standings = {(row.system, "AP"): row for row in rows}
+    asked = Asked(parse_measure("AP"))
+    evaluation = Evaluation("hills", asked, (asked.measure,), ("a", "b"), None, {}, stored=standings)
+    said = uneven(evaluation, ["a", "b"], 0)
     assert bool(said) is warns
     if warns:
         assert (said["most"].system, said["least"].system, said["as_zero"], said["or_worse"]) == (

@@ -67,7 +67,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
         "standings": evaluation.standings,
         "lead": lead_of(collection, evaluation, expected),
         "trust": trust_of(evaluation),
-        "uneven": uneven(evaluation.standings, asked, grades[0] if grades else 0.0),
+        "uneven": uneven(evaluation, evaluation.names, grades[0] if grades else 0.0),
         "alpha": ordinal_alpha(scores.read(collection, asked)[0].ratings, grades),
         "too_large": scores.has_bounds(asked.measure) and not evaluation.bounds,
         "unjudged_words": options.unjudged(asked.measure, asked.options) if asked.reads_judgments else "",

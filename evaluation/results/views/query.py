@@ -34,30 +34,34 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     every = standings(evaluation, place)
     context = page(request, collection, "queries", asked) | {
         "query": found,
-        "bounded": any(each["lowest"] is not None for each in every),
-        "previous": pks[place - 1] if place else None,
-        "next": pks[place + 1] if place + 1 < len(pks) else None,
         "keep": asked.keep,
         "hidden": [(name, value) for name, values in request.GET.lists() if name != "system" for value in values],
+        "previous": pks[place - 1] if place else None,
+        "next": pks[place + 1] if place + 1 < len(pks) else None,
+        "bounded": any(each["lowest"] is not None for each in every),
+        "judged": bool(evaluation.judgments.count[place]),
     }
     if not every:
         context["next_step"] = next_step(collection, holdings(collection))
         return charted(request, "evaluation/query.html", context)
-    context["judged"] = bool(evaluation.judgments.count[place])
     if not context["judged"]:
         context["next_step"] = not_judged(found)
+    chosen = chosen_in(request, [each["system"] for each in every])
+    context |= controls(asked, every, chosen) | compared(found, evaluation, place, every, chosen)
+    if "system" in request.GET:
+        context["keep"] = context["files"]
+    return charted(request, "evaluation/query.html", context)
+
+
+def controls(asked: Asked, every: list[dict], chosen: list[str]) -> dict:
+    """The context of the choice of lists: a control for each, one for another, and addresses that keep them."""
     names = [each["system"] for each in every]
-    chosen = chosen_in(request, names)
-    # A control for each list, one for another list, and addresses that keep the lists.
-    context |= {
+    return {
         "choices": [*chosen, ""] if 1 < len(chosen) < min(MOST, len(names)) else chosen,
         "names": sorted(names),
         "files": kept(asked, chosen),
         "all": [each | {"beside": kept(asked, beside(chosen, each["system"]))} for each in every],
     }
-    if "system" in request.GET:
-        context["keep"] = context["files"]
-    return charted(request, "evaluation/query.html", context | compared(found, evaluation, place, every, chosen))
 
 
 def standings(evaluation: Evaluation, place: int) -> list[dict]:

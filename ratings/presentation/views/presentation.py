@@ -39,6 +39,11 @@ def presentation(request: HttpRequest, collection: Collection) -> HttpResponse:
         return JsonResponse({"html": preview_html(request, collection, form.presented)})
     if "save" not in request.POST:
         return editor(request, collection, form, preview=form.presented)
+    return saved_form(request, collection, form)
+
+
+def saved_form(request: HttpRequest, collection: Collection, form: PresentationForm) -> HttpResponse:
+    """The response to a valid form that is to be saved."""
     try:
         saved = acts.publish(collection, form.presented, base=form.base)
     except acts.Outdated as outdated:
