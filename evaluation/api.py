@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
@@ -15,19 +15,23 @@ from ratings.web.downloads import made_in_turn
 from ratings.web.problems import Problem
 
 from . import record, scores
+from .comparing import gate_reports
+from .comparing.gate import ALPHA, MARGIN, gate_of
 from .deciding import with_expected
 from .deciding.report import MOST_PAIRS
-from .judgments.rules import ADJUDICATIONS, RULES, combine
 from .measures import PROFILES, Measure
 from .page import documents
+from .record.cache import Source
 from .results import comparison, csv_and_json
 from .results import machine_only as alone
 from .scores import Asked
+from .scores.asked import OF_ADJUDICATIONS, RULES
 from .significance.draws import MOST_TESTS_OVER_API, TESTS_ON_PAGES
 
 MOST_VALUES = 500_000  # queries x systems x measures in one response
 MOST_BOUNDED = 1_000_000  # queries x systems x cutoff, as on pages: the bounds of more take too long
 MOST_COMPARED = 12  # systems compared with a baseline
+TYPES = {"json": "application/json", "markdown": "text/markdown", "junit": "application/xml"}  # of the gate
 NOT_OPTIONS = ("measure", "profile")  # fields of WithOptions that are no options
 
 router = Router()
@@ -37,7 +41,7 @@ Word = text(200, least=1)
 
 class OfJudgments(Schema):
     rule: Word = Field("mean", description=f"Several ratings to one judgment: {', '.join(RULES)}.")
-    adjudications: Word = Field("use", description=f"Decisions above the ratings: {', '.join(ADJUDICATIONS)}.")
+    adjudications: Word = Field("use", description=f"Decisions above the ratings: {', '.join(OF_ADJUDICATIONS)}.")
 
 
 class WithOptions(Schema):
@@ -84,6 +88,16 @@ class OfComparison(How):
     draws: Whole = Field(TESTS_ON_PAGES, ge=1, le=MOST_TESTS_OVER_API, description="Of the randomisation tests.")
 
 
+class OfGate(OfJudgments, WithOptions):
+    release: SystemName = Field(description="The system to be released.")
+    against: list[SystemName] = Field(
+        min_length=1, max_length=MOST_COMPARED, description="Such as a fixed baseline and the last release."
+    )
+    margin: float = Field(MARGIN, ge=0, description="A smaller loss does not matter.")
+    alpha: float = Field(ALPHA, gt=0, lt=0.5, description="Of all baselines together.")
+    format: Literal["json", "markdown", "junit"] = Field("json", description="Markdown for a pull request.")
+
+
 class OfMachineOnly(WithOptions):
     pass
 
@@ -126,6 +140,17 @@ class ComparisonOut(MadeBy):
         description="For each measure and pair: baseline, system, difference, low, high, p, verdict, … With"
         " `per_query` also the difference on every query and, as `why_per_query`, why a query is left out. With"
         " `expected` also the expected difference, its 90 % interval for missing judgments, and est."
+    )
+
+
+class GateOut(MadeBy):
+    verdict: Literal["worse", "not worse", "cannot tell"]
+    needed: int | None = Field(description="About how many queries would decide.")
+    unjudged: int = Field(description="Places of the release above the cutoff that nobody judged.")
+    anchors: list[dict[str, Any]] = Field(
+        description="For each system compared with: verdict, `plain` and `expected` (unjudged documents at their"
+        " expected gain) with difference, low, high (one-sided limits), queries, and the worst queries. A verdict"
+        " holds in both readings."
     )
 
 
@@ -184,13 +209,30 @@ def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
     return as_json(comparison.document(every, asked.per_query))
 
 
+@router.get("/collections/{slug:slug}/gate", response=GateOut, summary="Whether a release is worse")
+@made_in_turn
+def gate(request: HttpRequest, slug: str, asked: Query[OfGate]):
+    """The report of the command `gate`. The header Idealist-Verdict has the verdict in each format."""
+    collection = collection_in(request, slug, Scope.READ)
+    refuse_too_many(collection.queries.count(), 1 + len(asked.against), 1)
+    made, others = asked_of(collection, asked)
+    if others:
+        refuse("a gate has one measure.", "measure")
+    with refusing(asked, "release"):
+        found = gate_of(collection, made, asked.release, asked.against, asked.margin, asked.alpha, MOST_PAIRS)
+    site = request.build_absolute_uri("/").rstrip("/")
+    text = gate_reports.FORMATS[asked.format](found, site)
+    headers = {"Idealist-Verdict": found.verdict.replace(" ", "-")}
+    return HttpResponse(text, content_type=f"{TYPES[asked.format]}; charset=utf-8", headers=headers)
+
+
 @router.get("/collections/{slug:slug}/judgments", response=Page[JudgmentOut], summary="Judgments")
 def judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
     """The one grade of each pair: by the rule from its ratings, or by adjudication."""
     collection = collection_in(request, slug, Scope.READ)
     data = record.load(collection, systems=())
     with refusing(asked):
-        combined = combine(data.ratings, asked.rule, adjudications=asked.adjudications)
+        combined = Source(rule=asked.rule, adjudications=asked.adjudications).judgments(data)
     pks, keys = data.queries["pk"].tolist(), data.queries["key"].tolist()
     rows = zip(combined.query.tolist(), combined.document.tolist(), combined.grade.tolist(), strict=True)
     placed = (((pks[place], document), (keys[place], document, grade)) for place, document, grade in rows)

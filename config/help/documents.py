@@ -27,6 +27,7 @@ NAMES: tuple[str, ...] = (
     "files",
     "measures",
     "statistics",
+    "gate",
     "api",
     "operating",
     "asvs",

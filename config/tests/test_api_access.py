@@ -46,13 +46,18 @@ TABLE = {
     ("get", "/collections/{slug}/evaluation"): READ,
     ("get", "/collections/{slug}/comparison"): READ,
     ("get", "/collections/{slug}/machine-only"): READ,
+    ("get", "/collections/{slug}/gate"): READ,
     ("get", "/collections/{slug}/judgments"): READ,
     ("post", "/collections/{slug}/tasks"): RATE,
     ("post", "/collections/{slug}/my-ratings"): RATE,
     ("get", "/collections/{slug}/my-ratings"): RATE,
     ("get", "/collections/{slug}/pictures/{token}/{size}"): RATE,
 }
-PARAMS = {"unjudged": {"system": "bm25"}, "comparison": {"baseline": "bm25"}}
+PARAMS = {
+    "unjudged": {"system": "bm25"},
+    "comparison": {"baseline": "bm25"},
+    "gate": {"release": "bm25", "against": "bm25"},
+}
 
 
 class World:

@@ -11,16 +11,14 @@ from typing import Any
 import pytest
 
 from config.help.documents import FOLDER
-from evaluation.tests.hills import make_hills
+from evaluation.tests.worked import rate
 from ratings.models import Collection, Role
 from ratings.people import tokens
-from ratings.tests.cast import make_member, make_pair, make_user
+from ratings.tests.cast import make_collection, make_member, make_pair, make_ranking, make_user
 
 from .blocks import Block, blocks_of, commands, ran
 
 BLOCKS = list(blocks_of(FOLDER / "api.md"))
-BUILD = BLOCKS[-2:]  # of the section about a build of a search engine
-LINES = {block.language: block.text for block in BUILD}
 FUNCTION = re.compile(r"^\w+\(\) \{.*\}\n", re.MULTILINE)
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,7 +28,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_every_example_runs_and_answers_in_its_shape(live_server, tmp_path):
     world = World(live_server.url, tmp_path)
     said = ""
-    for block in BLOCKS[:-2]:
+    for block in BLOCKS:
+        if block.mark:
+            continue
         if block.language == "json":
             assert fits(json.loads(block.text), json.loads(said)), f"{block}:\n{said}"
         else:
@@ -87,49 +87,31 @@ def test_a_shape_tells_another_one():
     assert not fits({"a": [1]}, {"a": []}) and not fits({"a": 1}, {}) and not fits({"a": "x"}, {"a": 1})
 
 
-@pytest.fixture
-def build(live_server, tmp_path):
-    """Run a command as the build of a search engine whose rankings are `documents`; its output and exit status."""
-    hills = make_hills()
-    _, key = tokens.make(
-        make_member(hills, "boss", Role.ADMIN), hills, name="ci", scopes=["read", "import"], days=1
-    )
+@pytest.mark.usefixtures("curl")
+def test_the_script_of_a_gate_sends_a_build_and_ends_with_the_verdict(live_server, tmp_path):
+    queries = [f"q{n}" for n in range(12)]
+    hills = make_collection("hills", queries=queries)
+    for place, query in enumerate(queries):
+        rate(hills, query, a="3", b=str(place % 3), c="0")
+        for system in ("baseline", "release-12"):
+            make_ranking(hills, system, query, "abc")
+    asks = {"name": "ci", "scopes": ["read", "import"], "days": 1}
+    _, key = tokens.make(make_member(hills, "boss", Role.ADMIN), hills, **asks)
+    (script,) = (block.text for block in blocks_of(FOLDER / "gate.md") if block.language == "bash")
 
-    def run(command: list[str], documents: str) -> tuple[str, int]:
-        rankings = [{"query": "q1", "documents": list(documents)}, {"query": "q2", "documents": ["b"]}]
-        (tmp_path / "rankings.json").write_text(json.dumps({"system": "build-417", "rankings": rankings}))
-        said = {"IDEALIST": f"{live_server.url}/api/v1/collections/hills", "TOKEN": key, "BUILD": "build-417"}
-        done = subprocess.run(command, cwd=tmp_path, env=os.environ | said, capture_output=True, text=True)
+    def build(name: str, documents: str, lines: str = script) -> tuple[str, int]:
+        rankings = [{"query": query, "documents": list(documents)} for query in queries]
+        (tmp_path / "rankings.json").write_text(json.dumps({"system": name, "rankings": rankings}))
+        said = {"IDEALIST": f"{live_server.url}/api/v1/collections/hills", "TOKEN": key, "BUILD": name}
+        command = {"cwd": tmp_path, "env": os.environ | said, "capture_output": True, "text": True}
+        done = subprocess.run(["bash", "-c", lines], **command)
         return done.stdout + done.stderr, done.returncode
 
-    return run
-
-
-@pytest.mark.usefixtures("curl")
-def test_the_lines_for_curl(build):
-    said, status = build(["bash", "-euc", LINES["bash"]], "adb")
-    assert status == 0, said
-    assert '"new": 2' in said and '"mean": 1.0' in said and '"items": []' in said
-
-
-def test_the_lines_for_python_print_what_is_refused(build):
-    said, status = build([sys.executable, "-c", LINES["python"]], "aa")
-    assert status == 1 and '"status": 422' in said and "Keep one of the two" in said
-
-
-def test_the_lines_for_python_name_all_that_is_unjudged_however_many_pages_it_takes(build):
-    code = LINES["python"].replace("limit=1000", "limit=1")
-    said, _ = build([sys.executable, "-c", code], "xyzab")
-    assert [line.split()[2] for line in said.splitlines() if line.startswith("unjudged")] == ["x", "y", "z"]
-
-
-def test_the_lines_for_python_let_a_good_build_pass(build):
-    said, status = build([sys.executable, "-c", LINES["python"]], "adb")
-    # Unjudged is a, for q2: were it perfect, b would score 2 / (3 + 2 / log2(3)) = 0.469279 there.
-    assert (said, status) == ("nDCG@10 1.0000, and 0.7346 to 1.0000 once all is judged\n", 0)
-
-
-def test_the_lines_for_python_fail_a_bad_build_and_name_what_is_unjudged(build):
-    said, status = build([sys.executable, "-c", LINES["python"].replace("< 0.4", "< 0.9")], "cxa")
-    assert status == 1
-    assert "unjudged: q1 x at rank 2" in said and "once all is judged" in said
+    said, status = build("build-1", "abc")
+    assert status == 0 and "build-1: not worse" in said, said
+    said, status = build("build-2", "cba")
+    assert status == 1 and "build-2: worse" in said
+    # What the documents name as the line of a stricter gate.
+    stricter = '! grep -qi "^idealist-verdict: not-worse" headers.txt && exit 1 || exit 0'
+    strict = script.replace(script.splitlines()[-1], stricter)
+    assert build("build-3", "abc", strict)[1] == 0 and build("build-4", "acb", strict)[1] == 1

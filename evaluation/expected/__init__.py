@@ -5,7 +5,7 @@ of the model. Without such documents there is the mean by the model, and no inte
 """
 
 from .ahead import judgments_to_settle, remaining_variance
-from .estimate import WITHOUT_CHANCES, Estimate, estimate
+from .estimate import WITHOUT_CHANCES, Estimate, estimate, query_values
 from .influence import Expectation, expect
 from .model import Model, fit
 from .order import settled
@@ -49,6 +49,7 @@ __all__ = [
     "mean_score",
     "objective",
     "pool_of",
+    "query_values",
     "rate_factors",
     "rates",
     "remaining_variance",

@@ -81,6 +81,31 @@ def means(pool: Pool, level: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     drawn: int8[unjudged, draws], the levels of the unjudged pairs, in the order of the pool. nan in a draw in
     which no query has something to find.
     """
+    value, defined = _values(pool, level, drawn)
+    number = defined.sum(axis=0).astype(np.float64)
+    return np.divide(value.sum(axis=0), number, out=np.full(value.shape[1:], np.nan), where=number > 0)
+
+
+def query_values(pool: Pool, level: np.ndarray, draws: int = EXPECTED, seed: int = SEED) -> np.ndarray:
+    """The nDCG of each query and system with unjudged documents at their expected gain: float64[queries, systems].
+
+    The mean over draws of the model, of those in which the query has something to find; nan where none has.
+    """
+    unjudged = np.flatnonzero(level == UNJUDGED)
+    drawn = np.zeros((0, 1), np.int8)
+    if unjudged.size:
+        drawn = fit(pool, level).draw(unjudged, draws, np.random.default_rng(seed))
+    value, defined = _values(pool, level, drawn)
+    number = defined.sum(axis=1).astype(np.float64)
+    shape = (pool.queries, pool.systems)
+    return np.divide(value.sum(axis=1), number, out=np.full(shape, np.nan), where=number > 0)
+
+
+def _values(pool: Pool, level: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The nDCG of each query in each draw, float64[queries, draws, systems], and where it is defined.
+
+    A query with nothing to find has the value 0. The second array is bool[queries, draws, 1].
+    """
     draws = drawn.shape[1]
     place = np.append(0, np.cumsum(level == UNJUDGED))[pool.first]  # the first row of each query in `drawn`
     count = np.empty((draws, pool.queries, pool.steps), np.int64)
@@ -95,9 +120,7 @@ def means(pool: Pool, level: np.ndarray, drawn: np.ndarray) -> np.ndarray:
         gained[query] = pool.gains[whole[top]].T @ pool.discount[rows][top]
     best, worst = (each.T[..., np.newaxis] for each in pool.extremes(count))  # [queries, draws, 1] each
     defined = best > worst
-    value = np.divide(gained - worst, best - worst, out=np.zeros(gained.shape), where=defined)
-    number = defined.sum(axis=0).astype(np.float64)
-    return np.divide(value.sum(axis=0), number, out=np.full(value.shape[1:], np.nan), where=number > 0)
+    return np.divide(gained - worst, best - worst, out=np.zeros(gained.shape), where=defined), defined
 
 
 def corrected(

@@ -105,16 +105,22 @@ def queries_with_texts(evaluation: Evaluation) -> Table:
     asked, record, judgments = evaluation.asked, evaluation.table.record, evaluation.judgments
     header = ["query", "text", "system", "measure", "value", "why", str(asked.judged)]
     header += ["documents", "judgments", "profile", "options"]
-    values, reasons = evaluation.values(evaluation.systems), evaluation.reasons[str(asked.measure)]
+    values, measure = evaluation.values(evaluation.systems), str(asked.measure)
     columns = [
-        (name, record.rankings[name], values[:, place], reasons[name].tolist(), evaluation.judged(name))
+        (
+            name,
+            record.rankings[name],
+            values[:, place],
+            evaluation.reasons[measure, name].tolist(),
+            evaluation.judged(name),
+        )
         for place, name in enumerate(evaluation.systems)
     ]
     rows = []
     for place, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
         for name, rankings, value, reason, judged in columns:
             length = rankings.length[place] if rankings.present[place] else None
-            cells = [key, text, name, str(asked.measure), value[place], reason[place], judged[place], length]
+            cells = [key, text, name, measure, value[place], reason[place], judged[place], length]
             rows.append([*cells, judgments.count[place], asked.profile, asked.fingerprint])
     return header, rows
 

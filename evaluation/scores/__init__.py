@@ -3,7 +3,7 @@
 from .asked import SUMS, Asked, fingerprint, measure_for, options_for
 from .bounds import has_bounds
 from .evaluation import Evaluation
-from .scoring import evaluate, explain, of_arrays, read
+from .scoring import evaluate, expected_by_query, explain, of_arrays, read
 from .standing import SUMMARY, Standing, why
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Evaluation",
     "Standing",
     "evaluate",
+    "expected_by_query",
     "explain",
     "fingerprint",
     "has_bounds",

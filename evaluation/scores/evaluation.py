@@ -277,13 +277,15 @@ class Evaluation:
     @cached_property
     def holes(self) -> tuple[int, int]:
         """The number of holes, and of all places: down to the cutoff, over all systems and queries that count."""
-        cutoff, holes, total = self.asked.measure.cutoff, 0, 0
-        for name, here in zip(self.systems, self.counted(self.systems).T, strict=True):
-            length = self.table.record.rankings[name].length[here]
-            places = length if cutoff is None else np.minimum(length, cutoff)
-            holes += int(np.rint(np.nansum((1 - self.judged(name)[here]) * places)))
-            total += int(places.sum())
-        return holes, total
+        both = [self.holes_of(name) for name in self.systems]
+        return sum(holes for holes, _ in both), sum(places for _, places in both)
+
+    def holes_of(self, system: str) -> tuple[int, int]:
+        """The number of holes of the system, and of its places, as `holes` counts them."""
+        here, cutoff = self.counted([system])[:, 0], self.asked.measure.cutoff
+        length = self.table.record.rankings[system].length[here]
+        places = length if cutoff is None else np.minimum(length, cutoff)
+        return int(np.rint(np.nansum((1 - self.judged(system)[here]) * places))), int(places.sum())
 
     # As pandas frames
 

@@ -10,7 +10,7 @@ from ratings.models import Collection
 
 from .. import measures as kernel
 from .. import record
-from ..expected import estimate, pool_of
+from ..expected import estimate, pool_of, query_values
 from ..measures import Explanation, Judgments, Measure, Options, Rankings, Scores, with_gmax
 from ..measures.refusal import refuse_unknown
 from ..record import Record, cache
@@ -96,6 +96,22 @@ def _expected(
         means = estimate(pool, level).mean.tolist()
         expected[measure] = ModelMeans(dict(zip(rankings, means, strict=True)))
     return expected
+
+
+def expected_by_query(collection: Collection, asked: Asked, most: int | None = None) -> dict[str, np.ndarray]:
+    """The values by system with unjudged documents at their expected gain, by the model alone: float64[queries].
+
+    The model learns from all systems of the collection, whichever were asked. nan where nothing can be found.
+    ValueError where expected values are not defined, and for more than `most` documents by query.
+    """
+    data, judgments = read(collection, replace(asked, systems=None))
+    rankings, scale = [*data.rankings.values()], record.scale(collection)
+    pool, level = pool_of(judgments, rankings, asked.measure, asked.options, scale)
+    if most is not None and pool.pairs > most:
+        raise ValueError(f"{pool.pairs:,} documents by query are too many; the command gate takes any number.")
+    values = np.full((len(data.queries), len(data.systems)), np.nan)
+    values[pool.number] = query_values(pool, level)
+    return dict(zip(data.systems, values.T, strict=True))
 
 
 def explain(

@@ -1,0 +1,129 @@
+"""The gate: three verdicts with exit status, with missing judgments at gain 0 and at their expected gain."""
+
+import io
+import json
+from xml.etree import ElementTree
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from evaluation.comparing.gate import document, gate_of
+from evaluation.scores import Asked
+from evaluation.significance.gate import NOT_WORSE, UNDECIDED, WORSE
+from ratings.models import Role, System
+from ratings.tests.calls import make_caller
+from ratings.tests.cast import make_collection, make_member, make_ranking
+
+from ...tests.worked import rate
+
+pytestmark = pytest.mark.django_db
+QUERIES = [f"q{n:02}" for n in range(1, 21)]
+
+
+@pytest.fixture
+def shop():
+    """Twenty queries: `good` and `same` answer all well, `bad` none, `new` half with what nobody judged."""
+    collection = make_collection("shop", queries=QUERIES, documents="abcx")
+    for place, query in enumerate(QUERIES):
+        # More or less to gain, so that differences differ.
+        rate(collection, query, a="3", b=str(place % 3), c="0")
+        new = "xbc" if place % 2 else "abc"
+        for system, documents in (("good", "abc"), ("same", "abc"), ("bad", "cba"), ("new", new)):
+            make_ranking(collection, system, query, documents)
+    return collection
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """The exit status, and what was printed."""
+    out, status = io.StringIO(), 0
+    try:
+        call_command("gate", "shop", *arguments, stdout=out)
+    except SystemExit as ended:
+        status = ended.code
+    return status, out.getvalue()
+
+
+def test_exit_status_is_the_verdict(shop):
+    assert run("bad", "--against", "good")[0] == 1
+    assert run("good", "--against", "bad")[0] == 0
+    assert run("same", "--against", "good", "--margin", "0")[0] == 0
+    assert run("good", "--against", "good", "--margin", "0")[0] == 0
+
+
+def test_a_drop_that_holds_only_if_unjudged_documents_are_worthless_is_undecided(shop):
+    # One judged first document of two is perfect: the model expects something of those that nobody judged.
+    found = gate_of(shop, Asked.of(shop, measure="nDCG@1"), "new", ["good"], margin=0.295)
+    (each,) = found.anchors
+    assert each.plain.verdict == WORSE
+    assert each.expected.verdict != WORSE and each.expected.difference > each.plain.difference
+    asked = ("--measure", "nDCG@1", "--margin", "0.295")
+    assert (found.verdict, each.is_open_by_judgments, found.unjudged) == (UNDECIDED, True, 10)
+    status, text = run("new", "--against", "good", *asked, "--site", "https://x.org/")
+    assert status == 2
+    page = f"https://x.org/collections/shop/pool/holes/?system={System.objects.get(name='new').pk}"
+    assert f"10 unjudged documents decide it. Ask raters for them: {page}" in text
+    for read_as, expected in (("pass", 0), ("fail", 1)):
+        assert run("new", "--against", "good", *asked, "--undecided", read_as)[0] == expected
+
+
+def test_where_expected_values_are_not_defined_the_plain_reading_decides_and_says_so(shop):
+    found = gate_of(shop, Asked.of(shop, measure="AP"), "bad", ["good"])
+    (each,) = found.anchors
+    assert (each.verdict, each.expected, bool(each.without)) == (each.plain.verdict, None, True)
+
+
+def test_two_anchors_share_alpha_and_one_loss_is_enough(shop):
+    alone = gate_of(shop, Asked.of(shop), "bad", ["good"], alpha=0.05)
+    both = gate_of(shop, Asked.of(shop), "bad", ["good", "bad"], alpha=0.1)
+    assert both.anchors[0].plain == alone.anchors[0].plain
+    assert [each.verdict for each in both.anchors] == [WORSE, NOT_WORSE]
+    assert both.verdict == WORSE
+
+
+def test_the_worst_queries_come_first_and_link_to_both_lists(shop):
+    (each,) = gate_of(shop, Asked.of(shop), "bad", ["good"]).anchors
+    losses = [row["difference"] for row in each.worst]
+    assert len(losses) == 3 and losses == sorted(losses) and losses[0] < 0
+    assert each.worst[0]["path"].endswith("?system=good&system=bad")
+
+
+def test_reports_have_the_same_verdict(shop):
+    document = json.loads(run("bad", "--against", "good", "--against", "same", "--format", "json")[1])
+    assert (document["verdict"], document["margin"], document["alpha"]) == ("worse", 0.02, 0.05)
+    suite = ElementTree.fromstring(run("bad", "--against", "good", "--format", "junit")[1].encode())
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "1") and suite.find("testcase/failure") is not None
+    markdown = run("bad", "--against", "good", "--format", "markdown")[1]
+    assert markdown.startswith("### ❌ bad: worse\n") and "| good | worse |" in markdown
+
+
+def test_rankings_of_a_file_are_imported_first(shop, tmp_path):
+    file = tmp_path / "build.run"
+    file.write_text("".join(f"{query} Q0 a 1 9 x\n" for query in QUERIES))
+    assert run("build", "--against", "good", "--run", str(file))[0] in (0, 1, 2)
+    assert System.objects.filter(name="build").exists()
+
+
+@pytest.mark.parametrize("arguments", [["nobody"], ["good", "--margin", "-1"], ["good", "--measure", "nDGC"]])
+def test_a_wrong_call_is_no_verdict(shop, arguments):
+    with pytest.raises(CommandError) as refused:
+        call_command("gate", "shop", "bad", "--against", *arguments)
+    assert refused.value.returncode == 3
+
+
+def test_the_api_has_the_document_and_the_reports_with_the_verdict_in_a_header(shop):
+    reader = make_caller(make_member(shop, "ana", Role.ANALYST), shop, "read")
+    asked = {"release": "bad", "against": ["good", "same"]}
+    answer = reader.get("/collections/shop/gate", **asked)
+    found = gate_of(shop, Asked.of(shop), "bad", ["good", "same"])
+    assert answer.json() == json.loads(json.dumps(document(found)))
+    report = reader.get("/collections/shop/gate", **asked, format="markdown")
+    assert report["Idealist-Verdict"] == answer["Idealist-Verdict"] == "worse"
+    assert report["Content-Type"] == "text/markdown; charset=utf-8"
+    assert "](http://testserver/collections/shop/queries/" in report.content.decode()
+    for wrong, parameter in (
+        ({"against": ["nobody"]}, "release"),
+        ({"margin": "-1"}, "margin"),
+        ({"measure": ["AP", "RR"]}, "measure"),
+    ):
+        refused = reader.get("/collections/shop/gate", **asked | wrong)
+        assert refused.status_code == 422 and parameter in refused.content.decode()

@@ -1,0 +1,75 @@
+import sys
+
+from django.core.management import CommandError, call_command
+
+from evaluation.comparing.gate import ALPHA, MARGIN, gate_of
+from evaluation.comparing.gate_reports import FORMATS
+from evaluation.significance.gate import NOT_WORSE, UNDECIDED, WORSE
+from ratings.management.commands._collection_command import ExportCommand, Refused
+
+from .evaluate import add_options, add_rule, asked_in
+
+STATUS = {NOT_WORSE: 0, WORSE: 1, UNDECIDED: 2}
+ERROR = 3  # so that a broken call is no verdict
+UNDECIDED_IS = {"pass": NOT_WORSE, "fail": WORSE}
+
+
+class Command(ExportCommand):
+    status: int | None = None  # of the exit; None: there is no verdict
+    help = (
+        "Say whether a release is worse than a baseline. Exit status 0: not worse; 1: worse by more than the"
+        " margin; 2: it cannot be told; 3: the call is wrong."
+    )
+
+    def add_arguments(self, parser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("release", metavar="NEW", help="the system to be released")
+        parser.add_argument(
+            "--against",
+            metavar="BASELINE",
+            action="append",
+            required=True,
+            help="a system to compare with: a fixed baseline, and again for the last release. They share alpha",
+        )
+        parser.add_argument("--run", metavar="FILE", help="import the rankings of NEW from this file first")
+        text = f"a smaller loss does not matter ({MARGIN:g})"
+        parser.add_argument("--margin", type=float, default=MARGIN, help=text)
+        text = f"the chance that a release as good as its baselines is called worse ({ALPHA:g})"
+        parser.add_argument("--alpha", type=float, default=ALPHA, help=text)
+        parser.add_argument("--undecided", choices=UNDECIDED_IS, help="the exit status where it cannot be told")
+        parser.add_argument("--measure", help="like nDCG@10, P(rel=2)@5, AP (nDCG@10)")
+        add_options(parser)
+        add_rule(parser)
+        parser.add_argument("--format", default="table", choices=FORMATS, help="(table)")
+        text = "what links begin with: https://ratings.example.org"
+        parser.add_argument("--site", default="", metavar="URL", help=text)
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        try:
+            super().run_from_argv(argv)
+        except SystemExit as ended:
+            # argparse ends a wrong call with 2, which here means that it cannot be told.
+            raise SystemExit(ERROR if self.status is None and ended.code else ended.code) from None
+
+    def execute(self, *args, **options) -> None:
+        try:
+            super().execute(*args, **options)
+        except CommandError as error:
+            error.returncode = ERROR
+            raise
+        if self.status:
+            sys.exit(self.status)
+
+    def handle(self, *, slug: str, release: str, against: list[str], **arguments) -> None:
+        collection = self.collection(slug)
+        if arguments["run"]:
+            call_command("import_run", slug, arguments["run"], system=release, stdout=self.stderr)
+        try:
+            asked = asked_in(collection, arguments["measure"], [], arguments)
+            found = gate_of(collection, asked, release, against, arguments["margin"], arguments["alpha"])
+        except ValueError as error:
+            raise Refused(str(error)) from error
+        site = arguments["site"].rstrip("/")
+        self.put_out([FORMATS[arguments["format"]](found, site)], arguments["output"])
+        read_as = arguments["undecided"] if found.verdict == UNDECIDED else None
+        self.status = STATUS[UNDECIDED_IS[read_as] if read_as else found.verdict]

@@ -1,0 +1,65 @@
+"""Whether a release is worse than an anchor by more than a margin: three verdicts from one-sided t limits.
+
+A paired test of non-inferiority and its mirror image, each at the level alpha. SciPy. (Schuirmann, A comparison of
+the two one-sided tests procedure and the power approach, 1987.)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import paired, power
+from .pairs import FEWEST
+
+WORSE, NOT_WORSE, UNDECIDED = GATE_VERDICTS = ("worse", "not worse", "cannot tell")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A mean difference with its one-sided limits, each at the level alpha. None: there is none."""
+
+    difference: float | None
+    low: float | None
+    high: float | None
+    queries: int
+    verdict: str  # of GATE_VERDICTS
+    needed: int | None = None  # about how many queries would decide, if the difference stays
+
+
+def limits(difference: np.ndarray, margin: float, alpha: float) -> Limits:
+    """The verdict on these differences, float64[queries] without nan, a release minus its anchor.
+
+    Worse: the difference lies below -margin; not worse: above it. Where no query differs, a release is not worse,
+    however few queries there are; else a verdict takes FEWEST of them. ValueError for a margin below 0, and for a
+    level that is no chance.
+    """
+    if not margin >= 0:
+        raise ValueError(f"the margin must be 0 or more, not {margin:g}.")
+    if not 0 < alpha < 0.5:
+        raise ValueError(f"alpha must be above 0 and below 0.5, not {alpha:g}.")
+    n = len(difference)
+    if not n:
+        return Limits(None, None, None, 0, UNDECIDED)
+    mean, spread = (float(of(difference[:, np.newaxis])[0]) for of in (paired.mean, paired.deviation))
+    if not difference.any():
+        return Limits(0.0, 0.0, 0.0, n, NOT_WORSE)
+    if n < FEWEST:
+        return Limits(mean, None, None, n, UNDECIDED, FEWEST)
+    low, high = (float(end[0]) for end in paired.t_interval(difference[:, np.newaxis], 1 - 2 * alpha))
+    verdict = WORSE if high < -margin else NOT_WORSE if low > -margin else UNDECIDED
+    if verdict != UNDECIDED:
+        return Limits(mean, low, high, n, verdict)
+    # One-sided at alpha is two-sided at twice alpha.
+    return Limits(mean, low, high, n, verdict, power.queries_needed((mean + margin) / spread, 2 * alpha))
+
+
+def agreed(verdicts: list[str]) -> str:
+    """The verdict that holds in every reading of the unjudged documents; else there is none."""
+    return verdicts[0] if len(set(verdicts)) == 1 else UNDECIDED
+
+
+def overall(verdicts: list[str]) -> str:
+    """The verdict against several anchors: worse than one is worse, not worse than all is not worse."""
+    if WORSE in verdicts:
+        return WORSE
+    return NOT_WORSE if all(verdict == NOT_WORSE for verdict in verdicts) else UNDECIDED
