@@ -8,6 +8,7 @@ import heapq
 import logging
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ PIECE = 200  # rows that are read at a time
 AHEAD = 2  # calls that are counted in advance, for each call that may be under way at the same time
 MOST_REFUSED = 5  # calls before the first answer; then the parameters are at fault, and the run stops
 MOST_FAILURES = 50  # in a row; then the server is at fault, and the run stops
+MOST_UNGRADED = 20  # answers before the first grade; then prompt or parameters are at fault, and the run pauses
 FIELDS = [
     "state", "value", "problem", "detail", "answer", "model", "tokens_in", "tokens_out", "cost", "seconds",
     "tries", "at",
@@ -233,6 +235,8 @@ class _Work:
     due: list[_Item] = field(default_factory=list)  # a heap, of pairs that are tried again
     failures: int = 0  # in a row
     refusals: list[str] = field(default_factory=list)  # what the server said, before its first answer
+    last_failure: str = ""
+    ungraded: list[dict] = field(default_factory=list)  # the fields of the answers before the first grade
     stop: tuple[str, str] | None = None  # the state and why
 
     def go(self) -> None:
@@ -246,6 +250,7 @@ class _Work:
         # A failed call has no cost.
         of_version = self.run.answers.model.objects.filter(version=version)
         self.answered = of_version.filter(cost__isnull=False).exists()  # whether the server ever answered
+        self.graded = self.run.graded > 0
         self.next_at = self.quiet_until = self.stored_at = self.beat_at = time.monotonic()
         with ThreadPoolExecutor(self.run.concurrency) as threads:
             try:
@@ -330,7 +335,7 @@ class _Work:
         if cap is None or self.spent + sum(cost for _, cost in self.under_way.values()) + most <= cap:
             return True
         if not self.under_way:
-            self.stop = State.CAPPED, "One more call could cost more than the cap."
+            self._stop_at_cap("One more call could cost more than the cap.")
         return False
 
     def _allow(self) -> bool:
@@ -349,11 +354,15 @@ class _Work:
             more = min(AHEAD * run.concurrency, run.most_calls - run.calls)
             if more <= 0:
                 if not self.under_way:
-                    self.stop = State.CAPPED, "It made as many calls as it may."
+                    self._stop_at_cap("It made as many calls as it may.")
                 return False
             mine.update(calls=F("calls") + more)
         self.allowed = more
         return True
+
+    def _stop_at_cap(self, why: str) -> None:
+        failed = f" The last call that failed: {as_sentence(self.last_failure)}" if self.last_failure else ""
+        self.stop = State.CAPPED, why + failed
 
     # Their outcomes
 
@@ -376,8 +385,10 @@ class _Work:
             self.refusals.clear()
             self.spent += outcome.fields["cost"]
             self._keep(item.row, outcome, item.number)
+            self._count_ungraded(outcome.fields)
             return
         self.failures += 1
+        self.last_failure = failed.detail
         if failed.refused and not self.answered:
             self.refusals.append(failed.detail)
         if failed.wrong:  # the calls about all other pairs would fail, too; this pair stays waiting like them
@@ -388,6 +399,15 @@ class _Work:
             self._keep(item.row, outcome, item.number)
         if self.failures >= MOST_FAILURES and self.stop is None:
             self.stop = State.FAILED, f"{MOST_FAILURES} calls in a row failed: {failed.detail}"
+
+    def _count_ungraded(self, fields: dict) -> None:
+        """Pause a run that would only pay for answers without a grade."""
+        self.graded = self.graded or fields["state"] == Row.GRADED
+        if self.graded:
+            return
+        self.ungraded.append(fields)
+        if len(self.ungraded) == MOST_UNGRADED and self.stop is None:
+            self.stop = State.PAUSED, _why_ungraded(self.ungraded, self.builder.version)
 
     def _try_again(self, item: _Item, failed: wire.Failed) -> None:
         now = time.monotonic()
@@ -432,3 +452,13 @@ class _Work:
                 some = rows[start : start + PIECE]
                 written = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": FIELDS}
                 self.run.answers.model.objects.bulk_create(some, **written)
+
+
+def _why_ungraded(answers: list[dict], version: JudgeVersion) -> str:
+    """The most frequent reason why these answers have no grade, with an example and the cure."""
+    problem, often = Counter(fields["problem"] for fields in answers).most_common(1)[0]
+    detail = next((fields["detail"] for fields in answers if fields["problem"] == problem), "")
+    why = f"{MachineGrade.Problem(problem).label}{f' ({detail[:100]})' if detail else ''}"
+    schema = "" if version.structured else " and sends the schema of the answer"
+    cure = f"Make a version that has other parameters or another prompt{schema}, or continue"
+    return f"None of the first {len(answers)} answers has a grade; {often} times {why}. {cure}."

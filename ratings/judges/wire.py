@@ -26,6 +26,7 @@ BUSY = {408, 425, 429}
 WRONG = {401, 402, 404, 405, 415}  # no call will ever do: the key, the credit, the address or the model
 # This call will never do, and others may: a document is too long for the model, or a filter blocks it.
 REFUSED = {400, 403, 413, 422}
+KEYLESS = {401, 403, 500}  # what servers answer to who sends no key; LiteLLM answers 500
 NOT_SENT = {"model", "messages", "seed", "response_format", "stream", "n", "tools", "tool_choice", "functions"}
 
 
@@ -86,7 +87,8 @@ class Endpoint:
             raise Failed(Problem.NO_ANSWER, self._clean(str(error))) from error
         text = self._clean(content.decode(errors="replace"))
         if status != 200:
-            raise _failure(status, head.get("Retry-After"), text)
+            asked_key = "" if self.key or status not in KEYLESS else _without_key(self.place)
+            raise _failure(status, head.get("Retry-After"), f"{asked_key}: {' '.join(text[:QUOTED].split())}")
         return _reply_of(text)
 
     def _clean(self, text: str) -> str:
@@ -96,10 +98,18 @@ class Endpoint:
 
 def _key_of(place: pull.Place) -> str:
     """The key of a server, "" if it has none. Without a port in the setting, it is for HTTPS at port 443 alone."""
-    host = f"[{place.host}]" if ":" in place.host else place.host
+    host = _host_of(place)
     key = settings.JUDGE_KEYS.get(f"{host}:{place.port}".lower(), "")
     usual = settings.JUDGE_KEYS.get(host.lower(), "") if place.secure and place.port == 443 else ""
     return key or usual
+
+
+def _host_of(place: pull.Place) -> str:
+    return f"[{place.host}]" if ":" in place.host else place.host
+
+
+def _without_key(place: pull.Place) -> str:
+    return f", and no key was sent, as IDEALIST_JUDGE_KEYS has none for {_host_of(place)}:{place.port}"
 
 
 def body_of(
@@ -134,8 +144,8 @@ def _as_stored(value: float) -> int | float:
     return int(value) if value.is_integer() and "e" in repr(value) else value + 0.0
 
 
-def _failure(status: int, retry_after: str | None, text: str) -> Failed:
-    detail = f"it answers {status}: {' '.join(text[:QUOTED].split())}"
+def _failure(status: int, retry_after: str | None, said: str) -> Failed:
+    detail = f"it answers {status}{said}"
     if status in BUSY:
         return Failed(Problem.BUSY, detail, again=True, after=_seconds(retry_after))
     if status >= 500:
