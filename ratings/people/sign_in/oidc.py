@@ -24,7 +24,7 @@ from django.urls import reverse
 from django.utils.crypto import constant_time_compare
 
 from .. import throttle
-from .person import Away, Person, Refused, digest
+from .person import Away, Cancelled, Person, Refused, digest
 
 ID = "oidc"
 # Only algorithms with a public key: otherwise a token signed by HS256 with that key as secret would be accepted.
@@ -117,7 +117,8 @@ def person_of(request: HttpRequest) -> Person:
     except PermissionDenied as error:
         raise Refused("the state is unknown, used or old") from error
     if "code" not in request.GET:
-        raise Refused("the provider said " + repr(request.GET.get("error", "nothing"))[:80])
+        said = request.GET.get("error", "nothing")
+        raise (Cancelled if said == "access_denied" else Refused)(f"the provider said {said!r}"[:97])
     endpoints = Endpoints(request, ID)
     try:
         if request.GET.get("iss", endpoints.openid_config["issuer"]) != endpoints.openid_config["issuer"]:

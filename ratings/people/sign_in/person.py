@@ -9,6 +9,10 @@ class Refused(Exception):
     """The provider's answer is not valid."""
 
 
+class Cancelled(Refused):
+    """The person cancelled at the provider, or may not use this server. Providers have one error for both."""
+
+
 class Away(Exception):
     """The provider does not answer, or its answer is none of a provider."""
 

@@ -176,10 +176,26 @@ def test_where_the_provider_is_away_the_page_says_so(provider, broken, client):
     assert who(client) == ""
 
 
-def test_who_cancels_at_the_provider_is_not_signed_in(provider, client):
+def refused_with(client: Client, error: str) -> str:
+    """The page of a visitor whom the provider sent back with this error."""
     state = sent_to(client).partition("state=")[2].partition("&")[0]
-    response = client.get(reverse("provider_callback"), {"error": "access_denied", "state": state})
+    response = client.get(reverse("provider_callback"), {"error": error, "state": state})
     assert response.status_code == 403
+    return response.content.decode()
+
+
+def test_who_cancels_at_the_provider_is_told_so_and_not_signed_in(provider, client):
+    assert "You cancelled at" in refused_with(client, "access_denied")
+    assert "You cancelled at" not in refused_with(client, "server_error")
+    assert who(client) == ""
+
+
+@pytest.mark.parametrize("error", ["access_denied", "login_required"])
+def test_who_is_signed_in_and_refused_is_told_that_they_still_are(provider, client, error):
+    assert "<h1>Not signed in</h1>" in refused_with(Client(), error)
+    came_back(client, provider)
+    page = refused_with(client, error)
+    assert "Not signed in" not in page and "still signed in as <b>anna</b>" in page and who(client) == "anna"
 
 
 def test_without_a_provider_there_is_none(client):

@@ -14,7 +14,7 @@ from .. import sessions, throttle
 from ..audit import Act
 from ..sign_in import accounts, entering, oidc, tries
 from ..sign_in.answers import onward, refused_for_now
-from ..sign_in.person import Away, Refused
+from ..sign_in.person import Away, Cancelled, Refused
 
 log = logging.getLogger(__name__)
 
@@ -88,11 +88,11 @@ def not_signed_out(request: HttpRequest, error: Exception) -> HttpResponse:
 
 def not_signed_in(request: HttpRequest, error: Exception) -> HttpResponse:
     """The page that tells why. Only the log has the exact cause."""
-    away = isinstance(error, Away)
+    away, cancelled = isinstance(error, Away), isinstance(error, Cancelled)
     log.warning("Sign-in at the provider failed: %s", cause_of(error) if away else error)
     if not away:
-        tries.refused(request, "the provider's answer does not hold")
-    context = {"provider": settings.OIDC, "away": away}
+        tries.refused(request, "cancelled at the provider" if cancelled else "the provider's answer does not hold")
+    context = {"provider": settings.OIDC, "away": away, "cancelled": cancelled}
     return render(request, "ratings/not_signed_in.html", context, status=503 if away else 403)
 
 
