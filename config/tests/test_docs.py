@@ -28,7 +28,7 @@ ONLY_READ = {
     ("api", "outside"): 1,
     ("architecture", "map"): 1,
     ("contributing", "server"): 9,
-    ("files", "outside"): 2,
+    ("files", "outside"): 4,
     ("gate", "outside"): 4,
     ("first-steps", "server"): 2,
     ("judges", "outside"): 2,

@@ -29,6 +29,15 @@ class Part(NamedTuple):
 
 def loaded(text: str, deepest: int = DEEPEST, what: str = "line") -> dict[str, Any]:
     """The object in `text`. Raises ValueError, also where it is nested deeper than `deepest`."""
+    record = value_in(text, deepest, what)
+    if not isinstance(record, dict):
+        shown = values.quoted(record) if isinstance(record, str) else f"{json.dumps(record):.60}"
+        raise ValueError(f"the {what} is {shown}, not an object")
+    return record
+
+
+def value_in(text: str, deepest: int = DEEPEST, what: str = "line") -> Any:
+    """The value in `text`, of any kind. Raises ValueError as `loaded` does."""
     try:
         record = DECODER.decode(text)
         if "\\u" in text:
@@ -42,9 +51,6 @@ def loaded(text: str, deepest: int = DEEPEST, what: str = "line") -> dict[str, A
         if "int_max_str_digits" in str(error):  # Python converts no whole number of thousands of digits
             raise ValueError(f"the {what} has a number with too many digits") from error
         raise
-    if not isinstance(record, dict):
-        shown = values.quoted(record) if isinstance(record, str) else f"{json.dumps(record):.60}"
-        raise ValueError(f"the {what} is {shown}, not an object")
     return record
 
 

@@ -25,7 +25,8 @@ class Dialect:
     """The requests and answers of one kind of engine.
 
     In `body` and `parameters` {query}, {need}, {key} and {depth} are placeholders. A path consists of names
-    and list indexes with dots between them. Of several paths with | between them the first that exists counts.
+    and list indexes with dots between them; an index with a colon is the list from there on. Of several paths
+    with | between them the first that exists counts.
     """
 
     hits: str
@@ -55,7 +56,7 @@ class Dialect:
     def read(self, answer: bytes, depth: int) -> list[Hit]:
         """The first `depth` hits. Raises ValueError that names the place of an unexpected value."""
         try:
-            document = strict_json.loaded(answer.decode("utf-8-sig"), what="answer")
+            document = strict_json.value_in(answer.decode("utf-8-sig"), what="answer")
         except UnicodeDecodeError as error:
             raise ValueError(f"the answer is not UTF-8 at byte {error.start + 1}") from error
         for path in self.partial:
@@ -66,8 +67,9 @@ class Dialect:
         if hits is _NOTHING and self.count and _at(document, self.count) == 0:
             return []
         if hits is _NOTHING:
-            names = ", ".join(map(repr, list(document)[:6])) or "nothing"
-            problem = f"the answer has nothing at {self.hits}; it has {names}"
+            names = isinstance(document, dict) and ", ".join(map(repr, list(document)[:6]))
+            shown = f"has {names}" if names else f"is {json.dumps(document):.60}"
+            problem = f"the answer has nothing at {self.hits}; it {shown}"
             raise ValueError(f"{problem}. Say where the results are with --hits")
         if not isinstance(hits, list):
             problem = f"at {self.hits} there is {values.quoted(hits)} and not a list"
@@ -168,6 +170,8 @@ def _at(value: Any, paths: str) -> Any:
                 inner = inner.get(step, _NOTHING)
             elif isinstance(inner, list) and step.isdecimal() and int(step) < len(inner):
                 inner = inner[int(step)]
+            elif isinstance(inner, list) and step.endswith(":") and step[:-1].isdecimal():
+                inner = inner[int(step[:-1]) :]
             else:
                 inner = _NOTHING
         if inner is not _NOTHING and inner is not None:

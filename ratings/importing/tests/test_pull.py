@@ -184,6 +184,29 @@ def test_any_other_dialect_is_said_with_paths_and_templates(engine, tmp_path):
     assert Document.objects.get(key="7").body == "a\nb"
 
 
+# What Groonga 13 answers to `select` with the columns of the path in the test.
+COLUMNS = [["_key", "ShortText"], ["_score", "Int32"], ["title", "ShortText"], ["body", "Text"]]
+GROONGA = [["d1", 11, "Red shoes", "Shoes that are red"], ["d2", 1, "Blue shoes", "not red"]]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("hits", "answer"),
+    [
+        ("1.0.2:", [[0, 1795901930.6, 0.1], [[[2], COLUMNS, *GROONGA]]]),
+        ("body.records", {"header": {"return_code": 0}, "body": {"n_hits": 2, "records": GROONGA}}),
+        ("0:", GROONGA),
+    ],
+)
+def test_answers_of_lists_are_read_by_their_places(engine, hits, answer):
+    make_collection()
+    found = engine(lambda handler: handler.send(json.dumps(answer).encode()))
+    paths = ["--hits", hits, "--id", "0", "--score", "1", "--title", "2", "--text", "3"]
+    asked(found.url, *paths, "--parameter", "query={query}", "--query", "q1", preset="")
+    assert results() == {"q1": [("d1", 11.0), ("d2", 1.0)]}
+    assert Document.objects.get(key="d2").body == "not red"
+
+
 def test_a_query_in_which_a_placeholder_stands_is_sent_as_it_is():
     dialect = Dialect(hits="h", id="i", parameters={"q": "so: {query}"})
     assert dialect.target("/p", "", {"query": "{depth} & ü", "depth": 3}) == "/p?q=so%3A+%7Bdepth%7D+%26+%C3%BC"
@@ -271,7 +294,9 @@ HOSTILE = {
     "not found": (lambda handler: handler.send(b"<h1>no</h1>", 404), "it answers 404 Not Found: '<h1>no</h1>'"),
     "no JSON": (lambda handler: handler.send(b"<html>"), "is not JSON: Expecting value at character 1"),
     "deep JSON": (lambda handler: handler.send(b'{"a":' * 200_000), "the JSON is nested too deeply"),
-    "a list": (lambda handler: handler.send(b"[1]"), "the answer is [1], not an object"),
+    "a list": (lambda handler: handler.send(b"[1]"), "nothing at hits.hits; it is [1]. Say where the results"),
+    "a text": (lambda handler: handler.send(b'"so"'), 'nothing at hits.hits; it is "so". Say where the results'),
+    "an empty object": (lambda handler: handler.send(b"{}"), "nothing at hits.hits; it is {}. Say where"),
     "not UTF-8": (lambda handler: handler.send(b'{"a": "\xff"}'), "the answer is not UTF-8 at byte 8"),
     "no hits": (
         lambda handler: handler.send({"took": 1}),

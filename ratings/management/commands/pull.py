@@ -43,7 +43,7 @@ class Command(ReportingCommand, CollectionCommand):
         text = "a parameter of the URL, which may contain the same placeholders as --body; may be repeated"
         parser.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE", help=text)
         for name, meaning in PATHS.items():
-            path = f"where answers have {meaning}, as names with dots between them"
+            path = f"where answers have {meaning}, as names and places in lists with dots between them"
             parser.add_argument(f"--{name}", metavar="PATH", help=path)
         text = f"the environment variable that has the Authorization header ({AUTHORIZATION})"
         parser.add_argument("--authorization-from", default=AUTHORIZATION, metavar="VARIABLE", help=text)
