@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 from ninja.openapi.docs import Swagger
+from ninja.operation import Operation
 from ninja.parser import Parser
 from pydantic import Field
 
@@ -62,10 +63,10 @@ MESSAGES = {
 # The scope that the calls under a tag need, and the calls that need another scope or none.
 SCOPES = {"evaluation": Scope.READ, "import": Scope.IMPORT, "record": Scope.READ, "rating": Scope.RATE}
 OTHER_SCOPES = {
-    "ratings_api_reading_token": None,
-    "ratings_api_reading_collections": None,
-    "ratings_api_reading_collection": None,
-    "ratings_api_reading_make_collection": Scope.MANAGE,
+    "get_token": None,
+    "list_collections": None,
+    "get_collection": None,
+    "make_collection": Scope.MANAGE,
 }
 PROBLEMS = (400, 401, 403, 404, 409, 411, 413, 415, 422, 429, 503)
 DESCRIPTION = """
@@ -125,7 +126,13 @@ def openapi_schema(prefix: str) -> dict:
     return schema
 
 
-api = NinjaAPI(
+class Api(NinjaAPI):
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        """The name of the view, which generators make the name of a method."""
+        return operation.view_func.__name__
+
+
+api = Api(
     title="Idealist",
     version="1",
     description=DESCRIPTION,
@@ -300,7 +307,9 @@ def openapi(request: HttpRequest) -> HttpResponse:
             Bearer()(request)
         except Problem as error:
             return error.response()
-    return JsonResponse(openapi_schema(ROOT))
+    # Absolute, so that a generator that reads the saved description knows where to send its calls.
+    servers = [{"url": request.build_absolute_uri("/").rstrip("/")}]
+    return JsonResponse(openapi_schema(ROOT) | {"servers": servers})
 
 
 def url_patterns() -> tuple[list[URLPattern], str, str]:

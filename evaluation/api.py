@@ -20,6 +20,7 @@ from .comparing.gate import ALPHA, MARGIN, gate_of
 from .deciding import with_expected
 from .deciding.report import MOST_PAIRS
 from .measures import PROFILES, Measure
+from .measures.options import CHOICES
 from .page import documents
 from .record.cache import Source
 from .results import comparison, csv_and_json
@@ -40,24 +41,24 @@ Word = text(200, least=1)
 
 
 class OfJudgments(Schema):
-    rule: Word = Field("mean", description=f"Several ratings to one judgment: {', '.join(RULES)}.")
-    adjudications: Word = Field("use", description=f"Decisions above the ratings: {', '.join(OF_ADJUDICATIONS)}.")
+    rule: Literal[tuple(RULES)] = Field("mean", description="Several ratings to one judgment.")
+    adjudications: Literal[tuple(OF_ADJUDICATIONS)] = Field("use", description="Decisions above the ratings.")
 
 
 class WithOptions(Schema):
     """What to compute and by which options: those of the command `evaluate`."""
 
     measure: list[Word] = Field(["nDCG@10"], max_length=20, description="Like nDCG@10, P(rel=2)@5, AP.")
-    profile: Word = Field("default", description=f"A set of options: {', '.join(PROFILES)}.")
+    profile: Literal[tuple(PROFILES)] = Field("default", description="A set of options.")
     gain: Word | None = Field(None, description="linear, exponential, exponential_signed or map:0=0,1=1,…")
-    discount: Word | None = Field(None, description="log_shift or jk2002")
+    discount: Literal[tuple(CHOICES["discount"])] | None = None
     log_base: Word | None = Field(None, description="2, 10, e")
-    ideal: Word | None = Field(None, description="judged or retrieved")
+    ideal: Literal[tuple(CHOICES["ideal"])] | None = None
     unjudged: Word | None = Field(None, description="zero, condensed, require or a grade to assume")
-    negatives: Word | None = Field(None, description="minmax, minmax_closed, raw or clip")
-    undefined: Word | None = Field(None, description="skip or zero")
-    missing: Word | None = Field(None, description="empty or skip")
-    ties: Word | None = Field(None, description="rank, score, trec_eval_9 or average")
+    negatives: Literal[tuple(CHOICES["negatives"])] | None = None
+    undefined: Literal[tuple(CHOICES["undefined"])] | None = None
+    missing: Literal[tuple(CHOICES["missing"])] | None = None
+    ties: Literal[tuple(CHOICES["ties"])] | None = None
     relevant_from: Word | None = Field(None, description="The least grade that is relevant.")
 
     @property
@@ -162,7 +163,7 @@ class JudgmentOut(Schema):
 
 @router.get("/collections/{slug:slug}/evaluation", response=EvaluationOut, summary="What systems score")
 @made_in_turn
-def evaluation(request: HttpRequest, slug: str, asked: Query[OfEvaluation]):
+def evaluate(request: HttpRequest, slug: str, asked: Query[OfEvaluation]):
     """The document of `evaluate --format json`, in the same digits."""
     collection = collection_in(request, slug, Scope.READ)
     result = evaluated(collection, asked, asked.system)
@@ -185,7 +186,7 @@ class OfMachines(Schema):
     summary="Machine only: the scores by a judge alone",
 )
 @made_in_turn
-def machine_only(request: HttpRequest, slug: str, asked: Query[OfMachineOnly]):
+def evaluate_machine_only(request: HttpRequest, slug: str, asked: Query[OfMachineOnly]):
     """No person has a part in these numbers. `machines` is empty unless a judge got a column from an admin."""
     collection = collection_in(request, slug, Scope.READ)
     made, beside = asked_of(collection, asked)
@@ -211,7 +212,7 @@ def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
 
 @router.get("/collections/{slug:slug}/gate", response=GateOut, summary="Whether a release is worse")
 @made_in_turn
-def gate(request: HttpRequest, slug: str, asked: Query[OfGate]):
+def gate_release(request: HttpRequest, slug: str, asked: Query[OfGate]):
     """The report of the command `gate`. The header Idealist-Verdict has the verdict in each format."""
     collection = collection_in(request, slug, Scope.READ)
     refuse_too_many(collection.queries.count(), 1 + len(asked.against), 1)
@@ -227,7 +228,7 @@ def gate(request: HttpRequest, slug: str, asked: Query[OfGate]):
 
 
 @router.get("/collections/{slug:slug}/judgments", response=Page[JudgmentOut], summary="Judgments")
-def judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
+def list_judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
     """The one grade of each pair: by the rule from its ratings, or by adjudication."""
     collection = collection_in(request, slug, Scope.READ)
     data = record.load(collection, systems=())

@@ -33,7 +33,7 @@ def test_the_page_of_the_api_shows_its_calls_and_asks_nobody_else(page):
     dialog.locator("input").fill(key)
     dialog.locator("button.authorize").click()
     dialog.locator("button.btn-done").click()
-    page.locator("#operations-record-ratings_api_reading_token").get_by_text("/api/v1/token").click()
+    page.locator("#operations-record-get_token").get_by_text("/api/v1/token").click()
     page.get_by_role("button", name="Try it out").click()
     page.get_by_role("button", name="Execute").click()
     expect(page.locator(".live-responses-table")).to_contain_text("from the page")

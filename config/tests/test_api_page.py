@@ -8,6 +8,9 @@ from django.test import Client
 from django.urls import reverse
 
 from config.api import ROOT, openapi_schema
+from evaluation.judgments.rules import ADJUDICATIONS, RULES
+from evaluation.measures import PROFILES
+from evaluation.measures.options import CHOICES
 from ratings.models import ApiToken, Scope
 from ratings.tests.calls import make_caller
 from ratings.tests.cast import make_collection, make_member, make_user
@@ -64,6 +67,32 @@ def example(schema: dict, name: str = ""):
     if "enum" in schema or schema.get("format") == "uuid":
         return schema.get("enum", [str(uuid4())])[0]
     return 1 if schema.get("type") in ("integer", "number") else name
+
+
+def test_every_call_has_the_name_of_a_method_in_a_generated_client():
+    """A name never changes: programs call it."""
+    names = [told["operationId"] for told in OPERATIONS.values()]
+    assert sorted(names) == sorted(set(names)) == [
+        "compare", "evaluate", "evaluate_machine_only", "get_collection", "get_picture", "get_tasks", "get_token",
+        "import_documents", "import_queries", "import_rankings", "import_ratings", "list_collections",
+        "list_documents", "list_drawn_pairs", "list_judgments", "list_my_ratings", "list_queries", "list_ratings",
+        "list_systems", "list_unjudged", "make_collection", "save_my_ratings",
+    ]  # fmt: skip
+
+
+def test_parameters_of_known_words_list_them(member):
+    told = {
+        each["name"]: each["schema"] for each in OPERATIONS["get", "/collections/{slug}/evaluation"]["parameters"]
+    }
+    listed = {name: schema.get("anyOf", [schema])[0].get("enum") for name, schema in told.items()}
+    assert {name: words for name, words in listed.items() if words} == {
+        **{name: list(words) for name, words in CHOICES.items() if name not in ("gain", "unjudged")},
+        "rule": list(RULES), "adjudications": list(ADJUDICATIONS), "profile": list(PROFILES),
+    }  # fmt: skip
+
+
+def test_the_description_says_where_the_api_is(member):
+    assert member.get(DESCRIPTION).json()["servers"] == [{"url": "http://testserver"}]
 
 
 @pytest.mark.parametrize(("method", "path"), TABLE)

@@ -75,16 +75,30 @@ def test_judgments_are_those_of_the_export(reader):
         ("evaluation", {"gain": "map:bad=1"}),
         ("evaluation", {"measure": "AP", "ties": "average"}),
         ("evaluation", {"measure": "AP", "expected": "true"}),
-        ("evaluation", {"profile": "trek"}),
         ("evaluation", {"measure": "nDCG", "bounds": "true"}),
         ("comparison", {"baseline": "good", "other": "good"}),
-        ("judgments", {"rule": "loudest"}),
     ],
 )
 def test_what_has_no_answer_names_the_parameter(reader, path, asked):
     answer = reader.get(f"{HILLS}/{path}", **asked)
     assert (answer.status_code, answer.json()["type"]) == (422, "urn:idealist:problem:no-answer")
     assert [error["parameter"] for error in answer.json()["errors"]] == [list(asked)[-1]]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "said"),
+    [
+        ("evaluation", "profile", "'trec_eval -c'"),
+        ("evaluation", "discount", "It must be 'log_shift' or 'jk2002'."),
+        ("judgments", "rule", "'majority'"),
+        ("judgments", "adjudications", "It must be 'use' or 'ignore'."),
+    ],
+)
+def test_an_unknown_word_is_refused_with_those_to_choose_from(reader, path, name, said):
+    answer = reader.get(f"{HILLS}/{path}", **{name: "loudest"})
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:idealist:problem:invalid")
+    (error,) = answer.json()["errors"]
+    assert error["parameter"] == name and said in error["detail"]
 
 
 def test_more_values_than_an_answer_can_hold_are_refused(reader, monkeypatch):

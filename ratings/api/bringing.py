@@ -135,7 +135,7 @@ class Imported(Schema):
 
 
 @router.post("/collections/{slug:slug}/queries", response=Imported, tags=["import"], summary="Bring queries")
-def bring_queries(request: HttpRequest, slug: str, sent: QueriesIn, idempotency_key: IdempotencyKey = None):
+def import_queries(request: HttpRequest, slug: str, sent: QueriesIn, idempotency_key: IdempotencyKey = None):
     """Adds queries and corrects those that are there."""
     batch = Batch(sent, (("queries", place) for place in range(len(sent.queries))))
     rows = (row.model_dump(exclude_none=True) for row in sent.queries)
@@ -143,7 +143,7 @@ def bring_queries(request: HttpRequest, slug: str, sent: QueriesIn, idempotency_
 
 
 @router.post("/collections/{slug:slug}/documents", response=Imported, tags=["import"], summary="Bring documents")
-def bring_documents(request: HttpRequest, slug: str, sent: DocumentsIn, idempotency_key: IdempotencyKey = None):
+def import_documents(request: HttpRequest, slug: str, sent: DocumentsIn, idempotency_key: IdempotencyKey = None):
     """Adds documents. Of those that are there, what is sent replaces what is stored.
 
     Texts that are left out, and fields that are empty, stay as they are.
@@ -159,7 +159,7 @@ def bring_documents(request: HttpRequest, slug: str, sent: DocumentsIn, idempote
 @router.post(
     "/collections/{slug:slug}/rankings", response=Imported, tags=["import"], summary="Bring rankings of a system"
 )
-def bring_rankings(request: HttpRequest, slug: str, sent: RankingsIn, idempotency_key: IdempotencyKey = None):
+def import_rankings(request: HttpRequest, slug: str, sent: RankingsIn, idempotency_key: IdempotencyKey = None):
     """A ranking is written once: the same again is unchanged, another one for its system and query is refused.
 
     Documents that are not known are made with their key alone. Rankings for queries outside the collection are
@@ -183,7 +183,7 @@ def bring_rankings(request: HttpRequest, slug: str, sent: RankingsIn, idempotenc
 @router.post(
     "/collections/{slug:slug}/ratings", response=Imported, tags=["import"], summary="Bring ratings made elsewhere"
 )
-def bring_ratings(request: HttpRequest, slug: str, sent: RatingsIn, idempotency_key: IdempotencyKey = None):
+def import_ratings(request: HttpRequest, slug: str, sent: RatingsIn, idempotency_key: IdempotencyKey = None):
     """Adds ratings and changes those that are there, by rater, query and document."""
     batch = Batch(sent, (("ratings", place) for place in range(len(sent.ratings))))
     rows = (row.model_dump(exclude_none=True) for row in sent.ratings)

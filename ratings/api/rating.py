@@ -153,7 +153,7 @@ class OwnOut(Schema):
 
 
 @router.post("/collections/{slug:slug}/tasks", response=TasksOut, tags=["rating"], summary="Get what to rate next")
-def tasks(request: HttpRequest, slug: str, sent: TasksIn):
+def get_tasks(request: HttpRequest, slug: str, sent: TasksIn):
     """Leases pairs to you for some hours, as the desk does."""
     rater = rater_in(request, slug)
     claimed = queue.claim(rater, sent.count)
@@ -163,7 +163,7 @@ def tasks(request: HttpRequest, slug: str, sent: TasksIn):
 
 
 @router.get("/collections/{slug:slug}/pictures/{uuid:token}/{size}", tags=["rating"], summary="A picture as WebP")
-def picture(request: HttpRequest, slug: str, token: UUID, size: Literal["small", "large"]):
+def get_picture(request: HttpRequest, slug: str, token: UUID, size: Literal["small", "large"]):
     """The picture for a token that a task has."""
     rater = rater_in(request, slug)
     return sent(get_object_or_404(rater.collection.pictures, token=token, state="ready"), size)
@@ -195,7 +195,7 @@ def save_my_ratings(request: HttpRequest, slug: str, sent: OwnBatch):
 @router.get(
     "/collections/{slug:slug}/my-ratings", response=Page[OwnOut], tags=["rating"], summary="Your own ratings"
 )
-def my_ratings(request: HttpRequest, slug: str, asked: Q[OfOwn]):
+def list_my_ratings(request: HttpRequest, slug: str, asked: Q[OfOwn]):
     rows = list(islice(answers([rater_in(request, slug)], after=asked.after), asked.limit + 1))
     items = rows[: asked.limit]
     return {

@@ -154,7 +154,7 @@ class OfUnjudged(OfPage):
 
 
 @router.get("/token", response=TokenOut, tags=["record"], summary="What this token is")
-def token(request: HttpRequest):
+def get_token(request: HttpRequest):
     token = request.auth
     return {
         "name": token.name,
@@ -168,7 +168,7 @@ def token(request: HttpRequest):
 @router.get(
     "/collections", response=Page[CollectionOut], tags=["record"], summary="Collections that the token reaches"
 )
-def collections(request: HttpRequest, asked: Q[OfPage]):
+def list_collections(request: HttpRequest, asked: Q[OfPage]):
     mine, roles = collections_of(request), dict(request.auth.user.memberships.values_list("collection", "role"))
     if request.auth.user.is_superuser:
         return page(mine, asked, lambda each: collection_json(each, Role.ADMIN))
@@ -193,31 +193,31 @@ def make_collection(request: HttpRequest, sent: CollectionIn):
 @router.get(
     "/collections/{slug:slug}", response=OneCollection, tags=["record"], summary="A collection and its scale"
 )
-def collection(request: HttpRequest, slug: str):
+def get_collection(request: HttpRequest, slug: str):
     collection = collection_in(request, slug)
     return whole_collection(collection, collection.role)
 
 
 @router.get("/collections/{slug:slug}/queries", response=Page[QueryOut], tags=["record"], summary="Queries")
-def queries(request: HttpRequest, slug: str, asked: Q[OfQueries]):
+def list_queries(request: HttpRequest, slug: str, asked: Q[OfQueries]):
     rows = collection_in(request, slug, Scope.READ).queries.all()
     return page(rows.filter(key=asked.key) if asked.key else rows, asked, query_json)
 
 
 @router.get("/collections/{slug:slug}/documents", response=Page[DocumentOut], tags=["record"], summary="Documents")
-def documents(request: HttpRequest, slug: str, asked: Q[OfDocuments]):
+def list_documents(request: HttpRequest, slug: str, asked: Q[OfDocuments]):
     rows = collection_in(request, slug, Scope.READ).documents.all()
     return page(rows.filter(key=asked.key) if asked.key else rows, asked, document_json)
 
 
 @router.get("/collections/{slug:slug}/systems", response=Page[SystemOut], tags=["record"], summary="Systems")
-def systems(request: HttpRequest, slug: str, asked: Q[OfPage]):
+def list_systems(request: HttpRequest, slug: str, asked: Q[OfPage]):
     rows = collection_in(request, slug, Scope.READ).systems.annotate(count=Count("rankings"))
     return page(rows, asked, system_json)
 
 
 @router.get("/collections/{slug:slug}/ratings", response=Page[RatingOut], tags=["record"], summary="Ratings")
-def ratings(request: HttpRequest, slug: str, asked: Q[OfRatings]):
+def list_ratings(request: HttpRequest, slug: str, asked: Q[OfRatings]):
     """What raters say now, in the order in which they first said it. Only admins read names."""
     collection = collection_in(request, slug, Scope.READ)
     rows = Rating.objects.filter(rater__collection=collection).select_related("grade", "rater")
@@ -229,7 +229,7 @@ def ratings(request: HttpRequest, slug: str, asked: Q[OfRatings]):
 
 
 @router.get("/collections/{slug:slug}/drawn", response=Page[DrawnOut], tags=["record"], summary="Drawn pairs")
-def drawn(request: HttpRequest, slug: str, asked: Q[OfPage]):
+def list_drawn_pairs(request: HttpRequest, slug: str, asked: Q[OfPage]):
     """The pairs that were drawn to be rated, round by round, with the chances that they had."""
     rows = Drawn.objects.filter(round__collection=collection_in(request, slug, Scope.READ))
     return page(rounds.with_keys(rows.select_related("round")), asked, rounds.pair_of)
@@ -241,7 +241,7 @@ def drawn(request: HttpRequest, slug: str, asked: Q[OfPage]):
     tags=["record"],
     summary="What nobody has judged yet",
 )
-def unjudged(request: HttpRequest, slug: str, asked: Q[OfUnjudged]):
+def list_unjudged(request: HttpRequest, slug: str, asked: Q[OfUnjudged]):
     """Documents that the system ranks among its first `k` and that have no grade for the query."""
     collection = collection_in(request, slug, Scope.READ)
     system = collection.systems.filter(name=asked.system).first()
