@@ -99,6 +99,37 @@ def test_trec_eval(profile, ties, kind, level):
             assert scores.total(measure) == np.nansum(expected), ours
 
 
+@pytest.mark.parametrize("kind", ["whole", "labels"])
+def test_trec_eval_over_judged_documents_alone(kind):
+    """Its -J: condensed, where no grade is negative. It takes negative ones for unjudged and removes them, too."""
+    judgments, run = trec_collection(kind)
+    labels = {query: {key: int(grade) for key, grade in some.items()} for query, some in judgments.items()}
+    theirs = pytrec_eval.RelevanceEvaluator(labels, THEIRS, judged_docs_only_flag=True).evaluate(run)
+    known = {query: {key: grade for key, grade in some.items() if grade >= 0} for query, some in judgments.items()}
+    options = PROFILES["trec_eval"].revised(unjudged="condensed", ties="trec_eval_9")
+    of_known = evaluate(["AP", "nDCG"], *pack(known, run), options)
+    of_all = evaluate(["AP", "nDCG"], *pack(judgments, run), options)
+    for ours, name in {"AP": "map", "nDCG": "ndcg"}.items():
+        expected = [theirs[query][name] if query in theirs else math.nan for query in judgments]
+        assert of_known.values[parse_measure(ours)] == same(expected), ours
+        agree = of_all.values[parse_measure(ours)] == same(expected)
+        assert agree == (kind == "whole"), ours
+
+
+def test_trec_eval_of_the_first_documents_alone():
+    """Its -M: a cutoff for AP and RR, while the ideal list of its ndcg is not cut."""
+    judgments, run = trec_collection("whole")
+    first = {
+        query: {key: some[key] for key in sorted(some, key=lambda key: (some[key], key), reverse=True)[:3]}
+        for query, some in run.items()
+    }
+    theirs = by_trec_eval_10(judgments, first, 1)
+    scores = evaluate(["AP@3", "RR@3", "nDCG@3"], *pack(judgments, run), PROFILES["trec_eval"])
+    for ours, name, equal in (("AP@3", "map", True), ("RR@3", "recip_rank", True), ("nDCG@3", "ndcg", False)):
+        expected = [theirs[query][name] if query in theirs else math.nan for query in judgments]
+        assert (scores.values[parse_measure(ours)] == same(expected)) == equal, ours
+
+
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("profile", PROFILES)
 def test_negative_grades_under_every_profile(profile, level):
