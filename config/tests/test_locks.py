@@ -17,7 +17,11 @@ def plain(name: str) -> str:
 
 
 def pins(file: str) -> dict[str, str]:
-    return {plain(name): version for name, version in PIN.findall((ROOT / file).read_text())}
+    """The version of each package; all versions of one that differs by system."""
+    found: dict[str, str] = {}
+    for name, version in sorted(PIN.findall((ROOT / file).read_text())):
+        found[plain(name)] = f"{found[plain(name)]} {version}" if plain(name) in found else version
+    return found
 
 
 def asked_for(file: str) -> dict[str, str]:
