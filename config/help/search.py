@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from .documents import HelpDocument, Section
 
 MAX_TERMS = 12  # a limit, since the search is public and looks for each word in every sentence
+SHORTEST = 2  # letters of a word: nearly every sentence has words that begin with a given letter
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Hit:
 
 def search(text: str, documents: Iterable[HelpDocument]) -> list[Hit]:
     """The sections that contain the most words of `text`, best first."""
-    terms = [prefix_pattern(word) for word in text.split()[:MAX_TERMS]]
+    words = dict.fromkeys(word for word in text.lower().split() if len(word) >= SHORTEST)
+    terms = [prefix_pattern(word) for word in list(words)[:MAX_TERMS]]
     hits = [hit_of(each, section, terms) for each in documents for section in each.sections]
     most = max((hit.words for hit in hits), default=0)
     return sorted((hit for hit in hits if hit.words == most > 0), key=lambda hit: -hit.rank)

@@ -8,6 +8,8 @@ from django.urls import reverse
 from config.help import documents as help_documents
 from config.help.documents import NAMES, address_of, document, documents, sentences_of, tokens_of
 from config.help.search import search
+from config.help.views import found
+from ratings.people import throttle
 
 pytestmark = pytest.mark.django_db
 
@@ -76,3 +78,22 @@ def test_what_was_looked_for_is_no_markup(client):
     answer = client.get(reverse("help"), {"q": "<b>(x"})
     assert answer.status_code == 200 and b"<b>(x" not in answer.content
     assert "<b>" not in "".join(hit.sentence for hit in search("<TAB>", documents()))
+
+
+def test_letters_alone_and_repeated_words_are_not_looked_for():
+    assert search("a b c d", documents()) == []
+    assert search("rating a RATING rating", documents()) == search("rating", documents())
+
+
+def test_a_search_is_made_once_and_a_stranger_makes_few_of_them_in_a_minute(client, monkeypatch):
+    made = []
+    monkeypatch.setattr("config.help.views.search", lambda words, documents: made.append(words) or [])
+    monkeypatch.setattr(throttle, "SEARCHES", 3)
+    found.cache_clear()
+    answers = [client.get(reverse("help"), {"q": "pool"}, REMOTE_ADDR="192.0.2.1") for _ in range(4)]
+    found.cache_clear()
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429] and made == ["pool"]
+    assert answers[3]["Retry-After"] == "60"
+    assert client.get(reverse("help"), REMOTE_ADDR="192.0.2.1").status_code == 200
+    assert client.get(reverse("help"), {"q": "pool"}, REMOTE_ADDR="192.0.2.2").status_code == 200
+    found.cache_clear()

@@ -20,6 +20,7 @@ from ..desk.content import Showing, outlook_words, parts_json, rating_json, save
 from ..desk.forms import LONGEST_VISIT, RatingForm
 from ..importing.pictures.store import sent
 from ..models import Rater, Reason
+from ..web import limits
 from ..web.problems import Problem
 from .access import rater_in
 from .routes import router
@@ -242,6 +243,9 @@ def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, submission: queue.S
         return about | {"saved": True} | saved_json(queue.save(rater, task, submission))
     except queue.KeyUsed:  # by another call, after this one was checked
         return about | {"saved": False, "revision": task.rating.revision if task.rating else 0, "said": KEY_USED}
+    except limits.Reached as reached:
+        stored = task.rating.revision if task.rating else 0
+        return about | {"saved": False, "revision": stored, "said": reached.messages[0]}
     except queue.Conflict as conflict:
         stored = conflict.current
         answer = {"revision": stored.revision if stored else 0, "said": "It was changed elsewhere meanwhile."}

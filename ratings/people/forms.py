@@ -10,12 +10,14 @@ from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from ..models import Collection, Query, Role, Scope
+from ..web import limits
 from ..web.settings_forms import Versioned
 from .invitees import invitees
 from .names import is_taken
 from .tokens import MOST_DAYS, scopes_of
 
 EVERYWHERE = "*"  # in place of a slug: all collections
+MOST_TOKENS = 50  # of one account in a day
 MAILED = "Each gets a link of their own, which works once. It is mailed to addresses; for names you see it."
 NAME_TAKEN = "Somebody has this name already. If it is you, sign in with it below; otherwise choose another."
 
@@ -93,6 +95,7 @@ class TokenForm(forms.Form):
                 may = ", ".join(self.allowed[slug])
                 message = f"You may not {scope} there" + (f"; you may {may}." if may else ".")
                 raise forms.ValidationError({"scopes": message})
+        limits.refuse_over(MOST_TOKENS, "tokens", self.user.api_tokens.all())
         return cleaned
 
 

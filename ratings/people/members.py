@@ -16,11 +16,13 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from ..models import Collection, Invitation, Membership, Query, Rater, Rating, RatingEvent, Role
+from ..web import limits
 from . import sessions
 from .audit import Act, note
 from .tokens import KEY_BYTES, hash_of
 
 OPEN = Q(accepted_at=None, withdrawn_at=None)  # and not expired
+MOST_A_DAY = 500  # invitations by one account: a mail server is no relay for whoever becomes an admin
 at_stop: list[Callable[[Rater], object]] = []  # what else ends when somebody stops rating; the desk adds its part
 
 
@@ -63,8 +65,14 @@ def invite(
     by: User | None,
     now: datetime | None = None,
 ) -> list[tuple[Invitation, str]]:
-    """One invitation for each name, with its key. Only the hash of the key is stored."""
-    now = now or timezone.now()
+    """One invitation for each name, with its key. Only the hash of the key is stored.
+
+    Raises limits.Reached for more than MOST_A_DAY by one account, and then makes none.
+    """
+    now, names = now or timezone.now(), list(names)
+    if by:
+        get_user_model().objects.select_for_update().get(pk=by.pk)  # of two lists at once, one counts the other
+        limits.refuse_over(MOST_A_DAY, "invitations", Invitation.objects.filter(created_by=by), more=len(names))
     facts = {"collection": collection, "role": role, "created_by": by, "created_at": now}
     facts["expires_at"] = now + timedelta(days=days)
     made = []

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Callable
 from threading import Lock
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse
 from django.utils.deprecation import MiddlewareMixin
 
-from ..web.pages import wants_json
+from ..web import limits
+from ..web.pages import too_many
 
 MINUTE = 60  # seconds
 PER_PERSON = 1_200  # in a minute, of one process: pages, downloads, and pictures, of which a product can have many
@@ -27,12 +27,11 @@ class PagesLimited(MiddlewareMixin):
         reads = request.method in ("GET", "HEAD") and getattr(view, "login_required", True)
         if not (reads and request.user.is_authenticated) or self.count(request.user.pk) <= PER_PERSON:
             return None
-        if wants_json(request):
-            response = JsonResponse({"error": TOO_MANY}, status=429)
-        else:
-            response = render(request, "ratings/too_many_pages.html", {"said": TOO_MANY}, status=429)
-        response["Retry-After"] = str(MINUTE - int(time.time() % MINUTE))
-        return response
+        return too_many(request, TOO_MANY, MINUTE - int(time.time() % MINUTE))
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """The answer to an act that is refused since the account made too many such things."""
+        return too_many(request, error.messages[0], limits.SECONDS) if isinstance(error, limits.Reached) else None
 
     def count(self, person: int) -> int:
         """The number of pages that this person has opened in this minute, including this one."""

@@ -29,6 +29,7 @@ WINDOW = 60  # seconds
 NOTED_REFUSALS = 10  # of everybody together, that are written to the audit
 PER_TOKEN = 600
 PER_ADDRESS_WITHOUT_TOKEN = 60
+SEARCHES = 30  # of the public help, by address
 DEVICE = settings.COOKIE_PREFIX + "device"
 DEVICE_AGE = 365 * 24 * 3600  # seconds
 
@@ -123,6 +124,11 @@ def count_call(request: HttpRequest, token: str) -> None:
 def count_call_of_nobody(request: HttpRequest) -> None:
     """Count a call of the API without a token that works. Raises TooMany."""
     _count(request, Calls(f"address {_address(request)}", PER_ADDRESS_WITHOUT_TOKEN))
+
+
+def count_search(request: HttpRequest) -> None:
+    """Count a search in the help, which is public. Raises TooMany."""
+    _count(request, Calls(f"search {_address(request)}", SEARCHES))
 
 
 def _count(request: HttpRequest, calls: Calls) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 
 from ..models import Collection
 
@@ -17,6 +18,16 @@ def frame(collection: Collection, section: str) -> dict:
 def wants_json(request: HttpRequest) -> bool:
     """Whether the answer should be JSON. Links and forms of a browser accept anything, and get a page."""
     return request.get_preferred_type(["text/html", "application/json"]) == "application/json"
+
+
+def too_many(request: HttpRequest, said: str, seconds: int) -> HttpResponse:
+    """The answer 429, as a page or JSON, to somebody who shall wait so many seconds."""
+    if wants_json(request):
+        response: HttpResponse = JsonResponse({"error": said}, status=429)
+    else:
+        response = render(request, "429.html", {"said": said}, status=429)
+    response["Retry-After"] = str(seconds)
+    return response
 
 
 def paged(request: HttpRequest, rows: QuerySet | Sequence, at_once: int, by: str = "page") -> dict:

@@ -380,3 +380,10 @@ def test_differences_have_the_largest_first_and_those_without_a_value_last():
 
 
 # All of them
+
+
+def test_an_account_freezes_so_many_a_day(client, monkeypatch):
+    monkeypatch.setattr("evaluation.frozen.views.frozen.MOST_A_DAY", 1)
+    analyst(client, make_hills())
+    sent = [client.post(f"{URL}new/?measure={name}@5", {"name": name}).status_code for name in ("P", "nDCG")]
+    assert sent == [302, 429] and FrozenEvaluation.objects.count() == 1

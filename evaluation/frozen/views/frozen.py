@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from ratings.models import Collection
 from ratings.people import audit
 from ratings.people.access import READERS, of_collection, readers_page
-from ratings.web import downloads
+from ratings.web import downloads, limits
 from ratings.web.pages import frame
 
 from ... import frozen
@@ -37,6 +37,8 @@ from ...scores import SUMS, Asked, Evaluation, Standing
 from .. import bundle, over_time
 from ..bundle import figures, latex, texts
 from ..lookup import all_of, found_in
+
+MOST_A_DAY = 50  # by one account; those of commands are not counted
 
 # The list, and the line over time
 
@@ -337,6 +339,7 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
 
 def frozen_now(request: HttpRequest, collection: Collection, asked: Asked, beside: list, **fields) -> HttpResponse:
     """Freezes, and leads to the page of what is frozen. fields: those of FreezeForm."""
+    limits.refuse_over(MOST_A_DAY, "frozen evaluations", FrozenEvaluation.objects.filter(created_by=request.user))
     found, new = frozen.freeze(collection, asked=asked, beside=beside, by=request.user, **fields)
     if new:
         messages.success(request, f"Frozen as “{found.name}”. It never changes.")

@@ -3,15 +3,21 @@
 from django.http import FileResponse, HttpRequest
 from django.views.decorators.http import require_safe
 
+from ...models import AuditEvent
 from ...people import audit
-from ...web import downloads
+from ...web import downloads, limits
 from .. import person
+
+ABOUT = "their own data"
+MOST_A_DAY = 20
 
 
 @require_safe
 @downloads.made_in_turn
 def my_data(request: HttpRequest) -> FileResponse:
     """A JSON file. It is written to disk first, since it may hold a hundred thousand ratings."""
+    earlier = AuditEvent.objects.filter(account=request.user.pk, act=audit.Act.EXPORTED, about=ABOUT)
+    limits.refuse_over(MOST_A_DAY, "files of your data", earlier, at="at")
     file = downloads.whole(person.export(request.user))
-    audit.note(audit.Act.EXPORTED, about="their own data")
+    audit.note(audit.Act.EXPORTED, about=ABOUT)
     return downloads.sent(file, "my-data.json")

@@ -11,8 +11,10 @@ from django.db.models import QuerySet
 
 from ...database.prepared import Blank, Prepared, PreparedInsert
 from ...models import Pair, Rater, Rating, RatingEvent
+from ...web import limits
 
 AGAIN = 3
+MOST_ON_PAIR = 100  # events of one rater in a day
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -100,6 +102,11 @@ def record(
     )
     _insert(event)
     return event
+
+
+def refuse_over(me: Rater, pair: Pair) -> None:
+    """Raise limits.Reached for more acts of the rater on this pair than anybody needs: each is kept for ever."""
+    limits.refuse_over(MOST_ON_PAIR, "acts on one document", RatingEvent.objects.filter(pair=pair, rater=me))
 
 
 def _version_seen(version: int | None, latest: int | None) -> int:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from ...database.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
 from ...models import Anchor, Assignment, Check, Grade, Pair, Rater, Rating, RatingEvent, Shown
 from ..happenings import happened
-from .acts import KeyUsed, Overtaken, event_of_key, is_other, lock, locking, record, transacted
+from .acts import KeyUsed, Overtaken, event_of_key, is_other, lock, locking, record, refuse_over, transacted
 from .leases import State, assignment_of, give_back, take
 from .mixing import LATER_TURN, take_gold, to_warm_up
 from .tasks import PAIR, REPEAT, WARM_UP, Task, answer_of
@@ -102,6 +102,8 @@ def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | N
         return _retried(Saved(event, state.rating, _fate(state.retired, counted)), pair, PAIR, sent)
     _refuse_conflict(state.rating, sent)
     me = state.rater
+    if sent.comment or state.rating:
+        refuse_over(me, pair)
     rating = write(me, pair, state.rating, sent, now)
     counted = settle(me, pair, state.assignment, rating, now)
     kind = Kind.GRADE if sent.grade else Kind.CANNOT
@@ -131,6 +133,7 @@ def skip(
         if is_other(earlier, pair, [Kind.SKIP]):
             raise KeyUsed
         return
+    refuse_over(me, pair)
     if kind == WARM_UP:
         last = me.checks.filter(turn__gte=LATER_TURN, kind=WARM_UP).aggregate(last=Max("turn"))["last"]
         later = LATER_TURN if last is None else last + 1
@@ -262,6 +265,8 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
     if earlier:
         return _retried(Saved(earlier, current, fate, answer), check.pair, check.kind, sent)
     _refuse_conflict(current, sent)
+    if sent.comment or current:
+        refuse_over(me, check.pair)
     event = record(me, check.pair, Kind.WARM_UP if is_warm_up else Kind.REPEAT, now, **sent.event_fields)
     _answered(check=check.pk, event=event.pk)
     if is_warm_up and not me.warmed_up_at and not to_warm_up(me).exists():

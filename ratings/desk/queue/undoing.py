@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from ...models import Assignment, Check, Grade, Pair, Rater, Rating, RatingEvent
-from .acts import KeyUsed, event_of_key, lock, record, transacted
+from .acts import KeyUsed, event_of_key, lock, record, refuse_over, transacted
 from .claiming import MOST_HELD
 from .leases import LEASE, State, assignment_of, give_back, take, turn_before_all
 from .mixing import take_gold
@@ -42,6 +42,7 @@ def undo(
         return None
     check = _check_of(me, event)
     if not earlier:
+        refuse_over(me, event.pair)
         if check:
             _take_back_check(me, check, event)
         else:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 
 from ...models import Rater
 from ...people.access import NotARater, account_key, of_rater
+from ...web import limits
 from ...web.pages import wants_json
 from .. import queue
 from ..content import FATES, Showing, outlook_json, rating_json, saved_json, task_json
@@ -48,6 +49,10 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
                 return JsonResponse({"error": str(used)}, status=400)
             messages.warning(request, SENT_BEFORE)
             return redirect("rate", kwargs["slug"])
+        except limits.Reached as reached:
+            if wants_json(request):  # not 429, after which the script would send it again, and nothing before it
+                return JsonResponse({"error": reached.messages[0]}, status=400)
+            raise
 
     return view
 

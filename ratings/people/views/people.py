@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from ...models import ApiToken, Collection, Invitation, Membership, Rater, Role, plain_value
+from ...web import limits
 from ...web.pages import frame, paged
 from ...web.settings_forms import lock
 from .. import erasure, mail, members, sessions, tokens
@@ -30,7 +31,11 @@ def invite(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = InviteForm(request.POST, collection=collection, auto_id="invite_%s")
     if not form.is_valid():
         return people_list_page(request, collection, form, status=400)
-    made = members.invite(collection, **form.cleaned_data, by=request.user)
+    try:
+        made = members.invite(collection, **form.cleaned_data, by=request.user)
+    except limits.Reached as reached:
+        form.add_error("names", reached)
+        return people_list_page(request, collection, form, status=429)
     made = [(invitation, request.build_absolute_uri(reverse("join", args=[key]))) for invitation, key in made]
     sent = mail.send_invitations(made)
     links = [(invitation.name, link) for invitation, link in made if invitation not in sent]
