@@ -5,10 +5,15 @@ from django.http import HttpRequest
 from ..models import ApiToken
 from ..web.problems import Problem
 from . import throttle, tokens
+from .sign_in import second_factor
+
+NO_FACTOR = "The role of the token's owner needs a second factor. Once they set one up, the token works again."
 
 
 def token_of(request: HttpRequest) -> ApiToken:
-    """The valid token of a call. Raises Problem and counts the call if it has none."""
+    """The valid token of a call. Raises Problem if it has none, after counting the call, or if its owner lacks
+    the second factor that their role needs.
+    """
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     token = tokens.valid_token(key.strip()) if scheme.lower() == "bearer" else None
     if token is None:
@@ -17,6 +22,8 @@ def token_of(request: HttpRequest) -> ApiToken:
         except throttle.TooMany as error:
             raise too_many() from error
         raise Problem(401, headers={"WWW-Authenticate": "Bearer"})
+    if second_factor.is_missing_for_programs(token.user):
+        raise Problem(403, NO_FACTOR, kind="second-factor")
     return token
 
 

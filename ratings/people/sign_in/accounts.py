@@ -9,8 +9,9 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from .. import names, visits
-from . import groups, oidc
+from .. import names, sessions, tokens, visits
+from ..audit import Act, note
+from . import groups, oidc, second_factor
 from .person import Person, Refused
 
 LONGEST_NAME = 140  # leaves room for a number
@@ -36,7 +37,10 @@ def account_of(person: Person) -> User:
 
 def tie_account(person: Person) -> User:
     """Tie an account to the person and return it: the one with their address, or a new one."""
-    user = with_address(person) or new_account(person)
+    user = with_address(person)
+    if user:
+        end_former_ways(user)
+    user = user or new_account(person)
     facts = {"iss": person.issuer, "sub": person.subject}
     SocialAccount.objects.create(user=user, provider=oidc.ID, uid=person.uid, extra_data=facts)
     return user
@@ -55,6 +59,16 @@ def with_address(person: Person) -> User | None:
     # The database also takes letters for the same that are not, such as the dotless ı for i on PostgreSQL.
     same = [user for user in users if lowered(user.email) == lowered(person.address)]
     return same[0] if len(same) == 1 else None
+
+
+def end_former_ways(user: User) -> None:
+    """End all ways into an account that the provider's person takes over: nobody verified who made it before."""
+    user.set_unusable_password()
+    user.save(update_fields=["password"])
+    sessions.end_all(user)
+    tokens.revoke_all(user)
+    second_factor.remove_all(user)
+    note(Act.SIGN_IN, about=user, by=user, joined="at the provider")
 
 
 def lowered(address: str) -> bytes:

@@ -23,14 +23,22 @@ PASSWORD, LINK, PROVIDER = "password", "link", "provider"  # how a person showed
 
 
 def enter(
-    request: HttpRequest, user: User, how: str, next_page: str = "", *, second_factor: bool = False
+    request: HttpRequest,
+    user: User,
+    how: str,
+    next_page: str = "",
+    *,
+    second_factor: bool = False,
+    fresh: bool = True,
 ) -> HttpResponse:
-    """Sign the person in and redirect to the next page, or redirect to the page that asks for a second factor."""
+    """Sign the person in and redirect to the next page, or redirect to the page that asks for a second factor.
+
+    `fresh`: whether they have just shown who they are, after which they can set up a second factor without that.
+    """
     if request.user.is_authenticated:
         logout(request)
     clear_login(request)  # of a sign-in that was not finished
-    # A person who has just signed in can set up a second factor without signing in again.
-    record_authentication(request, user, how, reauthenticated=True, second_factor=second_factor)
+    record_authentication(request, user, how, reauthenticated=fresh, second_factor=second_factor)
     return perform_login(request, user, redirect_url=safe(request, next_page))
 
 

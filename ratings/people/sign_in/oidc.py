@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 import jwt
 import requests
+from allauth.account.app_settings import REAUTHENTICATION_TIMEOUT
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
 from allauth.socialaccount.models import SocialApp
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
@@ -99,11 +100,12 @@ def provider(request: HttpRequest) -> Provider:
 def address_to_sign_in(request: HttpRequest, next_page: str) -> str:
     """The provider's address to send the visitor to. Raises Away and Refused."""
     nonce = secrets.token_urlsafe(24)
-    # A person who is already signed in must show again who they are, so the provider must ask.
-    params = {"nonce": nonce} | ({"prompt": "login"} if request.user.is_authenticated else {})
+    # Who is signed in already must show again who they are, so the provider must ask, and say when it did.
+    again = time.time() if request.user.is_authenticated else None
+    params = {"nonce": nonce} | ({"prompt": "login", "max_age": "0"} if again else {})
     try:
         redirect = provider(request).redirect(
-            request, "login", next_url=next_page, auth_params=params, nonce=nonce
+            request, "login", next_url=next_page, auth_params=params, nonce=nonce, again=again
         )
     except BROKEN as error:
         raise Away from error
@@ -139,6 +141,7 @@ def person_of(request: HttpRequest) -> Person:
         groups=groups_in(claims),
         session=str(claims.get("sid") or ""),
         second_factor=gave_second_factor(claims),
+        fresh=is_fresh(claims, state.get("again")),
         id_token=tokens["id_token"],
         next=state.get("next", ""),
     )
@@ -166,6 +169,18 @@ def gave_second_factor(claims: dict) -> bool:
     methods = claims.get("amr")
     values = [claims.get("acr"), *(methods if isinstance(methods, list) else [])]
     return any(isinstance(value, str) and value in settings.PROVIDER_SECOND_FACTOR for value in values)
+
+
+def is_fresh(claims: dict, again: float | None) -> bool:
+    """Whether the person showed the provider just now who they are: an open session there may be used by anybody.
+
+    `again`: when they were sent to show it once more. Raises Refused if the ID token does not say that they did.
+    """
+    at, since = claims.get("auth_time"), again or time.time() - REAUTHENTICATION_TIMEOUT
+    fresh = isinstance(at, int | float) and at >= since - LEEWAY
+    if again and not fresh:
+        raise Refused(f"the person had to sign in at the provider once more, and auth_time of the token is {at!r}")
+    return fresh
 
 
 def keys(endpoints: Endpoints) -> list[dict]:
@@ -244,7 +259,7 @@ def with_userinfo(claims: dict, endpoints: Endpoints, access_token: str) -> dict
     more = fetched(address, Authorization=f"Bearer {access_token}")
     if more.get("sub") != claims["sub"]:
         raise Refused("the userinfo is of somebody else")
-    for name in ("acr", "amr"):  # only the signed token says how the person signed in
+    for name in ("acr", "amr", "auth_time"):  # only the signed token says how the person signed in
         more.pop(name, None)
     if "email" in claims:  # an address and whether it is verified belong together
         more.pop("email_verified", None)

@@ -27,6 +27,7 @@ class Person:
     address: str  # verified by the provider, or ""
     groups: frozenset[str]
     second_factor: bool = False  # whether the provider says that it asked for one
+    fresh: bool = False  # whether they showed it just now who they are
     session: str = ""  # the name of the session at the provider
     id_token: str = ""  # which the provider is sent when the person signs out here
     next: str = ""

@@ -18,7 +18,7 @@ OPEN = {
 
 
 class SecondFactorRequired:
-    """Requests with an API token pass: a person makes it after this check, with limited scope and time."""
+    """Calls with an API token pass: `people.bearer` refuses those of people who lack it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

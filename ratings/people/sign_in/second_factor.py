@@ -35,9 +35,21 @@ def kinds_of(user: User) -> set[str]:
 
 def is_missing(request: HttpRequest) -> bool:
     """Whether the person has a role that needs a second factor, but no second factor."""
-    if not settings.SECOND_FACTOR or given_at_provider(request, request.user):
-        return False
-    return bool(members.roles_of(request.user) & settings.SECOND_FACTOR) and not has_one(request.user)
+    return lacks(request.user) and not given_at_provider(request, request.user)
+
+
+def is_missing_for_programs(user: User) -> bool:
+    """Whether tokens of the person do not work, for the same reason.
+
+    Nothing says what a provider asked for when a token was made, so a person who comes from one that asks for a
+    second factor keeps their tokens.
+    """
+    return lacks(user) and not (settings.PROVIDER_SECOND_FACTOR and user.socialaccount_set.exists())
+
+
+def lacks(user: User) -> bool:
+    needed = settings.SECOND_FACTOR and members.roles_of(user) & settings.SECOND_FACTOR
+    return bool(needed) and not has_one(user)
 
 
 def given_at_provider(request: HttpRequest, user: User) -> bool:

@@ -86,7 +86,7 @@ class IdentityProvider:
 
     def id_token(self, nonce: str) -> str:
         now = int(time.time())
-        facts = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": nonce}
+        facts = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": nonce, "auth_time": now}
         claims = {name: value for name, value in (facts | self.person | self.claims).items() if value is not None}
         return self.sign(claims)
 

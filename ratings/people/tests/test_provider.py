@@ -5,16 +5,20 @@ import time
 
 import jwt
 import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal import auth as totp
 from allauth.socialaccount.models import SocialAccount
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import reverse
 
-from ratings.people import names, throttle
+from ratings.models import AuditEvent, Role
+from ratings.people import mail, names, throttle, tokens
+from ratings.people.audit import Act
 from ratings.people.sign_in.oidc import verified
 from ratings.tests import clocks
-from ratings.tests.cast import make_user
+from ratings.tests.cast import make_collection, make_member, make_user
 
 from .identity_provider import CLIENT, IdentityProvider, came_back, fresh, new_key, sent_to
 
@@ -232,6 +236,27 @@ def test_accounts_are_joined_by_a_verified_address_where_the_operator_says_so(pr
         assert name_of_a_visitor(provider) == name
 
 
+def test_whoever_had_the_account_before_its_owner_came_has_no_way_in(provider, client):
+    """The address of an account may be written by somebody who does not own it."""
+    hills = make_collection()
+    old = make_member(hills, "old", Role.ANALYST)
+    get_user_model().objects.update(email="anna@example.org")
+    client.force_login(old)
+    link = mail.password_link(old)
+    _, key = tokens.make(old, hills, name="mine", scopes=["read"], days=9)
+    totp.TOTP.activate(old, "JBSWY3DPEHPK3PXP")
+    with provider.settings(JOIN_BY_ADDRESS=True):
+        assert name_of_a_visitor(provider) == "old"
+        assert who(client) == "" and tokens.valid_token(key) is None and not Authenticator.objects.exists()
+        assert not client.login(username="old", password="a pass phrase")
+        assert client.get(link, follow=True).context["form"] is None
+        acts = AuditEvent.objects.filter(about="old").values_list("act", flat=True)
+        assert {Act.SIGN_IN, Act.SESSIONS_ENDED, Act.TOKEN_REVOKED} <= {*acts}
+        again = Client()
+        came_back(again, provider)
+        assert name_of_a_visitor(provider) == who(again) == "old"  # later sign-ins end nothing
+
+
 def test_no_superuser_and_nobody_who_is_tied_to_another_person_is_joined(provider):
     make_user("root", email="anna@example.org", is_superuser=True)
     with provider.settings(JOIN_BY_ADDRESS=True):
@@ -289,6 +314,24 @@ def test_any_suggested_name_becomes_a_name(provider):
     for name in ("", "??? ", None, "a" * 400, "<script>", "ﷺ" * 140):
         provider.person = {"sub": f"of {name}", "preferred_username": name}
         assert 0 < len(name_of_a_visitor(provider)) <= 150
+
+
+# When the person signed in at the provider
+
+
+def test_a_session_at_the_provider_is_no_proof_of_who_sits_there(provider, client):
+    """Whoever finds an open browser signs out here and in again, without a password at the provider."""
+    provider.claims = {"auth_time": int(time.time()) - 3600}
+    came_back(client, provider)
+    assert who(client) == "anna" and client.get(reverse("mfa_activate_totp")).status_code == 403
+    assert came_back(client, provider).status_code == 403  # sent to sign in there once more, and did not
+    provider.claims = {"auth_time": None}
+    provider.userinfo = {"sub": "anna-1", "auth_time": int(time.time())}  # which nobody signed
+    assert came_back(client, provider).status_code == 403
+    assert client.get(reverse("mfa_activate_totp")).status_code == 403
+    provider.claims = {}
+    assert "max_age=0" in sent_to(client) and came_back(client, provider).status_code == 302
+    assert client.get(reverse("mfa_activate_totp")).status_code == 200
 
 
 # Sign-out, other ways, tries

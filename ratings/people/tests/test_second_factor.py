@@ -7,6 +7,7 @@ import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal import auth as totp
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth import get_user_model
 from django.core.cache import cache
 from django.core.management import call_command
@@ -17,6 +18,7 @@ from ratings.models import AuditEvent, Role
 from ratings.people import members, throttle, tokens
 from ratings.people.audit import Act
 from ratings.people.sign_in import links, recovery_codes
+from ratings.people.sign_in.person import digest
 from ratings.tests import clocks
 from ratings.tests.cast import make_collection, make_member, make_user
 
@@ -186,13 +188,12 @@ NAMED = frozenset({"mfa", "urn:two"})
     ],
 )
 def test_a_second_factor_at_the_provider_counts_where_its_token_says_so(anna, claims, named, asked):
-    anna.email = "anna@example.org"
-    anna.save()
     provider = IdentityProvider()
-    provider.person = {"sub": "1", "email": "anna@example.org", "email_verified": True}
+    SocialAccount.objects.create(user=anna, provider="oidc", uid=digest(provider.issuer, "1"))
+    provider.person = {"sub": "1"}
     provider.claims = claims
     provider.userinfo = {"sub": "1", "amr": ["mfa"], "acr": "urn:two"}  # which is no word of this sign-in
-    with provider.settings(JOIN_BY_ADDRESS=True, PROVIDER_SECOND_FACTOR=named):
+    with provider.settings(PROVIDER_SECOND_FACTOR=named):
         client = Client()
         response = came_back(client, provider)
         assert (response.url == reverse("mfa_authenticate")) == asked
@@ -337,12 +338,20 @@ def test_with_one_everything_opens(inside):
         assert inside.get("/collections/hills/").url == reverse("mfa_index")
 
 
-def test_a_token_is_asked_for_none():
+def test_tokens_of_who_has_a_role_that_needs_one_and_none_do_not_work_until_they_have_one():
     user = make_member(make_collection(), "anna", Role.ANALYST)
     _, key = tokens.make(user, user.memberships.get().collection, name="build", scopes=["read"], days=7)
-    with override_settings(SECOND_FACTOR={"analyst"}):
-        response = Client().get("/api/v1/token", headers={"authorization": f"Bearer {key}"})
-    assert response.status_code == 200
+
+    def status(**settings) -> int:
+        with override_settings(**settings):
+            return Client().get("/api/v1/token", headers={"authorization": f"Bearer {key}"}).status_code
+
+    assert [status(SECOND_FACTOR=roles) for roles in (set(), {"admin"}, {"analyst"})] == [200, 200, 403]
+    SocialAccount.objects.create(user=user, provider="oidc", uid="1")
+    at_provider = [status(SECOND_FACTOR={"analyst"}, PROVIDER_SECOND_FACTOR=values) for values in (set(), {"mfa"})]
+    assert at_provider == [403, 200]
+    with_app(user)
+    assert status(SECOND_FACTOR={"analyst"}) == 200
 
 
 def test_what_changes_how_somebody_signs_in_is_noted(anna, inside):

@@ -47,7 +47,8 @@ def provider_callback(request: HttpRequest) -> HttpResponse:
     except (Away, Refused) as error:
         return not_signed_in(request, error)
     tried.succeeded()
-    response = entering.enter(request, user, entering.PROVIDER, person.next, second_factor=person.second_factor)
+    shown = {"second_factor": person.second_factor, "fresh": person.fresh}
+    response = entering.enter(request, user, entering.PROVIDER, person.next, **shown)
     request.session[sessions.PROVIDER] = person.to_sign_out
     return response
 
