@@ -6,6 +6,7 @@ whoever names the address of a judge could let another server of the host have i
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -93,7 +94,16 @@ class Endpoint:
 
     def _clean(self, text: str) -> str:
         text = text.replace("\0", "")
-        return text.replace(self.key, "…") if self.key else text
+        return re.sub(escaped(self.key), "…", text) if self.key else text
+
+
+def escaped(key: str) -> str:
+    """A pattern of the key in which each character may be escaped: once or more as in JSON, in a URL, in HTML."""
+    return "".join(
+        ("" if c.isalnum() else r"\\{0,3}")
+        + rf"(?:{re.escape(c)}|(?i:\\{{1,3}}u00{ord(c):02x}|%{ord(c):02x}|&\#(?:{ord(c)}|x{ord(c):x});))"
+        for c in key
+    )
 
 
 def _key_of(place: pull.Place) -> str:

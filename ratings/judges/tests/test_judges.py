@@ -332,6 +332,27 @@ def test_every_parameter_and_the_key_are_sent_and_the_key_is_nowhere_else(server
     assert "sk-secret" not in repr([vars(row), vars(run), vars(version)])
 
 
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize(
+    "said",
+    [
+        r"sk\/s+1",
+        r"sk\u002fs+1",
+        r"\u0073\u006B\u002F\u0073\u002b\u0031",
+        r"\\u0073k\\/s+1",
+        "sk%2Fs%2B1",
+        "sk&#47;s&#x2B;1",
+    ],
+)
+def test_a_key_that_comes_back_escaped_is_taken_out(server, settings, status, said):
+    content = rf'{{"choices": [{{"message": {{"content": "{said}", "refusal": "{said}"}}}}], "model": "{said}"}}'
+    found = server(lambda handler, _: handler.send(content.encode(), status))
+    settings.JUDGE_KEYS = {urlsplit(found.url).netloc: "sk/s+1"}
+    row = worked(started(judge_of(pool_of({"a": "x"}), found.url))).grades.get()
+    stored = f"{row.answer} {row.detail} {row.model}"
+    assert "…" in stored and not wire.re.search(wire.escaped("sk/s+1"), stored) and said not in stored
+
+
 def counting(tokens_in: int, tokens_out: int):
     """The answer of a server that counts so many tokens."""
 
