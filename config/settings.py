@@ -409,6 +409,7 @@ USE_I18N = False
 USE_TZ = True
 
 STATIC_URL = "static/"
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # pages of other sites have no use for these files
 STATICFILES_DIRS = [BASE_DIR / "static", ("pictures", BASE_DIR / "docs" / "pictures")]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",

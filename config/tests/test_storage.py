@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.core.management import call_command
+from django.test import RequestFactory
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 PAGES = ["desk/desk.js", "desk/list.js", "desk/settings.js", "desk/unsent.js"]
 IMPORTED = re.compile(r'^import .* from "\./(.+)";$', re.MULTILINE)
@@ -51,3 +53,10 @@ def test_the_page_of_the_api_comes_without_maps_and_without_the_second_page(mani
     folder, hashed = manifest
     assert "ninja/swagger-ui-bundle.js" in hashed
     assert not [path for path in folder.rglob("*") if ".map" in path.name or "redoc" in path.name]
+
+
+def test_no_other_site_may_read_a_file(manifest):
+    _, hashed = manifest
+    answer = WhiteNoiseMiddleware(lambda request: None)(RequestFactory().get(f"/static/{hashed['site.css']}"))
+    assert answer.status_code == 200 and answer["Content-Type"] == 'text/css; charset="utf-8"'
+    assert "Access-Control-Allow-Origin" not in answer.headers

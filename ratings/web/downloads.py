@@ -80,7 +80,7 @@ def whole(parts: Iterable[str | bytes]) -> BinaryIO:
 
 
 def sent(file: BinaryIO, name: str) -> FileResponse:
-    """The response with a file to be saved as `name`, with - for the slashes in it."""
+    """The response with a file to be saved as `name`, with - for the slashes in it. Texts are in UTF-8."""
     # Of a path, FileResponse and browsers keep the last part alone.
     name = name.replace("/", "-").replace("\\", "-")
     file.seek(0)
@@ -88,4 +88,7 @@ def sent(file: BinaryIO, name: str) -> FileResponse:
     if name.endswith((".zip", ".parquet", ".xlsx")):
         # So that the response is not compressed a second time.
         response["Content-Encoding"] = "identity"
+    else:
+        kind = response["Content-Type"].replace("application/octet-stream", "text/plain")
+        response["Content-Type"] = f"{kind}; charset=utf-8"
     return response
