@@ -384,6 +384,11 @@ SECOND_FACTOR = sign_in.roles_with_second_factor()
 SESSION_LIMITS = sign_in.session_limits()
 MAIL = sign_in.mail()  # Django's own settings of mail, which take effect by the next line
 globals().update(MAIL)
+if MAIL and ALLOWED_HOSTS[0].startswith(("*", ".")):
+    raise ImproperlyConfigured(
+        "IDEALIST_MAIL: links in mail lead to the first host of IDEALIST_HOSTS, and that is none. Write one first,"
+        " as in ratings.example.org,*"
+    )
 PASSWORD_RESET_TIMEOUT = 3600
 ACCOUNT_ADAPTER = "ratings.people.sign_in.entering.Adapter"
 SOCIALACCOUNT_ADAPTER = "ratings.people.sign_in.oidc.Adapter"

@@ -119,6 +119,15 @@ def test_what_cannot_be_is_refused_by_the_name_of_its_setting(tmp_path, name, va
     assert refused.stderr.splitlines()[-1].startswith(f"django.core.exceptions.ImproperlyConfigured: {name}")
 
 
+@pytest.mark.parametrize(
+    ("hosts", "starts"), [("*", False), (".a.example,a.example", False), ("a.example,*", True)]
+)
+def test_links_in_mail_lead_to_a_host(tmp_path, hosts, starts):
+    mail = {"IDEALIST_MAIL": "smtp://mail.example.org", "IDEALIST_MAIL_FROM": "me@example.org"}
+    done = start(tmp_path, IDEALIST_HOSTS=hosts, **mail)
+    assert (done.returncode == 0, "IDEALIST_MAIL: links" in done.stderr) == (starts, not starts)
+
+
 def test_a_key_a_number_of_proxies_or_a_host_that_cannot_be_is_refused():
     for check, wrong in (
         (settings.checked_secret, ["secret", "django-insecure-" + "k3y" * 30, "a" * 80]),

@@ -1,6 +1,7 @@
 """Mail, if a mail server is configured: invitations, and links for forgotten passwords."""
 
 import logging
+import re
 from collections.abc import Iterable
 from smtplib import SMTPException
 
@@ -17,29 +18,29 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django_tasks import task
 
-from ..models import Invitation
+from ..models import Collection, Invitation
 
 log = logging.getLogger(__name__)
 
+LIKE_ADDRESS = re.compile(r"[@/\\]|\w[.。．｡][^\W\d]{2}")
 FAILED = (SMTPException, OSError)
 
 
 def send_invitations(made: Iterable[tuple[Invitation, str]]) -> list[Invitation]:
-    """The invitations that were mailed: those of (invitation, link) whose name is a mail address.
+    """The invitations that were mailed: those of (invitation, path of its link) whose name is a mail address.
 
     Nobody else sees their links, so whoever uses one owns the address.
     """
-    addressed = [(invitation, link) for invitation, link in made if is_address(invitation.name)]
+    addressed = [(invitation, path) for invitation, path in made if is_address(invitation.name)]
     if not settings.MAIL or not addressed:
         return []
     sent = []
     try:
         with get_connection() as connection:
-            for invitation, link in addressed:
-                context = {"invitation": invitation, "link": link}
-                text = render_to_string("ratings/mail_invitation.txt", context)
-                subject = f"Invitation to {invitation.collection}"
-                if send(invitation.name, subject, text, connection):
+            for invitation, path in addressed:
+                about = {"collection": name_in_mail(invitation.collection), "link": usual_site() + path}
+                text = render_to_string("ratings/mail_invitation.txt", {"invitation": invitation, **about})
+                if send(invitation.name, "An invitation to Idealist", text, connection):
                     sent.append(invitation)
     except FAILED as error:
         log.error("Mail cannot be sent: %s", error)
@@ -48,13 +49,14 @@ def send_invitations(made: Iterable[tuple[Invitation, str]]) -> list[Invitation]
 
 
 @task()
-def send_reset(address: str, site: str) -> None:
+def send_reset(address: str) -> None:
     """Send a link for a new password to the accounts with this address.
 
     The worker sends it, so that the page answers equally fast whether or not there is such an account.
     """
     for user in PasswordResetForm().get_users(address):
-        text = render_to_string("ratings/mail_reset.txt", {"person": user, "link": site + password_link(user)})
+        context = {"person": user, "link": usual_site() + password_link(user)}
+        text = render_to_string("ratings/mail_reset.txt", context)
         send(user.email, "A new password for Idealist", text)
 
 
@@ -82,7 +84,15 @@ def is_address(name: str) -> bool:
     return True
 
 
+def name_in_mail(collection: Collection) -> str:
+    """The collection's name; its slug if the name has an address, which the mail of a stranger must not have."""
+    return collection.slug or "" if LIKE_ADDRESS.search(collection.name) else collection.name
+
+
 def usual_site() -> str:
-    """The first host of IDEALIST_HOSTS, or the address of a server on this machine, for links of commands."""
+    """The first host of IDEALIST_HOSTS, or a server on this machine, for links in mail and those of commands.
+
+    A request does not say it: its client can name any host.
+    """
     host = settings.ALLOWED_HOSTS[0]
     return f"https://{host}" if settings.HTTPS else f"http://{host}:8000"

@@ -1,6 +1,6 @@
 """Rate limits for sign-ins and for calls of the API, by allauth and ninja, over the cache of all processes.
 
-A successful try is given back. Names and addresses are stored as keyed hashes, for a minute.
+A successful try is given back. Names and addresses are stored as keyed hashes, for a minute or, of mail, a day.
 
 A browser in which an account has signed in before has its own limit for that account, in place of the limit of its
 address. Otherwise a stranger could lock people out of their accounts with wrong passwords, and one person in an
@@ -25,7 +25,8 @@ from .allauth_internals import RateLimitUsage, consume
 
 PER_ACCOUNT = 5
 PER_ADDRESS = 20
-WINDOW = 60  # seconds
+WINDOW, DAY = 60, 24 * 3600  # seconds
+MAILS_A_DAY = 20  # for a forgotten password, to one address
 NOTED_REFUSALS = 10  # of everybody together, that are written to the audit
 PER_TOKEN = 600
 PER_ADDRESS_WITHOUT_TOKEN = 60
@@ -92,7 +93,9 @@ def begin_visit(request: HttpRequest, kind: str) -> Try:
 
 def begin_mail(request: HttpRequest, address: str) -> Try:
     """Count a request for a mail to `address`, which need not be anybody's. Raises TooMany."""
-    return _begin(("mail", _address(request), PER_ADDRESS), ("mail_to", names.folded(address), PER_ACCOUNT))
+    to = names.folded(address)
+    mine, a_day = ("mail", _address(request), PER_ADDRESS), ("mail_day", to, MAILS_A_DAY, DAY)
+    return _begin(mine, ("mail_to", to, PER_ACCOUNT), a_day)
 
 
 def begin_refusal() -> Try:
@@ -105,10 +108,12 @@ def first_use(whose: str, code: str, seconds: int = 5 * WINDOW) -> bool:
     return cache.add(f"used:{_hashed(f'{whose} {code}')}", 1, timeout=seconds)
 
 
-def _begin(*limits: tuple[str, str, int]) -> Try:
+def _begin(*limits: tuple[str, str, int] | tuple[str, str, int, int]) -> Try:
+    """Count a try for each limit: its kind, what is counted, how many, and in how many seconds if not WINDOW."""
     counts = []
-    for kind, value, most in limits:
-        rate = {"action": kind, "config": {kind: f"{most}/{WINDOW}s/key"}, "key": _hashed(value)}
+    for kind, value, most, *seconds in limits:
+        config = {kind: f"{most}/{seconds[0] if seconds else WINDOW}s/key"}
+        rate = {"action": kind, "config": config, "key": _hashed(value)}
         count = consume(None, app="ratings", limit_get=True, **rate)
         if not count:
             raise TooMany

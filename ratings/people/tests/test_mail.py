@@ -12,7 +12,7 @@ from django.urls import reverse
 from django_tasks_db.models import DBTaskResult
 
 from ratings.models import Invitation, Role
-from ratings.people import mail, throttle
+from ratings.people import mail, members, throttle
 from ratings.tests import clocks
 from ratings.tests.cast import make_collection, make_member, make_user
 
@@ -29,6 +29,7 @@ def clock(monkeypatch):
 @pytest.fixture
 def server(settings):
     settings.MAIL = {"EMAIL_HOST": "mail.example.org"}
+    settings.ALLOWED_HOSTS, settings.HTTPS = ["ratings.example.org", "testserver"], True
 
 
 def invited(names: str):
@@ -42,7 +43,7 @@ def invited(names: str):
 def test_an_invitation_goes_to_its_address_and_its_link_to_nobody_else(server, mailoutbox):
     page = invited("anna@example.org\nboris")
     assert [mail.to for mail in mailoutbox] == [["anna@example.org"]]
-    link = re.search(r"http://testserver/join/\S+", mailoutbox[0].body)[0]
+    link = re.search(r"https://ratings.example.org/join/\S+", mailoutbox[0].body)[0]
     assert link not in page and page.count("/join/") > 0
     joined = Client()
     sent = {"by": "new", "username": "anna", "password": NEW}
@@ -77,6 +78,24 @@ def test_what_cannot_be_sent_is_shown(server, monkeypatch, error):
 def test_a_name_of_several_lines_makes_no_header(server, mailoutbox):
     assert mail.send("anna@example.org", "Hills\nBcc: boris@example.org", "text")
     assert mailoutbox[0].subject == "Hills Bcc: boris@example.org"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Hills 2.0, part of lamps.", "Hills 2.0, part of lamps."),
+        ("You won: www.evil.example", "hills"),
+        ("https://evil.example/x", "hills"),
+        ("evil。example", "hills"),
+        ("Write to a@b", "hills"),
+    ],
+)
+def test_an_admin_writes_no_address_into_mail(server, mailoutbox, name, told):
+    hills = make_collection()
+    hills.name = name
+    hills.save()
+    mail.send_invitations([(members.invite(hills, ["a@example.org"], role="rater", days=7, by=None)[0][0], "/x/")])
+    assert f"invited to {told}: you grade" in mailoutbox[0].body and name not in mailoutbox[0].subject
 
 
 # Forgotten passwords
@@ -118,7 +137,7 @@ def test_a_forgotten_password_is_set_by_the_link_once(server, mailoutbox):
     assert asked("Anna@example.org").status_code == 302
     assert not mailoutbox  # the worker sends it
     worked()
-    link = re.search(r"http://testserver(/accounts/forgotten/\S+)", mailoutbox[0].body)[1]
+    link = re.search(r"https://ratings.example.org(/accounts/forgotten/\S+)", mailoutbox[0].body)[1]
     client = Client()
     page = client.get(link, follow=True)
     form = page.redirect_chain[-1][0]
@@ -139,9 +158,15 @@ def test_an_unknown_address_gets_the_same_answer_and_no_mail(server, mailoutbox)
     assert not mailoutbox
 
 
-def test_requests_are_counted_by_address_of_both_kinds(server):
+def test_requests_are_counted_by_address_of_both_kinds(server, clock):
     statuses = [asked("anna@example.org", REMOTE_ADDR=f"10.0.0.{i}").status_code for i in range(6)]
     assert statuses == [302] * 5 + [429]
+    clocks.cache.clear()
+    statuses = []
+    for minute in range(5):  # five a minute are twenty a day
+        clock.now += throttle.WINDOW
+        statuses += [asked("anna@example.org", REMOTE_ADDR=f"10.0.{minute}.{i}").status_code for i in range(5)]
+    assert statuses == [302] * throttle.MAILS_A_DAY + [429] * 5
     clocks.cache.clear()
     statuses = [asked(f"name{i}@example.org").status_code for i in range(throttle.PER_ADDRESS + 1)]
     assert statuses == [302] * throttle.PER_ADDRESS + [429]

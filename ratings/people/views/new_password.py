@@ -33,8 +33,8 @@ class Counted:
 
 
 class ForgottenForm(PasswordResetForm):
-    def save(self, *, request: HttpRequest, **more) -> None:
-        mail.send_reset.enqueue(self.cleaned_data["email"], request.build_absolute_uri("/").rstrip("/"))
+    def save(self, **more) -> None:
+        mail.send_reset.enqueue(self.cleaned_data["email"])
 
 
 class ForgottenPassword(Counted, PasswordResetView):

@@ -36,9 +36,10 @@ def invite(request: HttpRequest, collection: Collection) -> HttpResponse:
     except limits.Reached as reached:
         form.add_error("names", reached)
         return people_list_page(request, collection, form, status=429)
-    made = [(invitation, request.build_absolute_uri(reverse("join", args=[key]))) for invitation, key in made]
+    made = [(invitation, reverse("join", args=[key])) for invitation, key in made]
     sent = mail.send_invitations(made)
-    links = [(invitation.name, link) for invitation, link in made if invitation not in sent]
+    shown = [(invitation.name, path) for invitation, path in made if invitation not in sent]
+    links = [(name, request.build_absolute_uri(path)) for name, path in shown]
     context = frame(collection, "people") | {
         "links": links,
         "sent": sent,
