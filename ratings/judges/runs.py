@@ -6,10 +6,11 @@ are counted before they are made, so that even a killed run never exceeds its ca
 
 import heapq
 import logging
+import math
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -23,7 +24,6 @@ from django.utils import timezone
 
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade, Probe
 from ..models.judge import LEASE, MOST_MONEY, Answer
-from ..people import audit
 from ..people.audit import Act, note
 from ..words import as_sentence
 from . import choosing, gate, probes, wire
@@ -38,12 +38,14 @@ MOST_CALLS, MOST_PER_MINUTE = 2**31 - 1, 1_000_000
 TRIES = 5  # of one pair
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds between two tries of a pair
 STORE_EVERY = 0.25  # seconds
+LOOK = 1.0  # seconds between two looks for further runs, while one is at work
 BEAT = LEASE.total_seconds() / 6  # between two heartbeats
 PIECE = 200  # rows that are read at a time
 AHEAD = 2  # calls that are counted in advance, for each call that may be under way at the same time
 MOST_REFUSED = 5  # calls before the first answer; then the parameters are at fault, and the run stops
 MOST_FAILURES = 50  # in a row; then the server is at fault, and the run stops
 MOST_UNGRADED = 20  # answers before the first grade; then prompt or parameters are at fault, and the run pauses
+OVER = object()  # in place of a turn
 FIELDS = [
     "state", "value", "problem", "detail", "answer", "model", "tokens_in", "tokens_out", "cost", "seconds",
     "tries", "at",
@@ -190,26 +192,45 @@ class Superseded(Exception):
 
 
 def work_due() -> None:
-    """Take up one run that waits, or whose worker died, and work on it until it stops."""
-    in_use = JudgeRun.objects.in_use()
-    silent = in_use.filter(state=State.RUNNING, beat_at__lt=timezone.now() - LEASE)
-    run = silent.first() or in_use.filter(state=State.QUEUED).order_by("pk").first()
-    if run and run.take_up():
-        work_on(run)
+    """Work on the runs that wait, or whose worker died, until none is left: one of each collection, in turns.
 
-
-def work_on(run: JudgeRun) -> None:
-    """Work on a run that this worker has taken up. Failures are stored in it."""
-    with audit.acting_for(run.by):
-        try:
-            _Work(run).go()
-        except Superseded:
+    So a run of one call a minute holds up only the others of its collection.
+    """
+    at_work: dict[int, Iterator[None]] = {}  # by collection
+    looked = -math.inf
+    while True:
+        if time.monotonic() - looked >= LOOK:
+            looked = time.monotonic()
+            for run in _due():
+                collection = run.version.judge.collection_id
+                if collection not in at_work and run.take_up():
+                    at_work[collection] = work_on(run, at_work)
+        for collection in [each for each, turns in at_work.items() if next(turns, OVER) is OVER]:
+            del at_work[collection]
+        if not at_work:
             return
-        except (ValueError, OSError) as error:
-            _end(run, State.FAILED, as_sentence(error))
-        except Exception:
-            log.exception("Run %s of a judge failed", run.pk)
-            _end(run, State.FAILED, "Idealist made a mistake here. Its log tells more.")
+
+
+def _due() -> list[JudgeRun]:
+    in_use = JudgeRun.objects.in_use().select_related("version__judge").order_by("pk")
+    silent = in_use.filter(state=State.RUNNING, beat_at__lt=timezone.now() - LEASE)
+    return [*silent, *in_use.filter(state=State.QUEUED)]
+
+
+def work_on(run: JudgeRun, beside: Sized = ()) -> Iterator[None]:
+    """Work on a run that this worker has taken up, a short turn at each step. Failures are stored in the run.
+
+    `beside`: the runs that take turns with it, itself among them.
+    """
+    try:
+        yield from _Work(run, beside).turns()
+    except Superseded:
+        return
+    except (ValueError, OSError) as error:
+        _end(run, State.FAILED, as_sentence(error))
+    except Exception:
+        log.exception("Run %s of a judge failed", run.pk)
+        _end(run, State.FAILED, "Idealist made a mistake here. Its log tells more.")
 
 
 def _end(run: JudgeRun, state: str, message: str = "") -> None:
@@ -231,6 +252,7 @@ class _Work:
     """One worker's turn at a run. The threads only make calls; only the main thread uses the database."""
 
     run: JudgeRun
+    beside: Sized = ()
     done: list[Answer] = field(default_factory=list)  # not stored yet
     due: list[_Item] = field(default_factory=list)  # a heap, of pairs that are tried again
     failures: int = 0  # in a row
@@ -239,7 +261,7 @@ class _Work:
     ungraded: list[dict] = field(default_factory=list)  # the fields of the answers before the first grade
     stop: tuple[str, str] | None = None  # the state and why
 
-    def go(self) -> None:
+    def turns(self) -> Iterator[None]:
         version = self.run.version
         self.endpoint, self.builder = wire.Endpoint.of(version.endpoint), CallBuilder(version)
         self.rows = self._waiting()
@@ -259,6 +281,7 @@ class _Work:
                     self._send(threads)
                     self._collect()
                     self._store()
+                    yield
             finally:
                 threads.shutdown(cancel_futures=True)
         self._store(last=True)
@@ -368,12 +391,13 @@ class _Work:
 
     def _collect(self) -> None:
         """Record the calls that have ended, after a short wait for one."""
+        patience = STORE_EVERY / max(len(self.beside), 1)
         if not self.under_way:
             if self.stop is None and (item := self._next()):
                 till = max(item.at, self.quiet_until, self.next_at) - time.monotonic()
-                time.sleep(min(max(till, 0.0), STORE_EVERY))
+                time.sleep(min(max(till, 0.0), patience))
             return
-        ended, _ = wait(self.under_way, timeout=STORE_EVERY, return_when=FIRST_COMPLETED)
+        ended, _ = wait(self.under_way, timeout=patience, return_when=FIRST_COMPLETED)
         for future in ended:
             item, _ = self.under_way.pop(future)
             self._record(item, future.result())

@@ -71,9 +71,9 @@ def numbered(pairs: int) -> Collection:
     return pool_of({f"d{i}": str(i) for i in range(pairs)})
 
 
-def pool_of(texts: dict[str, str]) -> Collection:
+def pool_of(texts: dict[str, str], slug: str = "hills") -> Collection:
     """A collection with a pair of q1 and a document for each name; its body tells the server what to do."""
-    collection = make_collection(documents="")
+    collection = make_collection(slug, documents="")
     query = collection.queries.get(key="q1")
     for name, body in texts.items():
         document = Document.objects.create(collection=collection, key=name, body=body)
@@ -722,7 +722,7 @@ def test_a_worker_whose_run_another_has_taken_up_writes_nothing(server):
     assert run.take_up()
     late = JudgeRun.objects.get()
     JudgeRun.objects.update(attempt=2)
-    runs.work_on(late)
+    list(runs.work_on(late))
     assert run.grades.get().state == "waiting"
     late.refresh_from_db()
     assert (late.state, late.graded) == ("running", 0)
@@ -734,6 +734,20 @@ def test_calls_a_minute_are_limited(server, monkeypatch):
     begun = runs.time.monotonic()
     worked(started(version, limits=runs.Limits(100, per_minute=1_200, concurrency=4)))
     assert runs.time.monotonic() - begun >= 0.15  # three pauses of 50 ms between four calls
+
+
+def test_a_slow_run_holds_up_no_other_collection_s_runs(server):
+    found = server(fine)
+    slow = started(
+        judge_of(pool_of({f"a{i}": f"slow {i}" for i in range(3)}), found.url),
+        limits=runs.Limits(9, per_minute=120),
+    )
+    fast = started(judge_of(pool_of({f"b{i}": f"fast {i}" for i in range(9)}, "lamps"), found.url))
+    runs.work_due()
+    for run in (slow, fast):
+        run.refresh_from_db()
+    assert (slow.state, slow.graded, fast.state, fast.graded) == ("done", 3, "done", 9)
+    assert fast.ended_at < slow.ended_at
 
 
 # The gate
