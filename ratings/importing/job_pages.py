@@ -1,5 +1,6 @@
 """What the pages of imports and of archives have in common."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.forms import Form
 from django.http import HttpRequest, JsonResponse
@@ -7,11 +8,16 @@ from django.utils import timezone
 
 from ..database import disk
 from ..formats.refusal import Refusal
-from ..models import Job
+from ..models import Collection, Job
 from ..models.job import LEASE
 from . import jobs, signs, uploads
 
 State = Job.State
+LARGEST_UPLOADS = 4  # the files of one collection that wait, in uploads of the largest size
+FULL = (
+    "Files of {:,.0f} MB were sent to this collection and not imported. Import or cancel them on the page Import"
+    " first; after 30 days they are deleted."
+)
 NO_WORKER = f"There is no worker, so imports wait. Whoever runs this server can start one: {jobs.START}"
 
 
@@ -41,8 +47,12 @@ def refusals_of(job: Job) -> list[Refusal]:
     return sorted(refusals, key=lambda each: (names.index(each.file) if each.file in names else -1, each.line))
 
 
-def stored_files(form: Form) -> list[dict]:
+def stored_files(form: Form, collection: Collection) -> list[dict]:
     """The files of a valid form, after they are stored; none, and an error in the form, if they cannot be."""
+    stored, size = jobs.stored(collection), sum(file.size for file in form.cleaned_data["files"])
+    if stored and stored + size > LARGEST_UPLOADS * settings.LARGEST_UPLOAD:
+        form.add_error("files", FULL.format(stored / 2**20))
+        return []
     try:
         return uploads.keep_all(form.cleaned_data["files"])
     except OSError as error:

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from datetime import timedelta
 
 from django.db import OperationalError, transaction
+from django.db.models import Q
 from django.utils import timezone
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
@@ -90,6 +91,15 @@ def store_queued(job: Job) -> Job:
     if not signs.has_worker():
         log.error("Job %s waits, and there is no worker. Start one: %s", job.pk, START)
     return job
+
+
+def stored(collection: Collection) -> int:
+    """The bytes of the files of the collection that are still stored: not imported, or with lines left out."""
+    since = timezone.now() - timedelta(seconds=uploads.KEPT)
+    kept = collection.jobs.filter(created_at__gt=since).exclude(state__in=[State.CANCELLED, State.UNDONE])
+    kept = kept.filter(~Q(state=State.PUBLISHED) | Q(report__left_out__gt=0))
+    lists = kept.values_list("files", flat=True)
+    return sum(file["size"] for files in lists for file in files if "stored" in file)
 
 
 def await_kind(collection: Collection, files: Sequence[dict], by) -> Job:

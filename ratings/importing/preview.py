@@ -5,6 +5,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
+from threading import Lock
+
+from django.conf import settings
 
 from ..formats import columns, delimited, header, parquet, tables, xlsx
 from ..formats.refusal import Refusal
@@ -43,8 +46,27 @@ def guessed_kind(file: dict, *, has_queries: bool) -> KindGuess:
         return kind_of(next(sources), has_queries=has_queries)
 
 
+class Busy(ConnectionError):
+    """The previews of others take too long."""
+
+
+_turn = Lock()
+
+
 def preview(job: Job) -> Preview:
-    """The preview of the first file of a job. Raises OSError where it is no longer stored."""
+    """The preview of the first file of a job. Raises OSError where it is no longer stored, and Busy.
+
+    One at a time in a process: the first rows of a table can take hundreds of megabytes.
+    """
+    if not _turn.acquire(timeout=settings.PATIENCE):
+        raise Busy("another preview is being made")
+    try:
+        return _preview(job)
+    finally:
+        _turn.release()
+
+
+def _preview(job: Job) -> Preview:
     if not job.kind:
         return _raw_preview(job)
     with sources_of(job) as sources:

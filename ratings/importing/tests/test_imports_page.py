@@ -14,7 +14,7 @@ from django.utils import timezone
 from django_tasks_db.management.commands import db_worker
 
 from ratings.formats.source import BOM, Source
-from ratings.importing import intake, jobs, signs, uploads
+from ratings.importing import intake, jobs, preview, signs, uploads
 from ratings.importing.intake import report
 from ratings.management.commands.work import work
 from ratings.models import Job, Ranking, Rating, RatingEvent, Role
@@ -621,3 +621,32 @@ def test_pasted_lines_that_cannot_be_taken_come_back(admin):
         response = admin.post("/collections/hills/import/send/", {"kind": "queries"} | given)
         assert response.status_code == 400
     assert not Job.objects.exists() and not list(uploads.folder().glob("*"))
+
+
+# Space
+
+
+def test_files_that_nobody_imports_use_up_the_space_of_their_own_collection_alone(admin, collection, settings):
+    wrong, right = (f"query,document,rater,grade\nq1,a,Ann,3\nq1,b,Ann,{grade}\n" for grade in (7, 2))
+    settings.LARGEST_UPLOAD = len(wrong)
+    make_collection("lamps").jobs.create(kind="ratings", files=[{"name": "x", "stored": "x", "size": 10**9}])
+    assert imported(admin, sent(admin, "ratings", right)).state == "published"
+    assert jobs.stored(collection) == 0
+    assert imported(admin, sent(admin, "ratings", wrong), leave_out="on").state == "published"
+    assert jobs.stored(collection) == len(wrong)  # its refused lines can still be downloaded
+    waiting = [sent(admin, "ratings", wrong.replace("a,Ann", f"{key},Ann")) for key in "bcd"]
+    assert send(admin, "ratings", ("more", right)).status_code == 400
+    assert len(list(storages["uploads"].entries())) == 4
+    admin.post(reverse("cancel_import", args=["hills", waiting[0].pk]))
+    assert send(admin, "ratings", ("more", right)).status_code == 302
+
+
+def test_one_preview_is_made_at_a_time(admin, settings):
+    """Each can hold the largest rows of a table in memory."""
+    job, settings.PATIENCE = sent(admin, "ratings", RATINGS), 0.01
+    address = reverse("import_job", args=["hills", job.pk])
+    admin.raise_request_exception = False  # as a server, which answers with config.urls.handler500
+    with preview._turn:
+        busy = admin.get(address)
+    assert (busy.status_code, busy["Retry-After"]) == (503, "5")
+    assert admin.get(address).status_code == 200

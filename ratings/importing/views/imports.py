@@ -54,7 +54,7 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = SendForm(request.POST, request.FILES)
     if not form.is_valid():
         return imports_page(request, collection, form)
-    files = stored_files(form)
+    files = stored_files(form, collection)
     if form.errors:
         return imports_page(request, collection, form)
     try:

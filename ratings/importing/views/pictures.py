@@ -52,7 +52,7 @@ def send_pictures(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = ZipForm(request.POST, request.FILES)
     if not form.is_valid():
         return pictures_page(request, collection, form)
-    files = stored_files(form)
+    files = stored_files(form, collection)
     if form.errors:
         return pictures_page(request, collection, form)
     if not jobs.fetch_pictures(collection, request.user, files):
