@@ -5,28 +5,26 @@
     python3 run.py --port 8001             serve on another port
     python3 run.py --host 0.0.0.0          serve others: a proxy with TLS, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names
     python3 run.py manage COMMAND ...      run a management command; nothing is added to its output
-    python3 run.py test [PYTEST OPTIONS]   run all checks, and the tests that a change wants
-    python3 run.py test --all              run all checks and all tests
+    python3 run.py test [--all] [OPTIONS]  run all checks, and the tests that a change wants, or all
     python3 run.py bench [NAME ...]        run a benchmark against other programs; without NAME, list them
+    python3 run.py --version               print the version
 
-The first start makes .venv beside this file and installs requirements.lock into it, and checks every hash.
-Later starts do so only when that file or Python has changed. DATABASE_URL chooses the database.
+The first start makes .venv beside this file (about 610 MB), installs requirements.lock into it, and checks every
+hash. Later starts do so only when that file or Python has changed. DATABASE_URL chooses the database.
 """
 
 # Only the standard library and the syntax of Python 3.8, so that an older Python can say that it is too old.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import importlib.util
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -34,9 +32,10 @@ VENV, VENV_BENCH = ROOT / ".venv", ROOT / ".venv-bench"
 PYTHON = VENV / "bin" / "python"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
 RUNTIME, MACHINES = "requirements.lock", "requirements-machines.lock"
-STAMP = "installed.txt"  # in an environment: the lock files that it has
 DEVELOPMENT, BENCHES = "requirements-dev.lock", "bench/requirements.lock"
-MAKES_OR_NEEDS_NONE = {"restore", "doctor"}  # commands for which no database is made
+LARGER = {RUNTIME: [MACHINES, DEVELOPMENT], MACHINES: [DEVELOPMENT]}  # the locks that contain it, same versions
+STAMP = "installed.txt"  # in an environment: the lock file that it has
+NEEDS_NONE = {"restore", "doctor", "--version"}  # commands for which no database is made
 # Commands that only read. In a wrong data folder they must not make a database and then find it empty.
 READING = {"backup", "upgrade", "agreement", "compare", "evaluate"}
 READING |= {"export_collection", "export_qrels", "export_ratings", "export_run"}
@@ -54,26 +53,19 @@ def say(line: str) -> None:
 
 
 def run_quietly(command: Sequence[str], failure: str, cure: str = "", stdout=subprocess.PIPE) -> None:
-    """Run a step without its output. Raises Refusal with the last error in it, or its last line, if it fails."""
-    pipes = {"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": subprocess.PIPE}
-    done = subprocess.run(command, text=True, errors="replace", check=False, **pipes)
-    if done.returncode:
-        lines = [line.strip() for line in ((done.stdout or "") + done.stderr).splitlines() if line.strip()]
+    """Run a step. A terminal shows its latest line. Raises Refusal with its last error, or its last line."""
+    lines = []
+    pipes = {"stdout": stdout, "stderr": subprocess.STDOUT if stdout else subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, errors="replace", **pipes) as step:
+        for line in filter(None, map(str.strip, step.stdout or step.stderr)):
+            lines.append(line)
+            if sys.stderr.isatty():
+                print(f"\r\x1b[K{line[:79]}", end="", file=sys.stderr, flush=True)
+    if lines and sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    if step.returncode:
         errors = [line for line in lines if line.lower().startswith("error")]
         raise Refusal(f"{failure}: {(errors or lines or ['it gave no reason'])[-1]} {cure}".rstrip())
-
-
-@contextlib.contextmanager
-def project_lock() -> Iterator[None]:
-    """Hold the lock of the project, so that two commands that start together do not both install or migrate."""
-    import fcntl  # absent on Windows, which main() has already refused
-
-    folder = os.open(ROOT, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)
 
 
 def fingerprint(name: str) -> str:
@@ -82,9 +74,11 @@ def fingerprint(name: str) -> str:
     return f"{name} {hashlib.sha256(content).hexdigest()}"
 
 
-def is_installed(requirements: Sequence[str], venv: Path = VENV) -> bool:
+def is_installed(requirements: str, venv: Path = VENV) -> bool:
+    """Whether the environment has this lock file, or one that contains it."""
     stamp = (venv / STAMP).read_text().splitlines() if (venv / STAMP).exists() else []
-    return (venv / "bin" / "python").exists() and set(map(fingerprint, requirements)) <= set(stamp)
+    fitting = map(fingerprint, [requirements, *LARGER.get(requirements, [])])
+    return (venv / "bin" / "python").exists() and any(each in stamp for each in fitting)
 
 
 def install(make: Sequence[str], venv: Path, requirements: str) -> None:
@@ -107,19 +101,23 @@ def install(make: Sequence[str], venv: Path, requirements: str) -> None:
     run_quietly([*pip, *options], "Installing failed", cure)
 
 
-def set_up(*requirements: str, venv: Path = VENV) -> None:
-    """Install these lock files into `venv`. The stamp is written last, so half an install never counts."""
+def set_up(requirements: str, venv: Path = VENV) -> None:
+    """Install this lock file into `venv`. The stamp is written last, so half an install never counts.
+
+    Until this process becomes another one, no other one installs or migrates.
+    """
+    import fcntl  # absent on Windows, which main() has already refused
+
+    fcntl.flock(os.open(ROOT, os.O_RDONLY), fcntl.LOCK_EX)
     if is_installed(requirements, venv):
         return
     (venv / STAMP).unlink(missing_ok=True)
-    wanted = requirements[-1]  # it contains the others, in the same versions
-    say(f"Installing {wanted} into {venv.name}: about a minute, and only when it changed ...")
+    say(f"Installing {requirements} into {venv.name}: about a minute, and only when it changed ...")
     # An environment of another Python is made anew: half of each does not start.
     packages = venv / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-packages"
     ours = packages.is_dir() and (venv / "bin" / "python").resolve() == Path(sys.executable).resolve()
-    make = [sys.executable, "-m", "venv", str(venv)] + ([] if ours else ["--clear"])
-    install(make, venv, wanted)
-    (venv / STAMP).write_text("\n".join(map(fingerprint, requirements)) + "\n")
+    install([sys.executable, "-m", "venv", str(venv)] + ([] if ours else ["--clear"]), venv, requirements)
+    (venv / STAMP).write_text(fingerprint(requirements) + "\n")
 
 
 def runtime() -> str:
@@ -134,25 +132,16 @@ def is_set(name: str) -> bool:
 
 
 def become(venv: Path, module: str, *arguments: str) -> None:
-    """Replace this process with a module of the project. Does not return.
-
-    The current folder stays as it is, so that a relative path in a setting means the same to every command.
-    """
-    folders = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
+    """Replace this process with a module of the project, in the same folder: settings may have relative paths."""
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     python = str(venv / "bin" / "python")
     # -P, so that no file in the current folder replaces a module of the project.
     os.execv(python, [python, "-P", "-m", module, *arguments])
 
 
-def data_folder() -> Path:
-    """The data folder, as in config/settings.py."""
-    return Path(os.environ.get("IDEALIST_DATA", "").strip() or ROOT / "var").resolve()
-
-
 def listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=128)
     except (OSError, OverflowError) as error:
         problem = f"Cannot listen on port {port} of {host}: {error}"
@@ -173,16 +162,14 @@ def serve(host: str, port: int) -> None:
     """Prepare the database and become the server. Does not return."""
     listener = listening(host, port)  # refuses a busy port before the slow steps; early visitors wait
     offer_demo(host)
-    with project_lock():
-        set_up(runtime())
-        cure = "(See all of it: python3 run.py manage prepare)"
-        run_quietly([*MANAGE, "prepare"], "Preparing failed", cure, stdout=None)
+    set_up(runtime())
+    cure = "(See all of it: python3 run.py manage prepare)"
+    run_quietly([*MANAGE, "prepare"], "Preparing failed", cure, stdout=None)
     listener.set_inheritable(True)
     shown_host = f"[{host}]" if ":" in host else host
     address = f"http://{shown_host}:{listener.getsockname()[1]}/"
     print(f"Idealist is at {address} (Ctrl-C stops it)", flush=True)
     if os.environ.get("IDEALIST_DEMO") == "1":
-        print("Look around in the sample; each link signs in once, within 10 minutes:", flush=True)
         run_quietly([*MANAGE, "sign_in_link", "--sample", "--site", address], "No links", stdout=None)
     os.environ.setdefault("IDEALIST_WORKER", "1")
     become(VENV, "config.server", f"fd://{listener.fileno()}")
@@ -190,22 +177,22 @@ def serve(host: str, port: int) -> None:
 
 def make_database(command: str) -> None:
     """Make the SQLite database for this command if there is none. Raises Refusal for a command that only reads."""
-    database = data_folder() / "db.sqlite3"
+    folder = Path(os.environ.get("IDEALIST_DATA", "").strip() or ROOT / "var").resolve()
+    database = folder / "db.sqlite3"
     if database.exists() and database.stat().st_size:
         return
     if command in READING:
         cure = "Set IDEALIST_DATA to the data folder, or DATABASE_URL to the database"
-        raise Refusal(f"{data_folder()} has no database, so {command} has nothing to read. {cure}")
+        raise Refusal(f"{folder} has no database, so {command} has nothing to read. {cure}")
     cure = "(See all of it: .venv/bin/python manage.py migrate)"
     run_quietly([*MANAGE, "migrate"], "Making the database failed", cure)
 
 
 def manage(arguments: Sequence[str]) -> None:
     """Replace this process with manage.py, which gets its streams and signals. Does not return."""
-    with project_lock():
-        set_up(runtime())
-        if not (set(arguments[:1]) & MAKES_OR_NEEDS_NONE or is_set("DATABASE_URL")):
-            make_database(next(iter(arguments), ""))
+    set_up(runtime())
+    if not (set(arguments[:1]) & NEEDS_NONE or is_set("DATABASE_URL")):
+        make_database(next(iter(arguments), ""))
     os.execv(PYTHON, [*MANAGE, *arguments])
 
 
@@ -219,8 +206,7 @@ def bench(name: str, *options: str) -> None:
     """Replace this process with a benchmark, in an environment with the peers that it needs. Does not return."""
     if name not in benches():
         raise Refusal(f"There is no bench {name!r}; there are {', '.join(benches())}")
-    with project_lock():
-        set_up(RUNTIME, BENCHES, venv=VENV_BENCH)
+    set_up(BENCHES, VENV_BENCH)
     become(VENV_BENCH, f"bench.{name}", *options)
 
 
@@ -235,8 +221,7 @@ def main(argv: Sequence[str]) -> int:
         if command == "manage":
             manage(arguments)
         elif command == "test":
-            with project_lock():
-                set_up(RUNTIME, MACHINES, DEVELOPMENT)
+            set_up(DEVELOPMENT)
             become(VENV, "config.tests.suite", *arguments)
         elif command == "bench" and arguments and arguments[0] not in HELP:
             bench(*arguments)
@@ -244,6 +229,8 @@ def main(argv: Sequence[str]) -> int:
             print("\n".join(benches()))
         elif HELP & set(argv):
             print(__doc__.strip())
+        elif command == "--version":
+            print("Idealist", (ROOT / "pyproject.toml").read_text().split('version = "')[1].partition('"')[0])
         else:
             parser = argparse.ArgumentParser(usage="python3 run.py --help shows all commands", add_help=False)
             parser.add_argument("--host", default="127.0.0.1")
@@ -252,7 +239,7 @@ def main(argv: Sequence[str]) -> int:
             serve(chosen.host, chosen.port)
     except KeyboardInterrupt:
         say("\nStopped.")
-        return 128 + signal.SIGINT
+        return 130
     except (Refusal, OSError) as error:
         say(f"run.py: {error}")
         return 1

@@ -72,8 +72,8 @@ def installed(project, run) -> Path:
     return project
 
 
-def stamp(run: ModuleType, *requirements: str, venv: str = ".venv") -> None:
-    (run.ROOT / venv / run.STAMP).write_text("".join(run.fingerprint(name) + "\n" for name in requirements))
+def stamp(run: ModuleType, requirements: str, venv: str = ".venv") -> None:
+    (run.ROOT / venv / run.STAMP).write_text(run.fingerprint(requirements) + "\n")
 
 
 def started(project: Path, *arguments: str, **options) -> subprocess.CompletedProcess:
@@ -139,30 +139,54 @@ def test_help_shows_the_commands(project, command):
     assert not (project / ".venv").exists()
 
 
+def test_the_version_is_printed_without_an_install(project):
+    (project / "pyproject.toml").write_text('[project]\nname = "idealist"\nversion = "1.2.3"\n')
+    assert started(project, "--version").stdout == "Idealist 1.2.3\n"
+
+
 # The environment
 
 
+def test_a_terminal_sees_the_latest_line_of_a_step_and_a_file_none(run, monkeypatch, capsys):
+    steps = [sys.executable, "-c", "print('Downloading scipy (33 MB)'); print('Installed 60 packages')"]
+    run.run_quietly(steps, "Installing failed")
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    run.run_quietly(steps, "Installing failed")
+    seen = capsys.readouterr().err
+    assert 0 < seen.index("Downloading scipy (33 MB)") < seen.index("Installed 60 packages")
+
+
 def test_an_install_counts_until_the_requirements_or_python_change(installed, run, monkeypatch):
-    assert run.is_installed(["requirements.lock"])
+    assert run.is_installed("requirements.lock")
     with monkeypatch.context() as patch:
         patch.setattr(run.sys, "version_info", (3, 99, 0, "final", 0))
-        assert not run.is_installed(["requirements.lock"])
+        assert not run.is_installed("requirements.lock")
     (installed / "requirements.lock").write_text("Django==5.3\n")
-    assert not run.is_installed(["requirements.lock"])
+    assert not run.is_installed("requirements.lock")
 
 
-def test_the_development_install_holds_the_runtime_too_but_not_the_reverse(installed, run):
-    both = ["requirements.lock", "requirements-dev.lock"]
-    assert not run.is_installed(both)
-    stamp(run, *both)
-    assert run.is_installed(both)
-    assert run.is_installed(["requirements.lock"])
+@pytest.mark.parametrize(
+    ("lock", "counts_as"),
+    [
+        ("requirements.lock", {"requirements.lock"}),
+        ("requirements-machines.lock", {"requirements.lock", "requirements-machines.lock"}),
+        ("requirements-dev.lock", {"requirements.lock", "requirements-machines.lock", "requirements-dev.lock"}),
+    ],
+)
+def test_a_larger_install_counts_as_the_smaller_ones_and_is_left_alone(installed, run, lock, counts_as):
+    """As of a service with CACHE_URL, before which root runs the doctor without that setting."""
+    stamp(run, lock)
+    assert {name for name in (run.RUNTIME, run.MACHINES, run.DEVELOPMENT) if run.is_installed(name)} == counts_as
+    before = (run.VENV / run.STAMP).stat()
+    assert started(installed, "manage", "doctor").returncode == 7
+    assert (run.VENV / run.STAMP).stat() == before
 
 
 def test_a_stamp_without_a_python_does_not_count(installed, run):
     run.PYTHON.unlink()
     run.PYTHON.symlink_to(installed / "removed" / "python")
-    assert not run.is_installed(["requirements.lock"])
+    assert not run.is_installed("requirements.lock")
 
 
 def test_a_failed_install_takes_the_old_stamp_away(installed, run, monkeypatch):
@@ -175,7 +199,7 @@ def test_a_failed_install_takes_the_old_stamp_away(installed, run, monkeypatch):
     with pytest.raises(run.Refusal, match="no network"):
         run.set_up("requirements.lock")
     (installed / "requirements.lock").write_text(before)
-    assert not run.is_installed(["requirements.lock"])
+    assert not run.is_installed("requirements.lock")
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -350,8 +374,7 @@ def test_a_database_that_cannot_be_made_is_one_line(installed):
 
 
 def test_the_tests_run_in_the_environment_with_all_locks_and_get_the_arguments(installed, run):
-    locks = ("requirements", "requirements-machines", "requirements-dev")
-    stamp(run, *(f"{lock}.lock" for lock in locks))
+    stamp(run, "requirements-dev.lock")
     (installed / "config" / "tests").mkdir(parents=True)
     (installed / "config" / "tests" / "suite.py").write_text("import sys; print(sys.argv[1:]); sys.exit(3)")
     done = started(installed, "test", "--all", "-k", "two words")
@@ -386,7 +409,7 @@ def benches(installed, run) -> Path:
     (installed / "bench" / "_clock.py").write_text('"""The time."""\ndef now():\n    return 42\n')
     (installed / ".venv-bench" / "bin").mkdir(parents=True)
     (installed / ".venv-bench" / "bin" / "python").symlink_to(sys.executable)
-    stamp(run, "requirements.lock", "bench/requirements.lock", venv=".venv-bench")
+    stamp(run, "bench/requirements.lock", venv=".venv-bench")
     return installed
 
 

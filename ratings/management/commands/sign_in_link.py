@@ -9,6 +9,13 @@ from ratings.people.mail import usual_site
 from ratings.people.sign_in import links
 
 
+LOOK_AROUND = "Look around in the sample; each link signs in once, within 10 minutes:"
+NO_SAMPLE = (
+    "There is no sample, because this database had a collection before its first start. To look around in one:"
+    " IDEALIST_DATA=another-folder python3 run.py"
+)
+
+
 class Command(BaseCommand):
     help = "Create links that sign people in once, within 10 minutes: to the sample, or when no provider answers."
 
@@ -25,7 +32,9 @@ class Command(BaseCommand):
             note(Act.SIGN_IN, about=user, made="link")
             self.stdout.write(_link(user, site))
         if sample and settings.DEMO:
-            for user in users.filter(username__in=visits.NAMES).order_by("-username"):
+            visitors = users.filter(username__in=visits.NAMES).order_by("-username")
+            self.stdout.write(LOOK_AROUND if visitors else NO_SAMPLE)
+            for user in visitors:
                 self.stdout.write(f"as {user.get_username().removeprefix('sample-'):8} {_link(user, site)}")
 
 

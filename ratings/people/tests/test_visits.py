@@ -11,7 +11,7 @@ from django.urls import reverse
 from ratings.collection import sample
 from ratings.models import Collection, Role, Scope
 from ratings.people import tokens, visits
-from ratings.tests.cast import make_member
+from ratings.tests.cast import make_collection, make_member
 
 pytestmark = pytest.mark.django_db
 
@@ -115,8 +115,18 @@ def test_without_the_switch_there_is_no_sample(settings):
 def test_a_start_prints_a_link_for_each_role_and_none_without_the_sample(settings):
     out = StringIO()
     call_command("sign_in_link", sample=True, site="http://127.0.0.1:8000/", stdout=out)
-    assert [line.split()[1] for line in out.getvalue().splitlines()] == ["rater", "analyst", "admin"]
+    assert [line.split()[1] for line in out.getvalue().splitlines()[1:]] == ["rater", "analyst", "admin"]
     settings.DEMO = False
     out = StringIO()
     call_command("sign_in_link", sample=True, stdout=out)
     assert out.getvalue() == ""
+
+
+def test_a_start_without_a_sample_says_why_and_how_to_see_one():
+    Collection.objects.all().delete()
+    get_user_model().objects.filter(username__in=visits.NAMES).delete()
+    make_collection()
+    sample.prepare()
+    out = StringIO()
+    call_command("sign_in_link", sample=True, stdout=out)
+    assert "no sample" in out.getvalue() and "IDEALIST_DATA=" in out.getvalue() and "/link/" not in out.getvalue()
