@@ -4,6 +4,8 @@
 import os
 import signal
 import sys
+import tomllib
+from pathlib import Path
 
 # SQLSTATEs for which an operator has the cure: a right is missing, a table, or a schema to make tables in.
 CURABLE = {"42501", "42P01", "3F000"}
@@ -19,6 +21,9 @@ def is_curable(error: Exception) -> bool:
 
 
 def main() -> None:
+    if sys.argv[1:] == ["--version"]:
+        project = tomllib.loads(Path(__file__).with_name("pyproject.toml").read_text(encoding="utf-8"))["project"]
+        sys.exit(print("Idealist", project["version"]))
     if sys.argv[1:] == ["doctor"]:  # it also tells what is wrong with the settings
         from config.health import doctor
 

@@ -2,7 +2,9 @@
 
 import json
 import logging
+import math
 import re
+import time
 import unicodedata
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -15,6 +17,7 @@ from django.http import HttpRequest, HttpResponse
 
 SECRETS = re.compile(r"(/join/|/accounts/(?:link|forgotten/\w+)/|idl_|[?&]code=)[\w~.%-]+")
 HEADER = "X-Request-Id"
+ABSENCE_EVERY = 60.0  # seconds
 VALID_ID = re.compile(r"[\w.:+/=-]{1,64}")  # without characters that could start another line or field
 _request: ContextVar[str] = ContextVar("the id of the request", default="")
 
@@ -60,6 +63,26 @@ class UnknownHosts(logging.Filter):
         record.msg = str(record.msg).replace("ALLOWED_HOSTS", "IDEALIST_HOSTS")
         record.exc_info = None
         return True
+
+
+class OfAbsence(logging.Filter):
+    """Lets through one line a minute, without its traceback, of requests that the database or the disk fails."""
+
+    told_at = -math.inf
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        from ratings.database import disk  # both need the settings
+        from ratings.web.failures import AWAY
+
+        error = record.exc_info[1] if record.exc_info else None
+        if not (isinstance(error, AWAY) or disk.trouble(error)):
+            return True
+        reason = " ".join(str(error).split())
+        record.msg, record.args = f"{record.getMessage()} ({reason}). One line a minute says so.", ()
+        record.exc_info, now = None, time.monotonic()
+        is_due = now - self.told_at >= ABSENCE_EVERY
+        self.told_at = now if is_due else self.told_at
+        return is_due
 
 
 class RequestIds:

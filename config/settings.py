@@ -2,15 +2,16 @@
 
 DATABASE_URL      which database; SQLite in IDEALIST_DATA when absent
 IDEALIST_DATA     folder for the database, the secret key, pictures, uploads and static files (default: var/)
-IDEALIST_HOSTS    host names to answer to, separated by commas (default: this machine only)
+IDEALIST_HOSTS    host names to answer to, with the port if it is unusual, and commas (default: this machine only)
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
 IDEALIST_PROXIES  number of proxies before the server, 0 to 9 (0; 1 with IDEALIST_HTTPS=1)
 IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent together by page (100); commands take larger ones
 IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull`, pictures and judges, with commas (default: none)
 IDEALIST_JUDGE_KEYS  keys of hosts that judges ask: host=key, host:port=key, with commas (default: none)
-IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (0: it makes none)
-IDEALIST_BACKUP_KEEP  how many of them are kept (7)
+IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (24 if others are served, else 0: none)
+IDEALIST_BACKUP_KEEP  how many of them are kept, and of those before an upgrade (7)
 IDEALIST_BACKUPS  folder for them, best on another disk, or s3:// as STORAGE_URL (backups in IDEALIST_DATA)
+IDEALIST_KEEP_DAYS  days for which the audit and imports that wrote nothing are kept (730; 0: for good)
 IDEALIST_DEMO     1 loads the sample and lets links sign in to look around; run.py sets it on a loopback address
 IDEALIST_LOG      text, or json for programs, with ids of requests and events of the audit (text)
 IDEALIST_METRICS_TOKEN  the bearer token for /metrics, and for problems in /readyz (default: none)
@@ -114,17 +115,19 @@ def checked_proxies(number: int, https: bool) -> int:
     return number
 
 
-def checked_hosts(text: str) -> list[str]:
-    """The host names in the text, or those of this machine where it has none."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        domain = name.removeprefix(".").lower()  # with the point, it stands for all names below it, too
-        if name != "*" and (not domain or split_domain_port(domain) != (domain, "")):
+def checked_hosts(text: str) -> list[tuple[str, str]]:
+    """Each host name in the text with its port, or "" without one; those of this machine where it has none."""
+    hosts = []
+    for name in filter(None, map(str.strip, text.split(","))):
+        domain, port = split_domain_port(name.removeprefix(".").lower())
+        # With the point before it, it stands for all names below it, too.
+        if name != "*" and (not domain or f"{domain}:{port}".rstrip(":") != name.removeprefix(".").lower()):
             raise ImproperlyConfigured(
-                f"IDEALIST_HOSTS has {name!r}; write names such as ratings.example.org, without scheme, port and"
-                " path, and an IPv6 address as [::1]."
+                f"IDEALIST_HOSTS has {name!r}; write names such as ratings.example.org, without scheme and path,"
+                " an IPv6 address as [::1], and a port that is not the usual one as ratings.example.org:8443."
             )
-    return names or ["localhost", "127.0.0.1", "[::1]"]
+        hosts.append(("." * name.startswith(".") + domain or name, port))
+    return hosts or [("localhost", ""), ("127.0.0.1", ""), ("[::1]", "")]
 
 
 def checked_database(url: str) -> dict:
@@ -202,12 +205,15 @@ SECRET_KEY_FALLBACKS = [checked_secret(key) for key in os.environ.get("SECRET_KE
 DEBUG = False
 HTTPS = env_bool("IDEALIST_HTTPS")
 PROXIES = checked_proxies(env_int("IDEALIST_PROXIES", int(HTTPS)), HTTPS)
+FOR_OTHERS = bool(HTTPS or os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL"))
 # The sample has an admin without a password, so it must not be where strangers come or in a shared database.
-DEMO = env_bool("IDEALIST_DEMO") and not (
-    HTTPS or os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL")
-)
+DEMO = env_bool("IDEALIST_DEMO") and not FOR_OTHERS
 KEEPS_WORKER = env_bool("IDEALIST_WORKER")
-ALLOWED_HOSTS = checked_hosts(os.environ.get("IDEALIST_HOSTS", ""))
+HOSTS = checked_hosts(os.environ.get("IDEALIST_HOSTS", ""))
+ALLOWED_HOSTS = [name for name, _ in HOSTS]
+SITES = [f"{'https' if HTTPS else 'http'}://{name}{port and ':'}{port}" for name, port in HOSTS]
+# Forms come from a port that a proxy may leave out of the header Host.
+CSRF_TRUSTED_ORIGINS = [site.replace("//.", "//*.") for site, (_, port) in zip(SITES, HOSTS, strict=True) if port]
 
 # Django's limit is 1,000. A wrong file can make hundreds of grades, which the page of the scale shows as forms.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
@@ -217,8 +223,9 @@ LARGEST_RATIO = 200  # to which a file may unpack, over 100 megabytes
 LARGEST_UPLOAD = env_int("IDEALIST_LARGEST_UPLOAD", 100) * 2**20  # bytes
 FILE_UPLOAD_TEMP_DIR = data_folder.subfolder(DATA_DIR / "uploads")
 
-BACKUP_EVERY = env_int("IDEALIST_BACKUP_EVERY", 0)  # hours
+BACKUP_EVERY = env_int("IDEALIST_BACKUP_EVERY", 24 if FOR_OTHERS else 0)  # hours
 BACKUP_KEEP = checked_keep(env_int("IDEALIST_BACKUP_KEEP", 7))
+KEEP_DAYS = env_int("IDEALIST_KEEP_DAYS", 730)
 
 # An address that is not public must be listed itself, or its network, beside the name of its host.
 PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "").split(",") if host.strip()]
@@ -475,11 +482,15 @@ LOGGING = {
         },
         "json": {"class": "config.logs.JsonFormatter"},
     },
-    "filters": {"unknown hosts": {"()": "config.logs.UnknownHosts"}},
+    "filters": {
+        "unknown hosts": {"()": "config.logs.UnknownHosts"},
+        "of absence": {"()": "config.logs.OfAbsence"},
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        "django.request": {"filters": ["of absence"]},
         "django.security.DisallowedHost": {"filters": ["unknown hosts"]},
         # All events of the audit, for programs that collect logs.
         "idealist.audit": {"level": "INFO" if LOG == "json" else "WARNING"},

@@ -1,5 +1,6 @@
 """The checks, each a function that yields a Problem for each fault. A new one also goes into the list CHECKS."""
 
+import os
 import shutil
 import sqlite3
 import time
@@ -18,6 +19,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from ratings.database import disk
 from ratings.importing import jobs, signs
 from ratings.people.sign_in import second_factor
+from ratings.words import nearest
 
 from . import services
 from .modes import Problem, open_to_others
@@ -25,8 +27,19 @@ from .modes import Problem, open_to_others
 MIN_FREE = 512 * 2**20  # bytes on the disk
 LOCK_WAIT = 1.5  # seconds for which a lock may be held
 TIMEOUT = 2.4  # seconds for all checks together, so that the doctor with its start takes less than five
+READING = 1.5  # seconds for which pages of SQLite are read
+NOT_OF_OPERATORS = {"IDEALIST_SHORT_WAITS"}
 MAKE_ROOM = "Make room there, or make it writable."
 PREPARE = "python3 run.py manage prepare"
+UPGRADE = "python3 run.py manage upgrade"
+RIGHTS = 'Give its account the rights that "Two accounts" in docs/operating.md lists, or name another account.'
+# Of messages of drivers, and what cures them.
+CURES = {
+    "unsupported startup parameter": "Set DATABASE_POOLER=1: DATABASE_URL leads to a pooler, such as PgBouncer.",
+    "permission denied": RIGHTS,
+    "malformed": "Stop Idealist, and restore the last backup into a new folder. Keep this one until that is done.",
+    "not a database": "Correct DATABASE_URL or IDEALIST_DATA, or restore the last backup into a new folder.",
+}
 
 
 class Check(NamedTuple):
@@ -77,7 +90,12 @@ def outcome_of(check: Check) -> Outcome:
     try:
         return Outcome(check, list(check.run()))
     except Exception as error:
-        return Outcome(check, [Problem(f"The check failed: {one_line(error)}", "See the log of the server.")])
+        cure = cure_of(error, "See the log of the server.")
+        return Outcome(check, [Problem(f"The check failed: {one_line(error)}", cure)])
+
+
+def cure_of(error: Exception, otherwise: str) -> str:
+    return next((cure for part, cure in CURES.items() if part in str(error)), otherwise)
 
 
 def one_line(error: BaseException) -> str:
@@ -97,7 +115,7 @@ def database() -> Iterator[Problem]:
             yield Problem(disk.MESSAGES[trouble], MAKE_ROOM)
         else:
             cure = "Start it, correct DATABASE_URL, or raise its max_connections: each server has eight."
-            yield Problem(f"The database does not answer: {one_line(error)}", cure)
+            yield Problem(f"The database does not answer: {one_line(error)}", cure_of(error, cure))
     else:
         if not has_tables:
             yield Problem("The database has no tables yet.", f"{PREPARE}. Or correct DATABASE_URL.")
@@ -107,11 +125,11 @@ def migrations() -> Iterator[Problem]:
     """Whether the database has the migrations of this version."""
     on_disk, applied = migrations_on_disk(), MigrationRecorder(connection).applied_migrations().keys()
     if missing := on_disk - applied:
-        yield Problem(f"The database lacks {len(missing)} migrations, such as {'.'.join(min(missing))}.", PREPARE)
+        yield Problem(f"The database lacks {len(missing)} migrations, such as {'.'.join(min(missing))}.", UPGRADE)
     apps = {app for app, _ in on_disk}
     if newer := {name for name in applied - on_disk if name[0] in apps}:
-        message = f"The database is of a newer version, which has {'.'.join(min(newer))}."
-        yield Problem(message, "Start the newer version, or restore a backup of before the upgrade.")
+        message = f"The database is of another version, which has {'.'.join(min(newer))}."
+        yield Problem(message, "Start that version, or restore a backup that this version made.")
 
 
 @cache
@@ -149,6 +167,61 @@ def writing_to_postgresql() -> Iterator[Problem]:
         if cursor.fetchone()[0] == "on":
             cure = "Name the primary server in DATABASE_URL, or end default_transaction_read_only."
             yield Problem("PostgreSQL is read-only.", cure)
+
+
+def rights() -> Iterator[Problem]:
+    """Whether the account may read and write every table of PostgreSQL."""
+    if connection.vendor != "postgresql":
+        return
+    tables = connection.introspection.django_table_names(only_existing=True)
+    may = " AND ".join(f"has_table_privilege(name, '{act}')" for act in ("SELECT", "INSERT", "UPDATE", "DELETE"))
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT name FROM unnest(%s) name WHERE NOT ({may}) ORDER BY name", [tables])
+        closed = [name for (name,) in cursor.fetchall()]
+    if closed:
+        yield Problem(f"The account may not read and write {len(closed)} tables, such as {closed[0]}.", RIGHTS)
+
+
+def damage() -> Iterator[Problem]:
+    """Whether the file of SQLite is whole. What takes longer than READING counts as whole."""
+    if connection.vendor != "sqlite" or not Path(connection.settings_dict["NAME"]).exists():
+        return
+    found: list[str] = []
+    thread = Thread(target=look_for_damage, args=[connection.settings_dict["NAME"], found], daemon=True)
+    thread.start()  # a thread, since older versions of SQLite do not let this be interrupted
+    thread.join(READING)
+    if found and found[0] != "ok":
+        yield Problem(f"The file of the database is damaged: {' '.join(found[0].split())}.", CURES["malformed"])
+
+
+def look_for_damage(path: str, found: list[str]) -> None:
+    file = sqlite3.connect(path, timeout=LOCK_WAIT)
+    try:
+        found += file.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.OperationalError:  # it is locked, or its disk is read-only: see `writing`
+        pass
+    except sqlite3.DatabaseError as error:
+        found.append(str(error))
+    finally:
+        file.close()
+
+
+def tls() -> Iterator[Problem]:
+    """Whether people elsewhere sign in over TLS."""
+    elsewhere = [
+        name for name in settings.ALLOWED_HOSTS if name.strip("[]") not in ("localhost", "127.0.0.1", "::1")
+    ]
+    if elsewhere and not settings.HTTPS:
+        message = f"{elsewhere[0]} is served without TLS: others can read passwords and sessions on their way."
+        yield Problem(message, 'Put a proxy with TLS in front, and set IDEALIST_HTTPS=1: see "Proxy and TLS".')
+
+
+def setting_names() -> Iterator[Problem]:
+    """Whether each setting in the environment has a name that Idealist knows."""
+    unknown = {name for name in os.environ if name.startswith("IDEALIST_")} - {*settings.NAMES, *NOT_OF_OPERATORS}
+    for name in sorted(unknown):
+        cure = f"{nearest(name, settings.NAMES) or 'see the table of settings in docs/operating.md'}".capitalize()
+        yield Problem(f"{name} is set, and is no setting.", cure)
 
 
 def worker() -> Iterator[Problem]:
@@ -197,13 +270,17 @@ def second_factors() -> Iterator[Problem]:
 
 
 CHECKS = [
+    Check("settings", setting_names, uses_database=False),
     Check("database", database, in_readyz=True, blocks_pages=True),
     Check("migrations", migrations, in_readyz=True, blocks_pages=True),
     Check("writing", writing, in_readyz=True, blocks_pages=True),
+    Check("damage", damage, uses_database=False),
     Check("storage", storage, in_readyz=True, blocks_pages=True, uses_database=False),
     Check("static files", static_files, in_readyz=True, blocks_pages=True, uses_database=False),
     Check("disk", free_space, in_readyz=True, uses_database=False),
     Check("worker", worker, in_readyz=True, uses_database=services.CACHE_IN_DATABASE),
+    Check("rights", rights),
+    Check("tls", tls, uses_database=False),
     Check("second factors", second_factors),
     Check("secrets", secrets, in_readyz=True, uses_database=False),
     Check("store of files", services.store, in_readyz=True, uses_database=False),

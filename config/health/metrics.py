@@ -6,12 +6,13 @@ No label contains the name of a person.
 import time
 from collections.abc import Callable, Iterator
 
+from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Count, Min, Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
 from django.utils import timezone
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, Info, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from ratings.desk import happenings
@@ -24,6 +25,7 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds
 
 registry = CollectorRegistry()
+Info("idealist", "The version.", registry=registry).info({"version": settings.VERSION})
 requests = Counter("idealist_requests", "Requests answered.", ["view", "status"], registry=registry)
 latency = Histogram(
     "idealist_request_seconds", "From the request to its answer.", ["view"], buckets=BUCKETS, registry=registry

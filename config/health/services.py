@@ -54,5 +54,8 @@ def mail() -> Iterator[Problem]:
 
 def backups() -> Iterator[Problem]:
     """Whether the worker makes backups as often as IDEALIST_BACKUP_EVERY says."""
+    if settings.FOR_OTHERS and not settings.BACKUP_EVERY:
+        cure = "Set IDEALIST_BACKUP_EVERY=24, and IDEALIST_BACKUPS to a folder on another disk."
+        yield Problem("Others are served, and nobody makes backups.", cure)
     if problem := schedule.overdue_problem():
         yield Problem(problem, "Read that log, make room in IDEALIST_BACKUPS, and see that a worker runs.")

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 
 os.environ["IDEALIST_DATA"] = tempfile.mkdtemp(prefix="idealist-test-")
+os.environ.setdefault("IDEALIST_BACKUP_EVERY", "0")  # workers of tests make none by themselves
 atexit.register(shutil.rmtree, os.environ["IDEALIST_DATA"], ignore_errors=True)
 
 from config.settings import *  # noqa: E402, F403

@@ -20,10 +20,12 @@ from django.contrib.auth import get_user_model
 from django.core.files.storage import storages
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from ratings.copies import backup, package, stores
 from ratings.importing.pictures import store
+from ratings.management.commands import upgrade
 from ratings.models import Collection, Document, Grade, Job, Picture, Rating, RatingEvent
 
 from .everything import everything
@@ -395,3 +397,28 @@ def test_an_upgrade_says_its_plan_backs_up_and_migrates(tmp_path):
         assert "Backed up and read again" in said.getvalue() and len(list(tmp_path.rglob("before-*.zip"))) == 1
         call_command("upgrade", stdout=said)
         assert said.getvalue().endswith("There is nothing to do.\n")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_start_on_the_database_of_another_version_is_refused_in_a_sentence(tmp_path):
+    with empty_place(tmp_path):
+        MigrationRecorder(connection).record_applied("ratings", "0042_of_before")
+        before = connection.introspection.table_names()
+        for command in ("prepare", "upgrade"):
+            with pytest.raises(
+                CommandError, match=r"another version.*0042_of_before.*Start that version.*Nothing was"
+            ):
+                call_command(command, stdout=io.StringIO())
+        assert connection.introspection.table_names() == before
+
+
+def test_the_newest_backups_of_upgrades_are_kept(settings, tmp_path):
+    settings.DATA_DIR, settings.BACKUP_KEEP = tmp_path, 2
+    for number, name in enumerate(("before-0.2.0.zip", "before-0.1.0.zip", "before-0.10.0.zip", "idealist-1.zip")):
+        path = tmp_path / "backups" / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        os.utime(path, (number, number))
+    upgrade.forget_old_backups()
+    left = {path.name for path in path.parent.iterdir()}
+    assert left == {"before-0.1.0.zip", "before-0.10.0.zip", "idealist-1.zip"}

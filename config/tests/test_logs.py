@@ -1,5 +1,6 @@
 """The log as JSON lines: one a record, with the id of its request, and without keys."""
 
+import errno
 import json
 import logging
 import os
@@ -9,10 +10,11 @@ from pathlib import Path
 
 import pytest
 from django.core.exceptions import MiddlewareNotUsed
+from django.db import OperationalError
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from config.logs import HEADER, JsonFormatter, RequestIds, TextFormatter
+from config.logs import HEADER, JsonFormatter, OfAbsence, RequestIds, TextFormatter
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -117,3 +119,28 @@ def test_an_unknown_host_is_one_line_that_names_the_setting(client, settings, ca
     (text,) = TextFormatter("{message}", style="{").format(record).splitlines()
     assert "'other.example.org'" in text and "IDEALIST_HOSTS" in text and "ALLOWED_HOSTS" not in text
     assert "error" not in json.loads(JsonFormatter().format(record))
+
+
+def test_requests_while_the_database_is_away_are_one_line_a_minute_without_tracebacks(caplog):
+    """Each had 8 KB of traceback, and raters ask again every few seconds."""
+    logger = logging.getLogger("django.request")
+    of_absence = next(each for each in logger.filters if isinstance(each, OfAbsence))
+    of_absence.told_at = -1e9
+
+    def fail(error: Exception) -> None:
+        try:
+            raise error
+        except type(error) as caught:
+            logger.error(
+                "%s: %s", "Service Unavailable", "/desk/", exc_info=(type(caught), caught, caught.__traceback__)
+            )
+
+    for _ in range(3):
+        fail(OperationalError("connection refused"))
+    (record,) = caplog.records
+    assert record.exc_info is None and "Service Unavailable: /desk/ (connection refused)" in record.getMessage()
+    of_absence.told_at -= 60
+    fail(OSError(errno.ENOSPC, "No space left on device"))
+    assert "No space left" in caplog.records[1].getMessage()
+    fail(ValueError("a fault of the program"))
+    assert caplog.records[2].exc_info[1].args == ("a fault of the program",)

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 SET_ELSEWHERE = {"SECRET_KEY", "DATABASE_URL", "IDEALIST_HTTPS", "IDEALIST_HOSTS", "IDEALIST_SHORT_WAITS"}
+SET_ELSEWHERE |= {"IDEALIST_BACKUP_EVERY"}
 
 
 def ran(tmp_path: Path, code: str, **environment: str) -> subprocess.CompletedProcess:
@@ -133,7 +134,7 @@ def test_a_key_a_number_of_proxies_or_a_host_that_cannot_be_is_refused():
         (settings.checked_secret, ["secret", "django-insecure-" + "k3y" * 30, "a" * 80]),
         (lambda number: settings.checked_proxies(number, False), [10]),
         (lambda number: settings.checked_proxies(number, True), [0]),  # every page would lead to itself for ever
-        (settings.checked_hosts, ["127.0.0.1:8113", "http://a", "a/", "::1", "*.a", "example.org.", "."]),
+        (settings.checked_hosts, ["a:b", "a:", "*:80", "http://a", "a/", "::1", "*.a", "example.org.", "."]),
     ):
         for each in wrong:
             with pytest.raises(ImproperlyConfigured):
@@ -180,10 +181,36 @@ def options(tmp_path: Path, module: str, **environment: str) -> dict:
 
 
 def test_a_host_may_be_an_address_a_domain_or_any():
-    names = ["192.0.2.7", "[2001:db8::7]", ".Example.org", "*"]
-    assert settings.checked_hosts(", ".join(names) + " ,") == names
+    names = ["192.0.2.7", "[2001:db8::7]", ".example.org", "*"]
+    assert settings.checked_hosts(", ".join(names) + " ,") == [(name, "") for name in names]
     for nothing in ("", " ", ","):
-        assert settings.checked_hosts(nothing) == ["localhost", "127.0.0.1", "[::1]"]
+        assert settings.checked_hosts(nothing) == [(name, "") for name in ("localhost", "127.0.0.1", "[::1]")]
+
+
+def test_a_port_of_a_host_is_part_of_its_address_and_of_the_origin_of_its_forms(tmp_path):
+    hosts = {
+        "IDEALIST_HTTPS": "1",
+        "IDEALIST_HOSTS": "a.example.org:8443,.b.example.org:444,c.example.org,[::1]:80",
+    }
+    shown = "ALLOWED_HOSTS, settings.SITES[:3], settings.CSRF_TRUSTED_ORIGINS"
+    assert ast.literal_eval(f"[{start(tmp_path, shown, **hosts).stdout.replace('] [', '], [')}]") == [
+        ["a.example.org", ".b.example.org", "c.example.org", "[::1]"],
+        ["https://a.example.org:8443", "https://.b.example.org:444", "https://c.example.org"],
+        ["https://a.example.org:8443", "https://*.b.example.org:444", "https://[::1]:80"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "hours"),
+    [
+        ({}, 0),
+        ({"IDEALIST_HOSTS": "ratings.example.org"}, 24),
+        ({"DATABASE_URL": "postgres://somebody@somewhere/idealist"}, 24),
+        ({"IDEALIST_HTTPS": "1", "IDEALIST_BACKUP_EVERY": "0"}, 0),
+    ],
+)
+def test_backups_are_made_daily_where_others_are_served(tmp_path, given, hours):
+    assert start(tmp_path, "BACKUP_EVERY", **given).stdout == f"{hours}\n"
 
 
 def test_a_page_waits_for_a_lock_for_a_few_seconds_and_a_command_for_longer(tmp_path):

@@ -35,6 +35,7 @@ from ..database.bulk import insert
 from ..database.snapshot import snapshot
 from ..formats.zipped import FixedZip
 from ..management.whole_file import CLOSED, forget_parts, sync_folder, whole_file
+from ..words import first_keys
 from . import package, stores
 from .package import MANIFEST, Unreadable
 from .tables import LEFT_OUT, TABLES
@@ -75,8 +76,10 @@ def applied() -> list[Node]:
             " IDEALIST_DATA to the data folder, or DATABASE_URL to the database"
         )
     if unknown := set(nodes) - MigrationExecutor(connection).loader.graph.nodes.keys():
-        named = ", ".join(sorted(map(".".join, unknown)))
-        raise Refused(f"The database has migrations that this version, {settings.VERSION}, does not know: {named}")
+        raise Refused(
+            f"The database is of another version of Idealist: this one, {settings.VERSION}, does not know"
+            f" {first_keys(map('.'.join, sorted(unknown)))}. Start that version, or restore a backup of this one"
+        )
     return nodes
 
 

@@ -3,6 +3,8 @@
 Ids and names are stored as they were at the time. No row refers to another table, so no deletion takes it along.
 """
 
+from datetime import datetime
+
 from django.db import models
 
 
@@ -12,6 +14,11 @@ class AuditEventQuerySet(models.QuerySet):
 
     def delete(self):
         raise TypeError("Audit events are written once and never deleted.")
+
+    def delete_before(self, moment: datetime, most: int) -> int:
+        """Delete events of before the moment, `most` at once, and return how many. For `importing.retention`."""
+        pks = list(self.filter(at__lt=moment).order_by("at").values_list("pk", flat=True)[:most])
+        return self.filter(pk__in=pks)._raw_delete(self.db)
 
     def forget_actor(self, pseudonym: str) -> int:
         """The number of rows whose actor is replaced by the pseudonym, and whose address and token are removed.

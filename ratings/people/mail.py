@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.forms import PasswordResetForm
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
+from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage, get_connection
 from django.core.validators import validate_email
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 
 LIKE_ADDRESS = re.compile(r"[@/\\]|\w[.。．｡][^\W\d]{2}")
 FAILED = (SMTPException, OSError)
+SITE = "site"  # the key in the cache of the address at which a server last started
 
 
 def send_invitations(made: Iterable[tuple[Invitation, str]]) -> list[Invitation]:
@@ -89,10 +91,16 @@ def name_in_mail(collection: Collection) -> str:
     return collection.slug or "" if LIKE_ADDRESS.search(collection.name) else collection.name
 
 
+def note_site(host: str, port: int) -> None:
+    """Let links of commands lead to this server, which has just started."""
+    cache.set(SITE, f"http://{f'[{host}]' if ':' in host else host}:{port}", None)
+
+
 def usual_site() -> str:
-    """The first host of IDEALIST_HOSTS, or a server on this machine, for links in mail and those of commands.
+    """The first host of IDEALIST_HOSTS, or the last address of a server on this machine, for links in mail and text.
 
     A request does not say it: its client can name any host.
     """
-    host = settings.ALLOWED_HOSTS[0]
-    return f"https://{host}" if settings.HTTPS else f"http://{host}:8000"
+    if settings.HTTPS or settings.HOSTS[0][1]:
+        return settings.SITES[0]
+    return (not settings.FOR_OTHERS and cache.get(SITE)) or f"{settings.SITES[0]}:8000"

@@ -63,7 +63,8 @@ class Decoder:
 
 
 def _serve(line: Connection) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    with suppress(ValueError, OSError):  # macOS has no such limit; those of pixels and bytes hold there, too
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     with suppress(EOFError, OSError, KeyboardInterrupt):
         while True:
             line.send(_answer(line.recv_bytes()))

@@ -4,9 +4,13 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
 from ratings.collection import sample
+from ratings.copies import backup
 from ratings.database import making
+from ratings.management.backups import refusals
 
 from ._writable import refuse_unwritable
 
@@ -19,6 +23,9 @@ class Command(BaseCommand):
     def handle(self, **options) -> None:
         refuse_unwritable()
         with making.alone():
+            if MigrationRecorder(connection).applied_migrations():
+                with refusals("Nothing was changed."):
+                    backup.applied()
             call_command("migrate", verbosity=0)
             call_command("createcachetable", verbosity=0)
         sample.prepare()

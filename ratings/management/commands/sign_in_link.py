@@ -8,7 +8,6 @@ from ratings.people.audit import Act, note
 from ratings.people.mail import usual_site
 from ratings.people.sign_in import links
 
-
 LOOK_AROUND = "Look around in the sample; each link signs in once, within 10 minutes:"
 NO_SAMPLE = (
     "There is no sample, because this database had a collection before its first start. To look around in one:"

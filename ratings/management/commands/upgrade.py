@@ -48,6 +48,7 @@ class Command(BaseCommand):
                 call_command("migrate", verbosity=0, interactive=False)
                 call_command("createcachetable", verbosity=0)
             connection.check_constraints()
+            forget_old_backups()
         except DatabaseError as error:
             raise Refused(f"The upgrade failed: {str(error).strip()} {way_back}") from error
         self.stdout.write(f"The database is that of Idealist {settings.VERSION} now, and was checked.\n{way_back}")
@@ -58,6 +59,13 @@ def pending() -> list[tuple]:
     backup.applied()
     executor = MigrationExecutor(connection)
     return executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def forget_old_backups() -> None:
+    """Keep the newest IDEALIST_BACKUP_KEEP of those that upgrades made."""
+    made = sorted((settings.DATA_DIR / "backups").glob("before-*.zip"), key=lambda path: path.stat().st_mtime)
+    for path in made[: -settings.BACKUP_KEEP]:
+        path.unlink()
 
 
 def default_path() -> Path:

@@ -12,7 +12,7 @@ from django_tasks_db.management.commands.db_worker import Worker
 from django_tasks_db.models import DBTaskResult
 
 from ratings.collection import deleting
-from ratings.importing import chores, jobs, signs, uploads
+from ratings.importing import chores, jobs, retention, signs, uploads
 from ratings.importing.chores import Chore
 
 from ._writable import refuse_unwritable
@@ -45,7 +45,7 @@ class Command(BaseCommand):
             Thread(target=end_with, args=[beside], daemon=True).start()
         tempfile.tempdir = str(uploads.spool())
         own = [Chore(signs.show_worker, BEAT), Chore(jobs.reap, REAP), Chore(deleting.remove_due, REMOVE)]
-        own.append(Chore(uploads.forget_old, FORGET))
+        own += [Chore(uploads.forget_old, FORGET), Chore(retention.forget_old, FORGET)]
         for chore in (*own, *chores.of_apps):
             Thread(target=again_and_again, args=chore, daemon=True).start()
         again_and_again(work, LOOK)
