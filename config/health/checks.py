@@ -176,7 +176,7 @@ def rights() -> Iterator[Problem]:
     tables = connection.introspection.django_table_names(only_existing=True)
     may = " AND ".join(f"has_table_privilege(name, '{act}')" for act in ("SELECT", "INSERT", "UPDATE", "DELETE"))
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT name FROM unnest(%s) name WHERE NOT ({may}) ORDER BY name", [tables])
+        cursor.execute(f"SELECT name FROM unnest(%s::text[]) name WHERE NOT ({may}) ORDER BY name", [tables])
         closed = [name for (name,) in cursor.fetchall()]
     if closed:
         yield Problem(f"The account may not read and write {len(closed)} tables, such as {closed[0]}.", RIGHTS)
@@ -220,8 +220,8 @@ def setting_names() -> Iterator[Problem]:
     """Whether each setting in the environment has a name that Idealist knows."""
     unknown = {name for name in os.environ if name.startswith("IDEALIST_")} - {*settings.NAMES, *NOT_OF_OPERATORS}
     for name in sorted(unknown):
-        cure = f"{nearest(name, settings.NAMES) or 'see the table of settings in docs/operating.md'}".capitalize()
-        yield Problem(f"{name} is set, and is no setting.", cure)
+        near = nearest(name, settings.NAMES) or "see the table in docs/operating.md."
+        yield Problem(f"{name} is set, and is no setting.", f"Correct or remove it: {near}")
 
 
 def worker() -> Iterator[Problem]:

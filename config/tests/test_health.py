@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import threading
 import time
 from collections import namedtuple
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from unittest import mock
 from uuid import uuid4
@@ -55,10 +57,12 @@ def sound(settings, tmp_path, monkeypatch) -> Iterator[None]:
     tmp_path.chmod(0o700)
     settings.DATA_DIR = settings.FILE_UPLOAD_TEMP_DIR = tmp_path
     settings.METRICS_TOKEN = TOKEN
+    settings.HTTPS, settings.FOR_OTHERS = True, False
     monkeypatch.setattr(endpoints.readiness, "checked_at", float("-inf"))
     monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE))
     signs.show_worker()
-    with mock.patch.object(checks, "TIMEOUT", 60):
+    known = {name: value for name, value in os.environ.items() if not name.startswith("IDEALIST_")}
+    with mock.patch.object(checks, "TIMEOUT", 60), mock.patch.dict(os.environ, known, clear=True):
         yield
 
 
@@ -137,7 +141,7 @@ def key_lost() -> None:
     ("fault", "check", "said", "status"),
     [
         (migration_missing, "migrations", "lacks 1 migrations, such as evaluation.0001_frozen", 503),
-        (database_newer, "migrations", "newer version, which has ratings.9999_later", 503),
+        (database_newer, "migrations", "another version, which has ratings.9999_later", 503),
         (key_lost, "second factors", "cannot be read: 1. They were made with another SECRET_KEY", 200),
     ],
 )
@@ -212,6 +216,15 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
     def no_backup() -> None:
         settings.BACKUP_EVERY = 24
 
+    def no_backups_of_others() -> None:
+        settings.FOR_OTHERS = True
+
+    def no_tls() -> None:
+        settings.HTTPS, settings.ALLOWED_HOSTS = False, ["localhost", "ratings.example.org"]
+
+    def misspelt() -> None:
+        monkeypatch.setenv("IDEALIST_BACKUP_EVRY", "24")
+
     faults = {
         no_mail: ("mail", "refuses the connection"),
         store_away: ("store of files", "cannot be used"),
@@ -219,6 +232,9 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
         over_quota: ("storage", "quota"),
         tries_away: ("cache", "cannot be counted: it cannot be used"),
         no_backup: ("backups", "There is no backup yet"),
+        no_backups_of_others: ("backups", "nobody makes backups"),
+        no_tls: ("tls", "ratings.example.org is served without TLS"),
+        misspelt: ("settings", "IDEALIST_BACKUP_EVRY is set, and is no setting"),
         old_backup: ("backups", "The last good backup is of 2026-01-01"),
         dead_worker: ("worker", "No worker has run"),
         open_secret: ("secrets", "secret.key"),
@@ -228,7 +244,9 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
     }
     settings.ALLOWED_HOSTS = ["localhost"]
     before = {name: getattr(settings, name) for name in ("FILE_UPLOAD_TEMP_DIR", "MAIL", "STORAGES")} | {
-        "BACKUP_EVERY": 0
+        "BACKUP_EVERY": 0,
+        "FOR_OTHERS": False,
+        "HTTPS": True,
     }
     desk = Desk()
     for fault, (check, said) in faults.items():
@@ -282,6 +300,55 @@ def test_a_database_without_tables(monkeypatch):
     assert "run.py manage prepare" in answer["problems"][0]["cure"]
 
 
+@pytest.mark.parametrize(
+    ("said", "cure"),
+    [
+        ("connection failed: FATAL:  unsupported startup parameter: options", "DATABASE_POOLER=1"),
+        ("permission denied for table django_migrations", "rights"),
+        ("file is not a database", "restore the last backup"),
+        ("connection refused", "Start it"),
+    ],
+)
+@pytest.mark.django_db
+def test_what_a_driver_says_has_its_own_cure(monkeypatch, said, cure):
+    monkeypatch.setattr(MigrationRecorder, "has_table", mock.Mock(side_effect=OperationalError(said)))
+    (problem,) = checks.database()
+    assert said.split()[-1] in problem.wrong and cure in problem.cure
+
+
+@pytest.mark.django_db
+def test_a_database_of_before_an_upgrade_is_cured_by_the_upgrade_that_backs_up(monkeypatch):
+    monkeypatch.setattr(checks, "migrations_on_disk", lambda: {("ratings", "0002_later")})
+    assert next(checks.migrations()).cure == "python3 run.py manage upgrade"
+
+
+@sqlite_only
+@pytest.mark.parametrize("place", [0.5, 0.0])
+def test_a_damaged_file_of_sqlite_is_named_with_the_way_back(monkeypatch, tmp_path, place):
+    path = tmp_path / "db.sqlite3"
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("CREATE TABLE t (a TEXT)")
+        file.executemany("INSERT INTO t VALUES (?)", [(f"{number:0500d}",) for number in range(1000)])
+        file.commit()
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(path))
+    assert list(checks.damage()) == []
+    with path.open("r+b") as file:
+        file.seek(int(path.stat().st_size * place) // 4096 * 4096)
+        file.write(b"x" * 4096)
+    (problem,) = checks.damage()
+    assert "damaged" in problem.wrong and "restore the last backup" in problem.cure
+
+
+@sqlite_only
+def test_a_large_file_of_sqlite_does_not_hold_up_the_doctor(monkeypatch, tmp_path):
+    (tmp_path / "db.sqlite3").touch()
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "db.sqlite3"))
+    monkeypatch.setattr(checks, "READING", 0.05)
+    monkeypatch.setattr(checks, "look_for_damage", lambda path, found: time.sleep(60))
+    began = time.monotonic()
+    assert list(checks.damage()) == [] and time.monotonic() - began < 30
+
+
 @sqlite_only
 @pytest.mark.django_db(transaction=True)
 def test_sqlite_that_another_program_locks(monkeypatch):
@@ -324,7 +391,7 @@ def test_a_server_that_only_reads():
     [
         ({"SECRET_KEY": "short"}, "SECRET_KEY is short"),
         ({"IDEALIST_DATA": "/dev/null/here"}, "cannot be used"),
-        ({"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none"}, "The database does not answer"),
+        ({"DATABASE_URL": "postgres://nobody:sesame@127.0.0.1:1/none"}, "The database does not answer"),
     ],
 )
 @pytest.mark.slow
@@ -334,6 +401,9 @@ def test_the_doctor_names_what_keeps_it_from_starting(environment, said, tmp_pat
     known = {"env": clean | {"IDEALIST_DATA": str(tmp_path)} | environment, "cwd": ROOT, "timeout": 120}
     done = subprocess.run(command, **known, capture_output=True, text=True)
     assert done.returncode == 1 and said in done.stdout and "Traceback" not in done.stderr
+    if "DATABASE_URL" in environment:
+        begins = rf"Idealist {of_project.VERSION}( \(\w+\))?, database none@127.0.0.1, data folder {tmp_path}\n"
+        assert re.match(begins, done.stdout) and "sesame" not in done.stdout
 
 
 # Hosts that accept and never answer

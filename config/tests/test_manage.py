@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.db import DatabaseError, OperationalError, ProgrammingError
 
 import manage
@@ -16,10 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess:
     """A command for a PostgreSQL that is not there."""
-    settings = {"DATABASE_URL": f"postgres://nobody@{str(tmp_path).replace('/', '%2F')}/none"}
+    url = {"DATABASE_URL": f"postgres://nobody@{str(tmp_path).replace('/', '%2F')}/none"}
     return subprocess.run(
         [sys.executable, ROOT / "manage.py", *arguments],
-        env=os.environ | settings | {"IDEALIST_DATA": str(tmp_path / "data")},
+        env=os.environ | url | {"IDEALIST_DATA": str(tmp_path / "data")},
         capture_output=True,
         text=True,
     )
@@ -53,3 +54,11 @@ def test_a_missing_right_or_table_has_its_cure_outside_of_the_program(cause):
 def test_a_fault_of_the_program_keeps_its_traceback():
     assert not manage.is_curable(caused(ProgrammingError, psycopg.errors.SyntaxError()))
     assert manage.is_curable(OperationalError("database is locked"))
+
+
+def test_the_version_is_that_of_idealist_and_needs_no_setting(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["manage.py", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        manage.main()
+    assert not ended.value.code
+    assert capsys.readouterr().out == f"Idealist {settings.VERSION}\n"

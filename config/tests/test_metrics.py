@@ -42,7 +42,7 @@ def test_every_figure_of_the_dashboard_and_of_the_alerts_exists():
 
 @pytest.mark.django_db
 def test_a_backup_that_is_overdue_is_a_figure(settings, tmp_path, monkeypatch):
-    settings.DATA_DIR, settings.BACKUP_EVERY = tmp_path, 24
+    settings.DATA_DIR, settings.BACKUP_EVERY, settings.FOR_OTHERS = tmp_path, 24, False
     backups = settings.STORAGES["backups"] | {"OPTIONS": {"location": tmp_path / "backups"}}
     settings.STORAGES = settings.STORAGES | {"backups": backups}
     assert figures()["idealist_backup_overdue",] == 1
@@ -52,6 +52,9 @@ def test_a_backup_that_is_overdue_is_a_figure(settings, tmp_path, monkeypatch):
     assert figures()["idealist_backup_overdue",] == 1
     settings.BACKUP_EVERY = 0
     assert figures()["idealist_backup_overdue",] == 0
+    settings.FOR_OTHERS = True
+    assert figures()["idealist_backup_overdue",] == 1
+    assert figures()["idealist_info", settings.VERSION] == 1
 
 
 @pytest.mark.django_db

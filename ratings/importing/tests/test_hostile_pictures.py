@@ -3,11 +3,13 @@
 import base64
 import re
 import zipfile
+from multiprocessing import Pipe
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-from ratings.importing.pictures import decoding, fetching
+from ratings.importing.pictures import decoder, decoding, fetching
 from ratings.importing.pictures.decoder import DIED, Decoder
 from ratings.models import Collection, Document, Grade, Picture
 from ratings.presentation import versions
@@ -51,6 +53,20 @@ def test_each_is_decoded_or_refused_and_takes_little_memory(files):
                     assert decoding.checked(each) and b"window.hit" not in each, name
             if Path("/proc").exists():
                 assert memory_of(decoder) < MOST_MEMORY, name
+
+
+def test_where_a_system_lets_nobody_limit_memory_pictures_are_decoded(monkeypatch):
+    """As macOS does."""
+
+    def refused(*arguments) -> None:
+        raise ValueError("current limit exceeds maximum limit")
+
+    monkeypatch.setattr(decoder.resource, "setrlimit", refused)
+    ours, theirs = Pipe()
+    ours.send_bytes(picture("PNG"))
+    Thread(target=decoder._serve, args=[theirs], daemon=True).start()
+    assert ours.poll(60) and decoding.DecodedPicture(*ours.recv()).width == 120
+    ours.close()
 
 
 def test_a_decoder_that_dies_or_hangs_gives_a_reason_and_another_goes_on(monkeypatch):
