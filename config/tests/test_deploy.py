@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from django.urls import resolve
+from django.urls import resolve, reverse
 
 from config import settings
 
@@ -43,8 +43,9 @@ def steps() -> list[str]:
 
 def test_both_stages_begin_with_one_base_of_a_fixed_version(steps):
     bases = [step.split()[1] for step in steps if step.startswith("FROM")]
-    assert len(bases) == 2 and len(set(bases)) == 1
-    assert re.fullmatch(r"docker\.io/library/python:3\.11-slim-[a-z]+", bases[0])
+    assert bases == ["${BASE}", "${BASE}"]  # so that an operator can pin it by its digest
+    (base,) = (step.removeprefix("ARG BASE=") for step in steps if step.startswith("ARG BASE="))
+    assert re.fullmatch(r"docker\.io/library/python:3\.11-slim-[a-z]+", base)
 
 
 def test_the_image_is_not_roots_and_its_last_user_is_a_number(steps):
@@ -238,13 +239,13 @@ def test_nginx_takes_its_settings(tmp_path):
 
 
 def test_the_proxy_knows_all_servers_keeps_no_addresses_and_says_who_asks():
-    servers = set(re.findall(r"server (web-\d):8000", text("nginx.conf")))
+    servers = set(re.findall(r"server (web-\d):8000 resolve ", text("nginx.conf")))
     assert servers == {name for name in OURS if name.startswith("web")}
     for line in (
         "access_log off;",
         "proxy_set_header X-Forwarded-For $remote_addr;",
         "proxy_set_header X-Forwarded-Proto $scheme;",
-        "proxy_set_header Host $host;",
+        "proxy_set_header Host $http_host;",
         "proxy_request_buffering off;",
         "limit_conn addresses 50;",
         "client_max_body_size 3m;",
@@ -253,6 +254,32 @@ def test_the_proxy_knows_all_servers_keeps_no_addresses_and_says_who_asks():
     (place,) = re.findall(r"location ~ (\S+) \{[^}]*client_max_body_size 100m;", text("nginx.conf"))
     for address in ("/archives/send/", "/collections/hills/import/send/", "/collections/hills/pictures/send/"):
         assert re.search(place, address) and hasattr(resolve(address).func, "takes_files")
+
+
+def test_the_proxy_logs_no_address_with_a_key():
+    (place,) = re.findall(r"location ~ (\S+) \{\s+error_log /dev/null emerg;", text("nginx.conf"))
+    for name, *arguments in (
+        ("join", "key"),
+        ("sign_in_link", "key"),
+        ("new_password", "a", "b"),
+        ("provider_callback",),
+    ):
+        assert re.search(place, reverse(name, args=arguments)), name
+    assert not re.search(place, reverse("sign_in"))
+
+
+def test_every_deployment_makes_backups_outside_of_what_may_be_lost(services):
+    for name in OURS:
+        assert services[name]["environment"]["IDEALIST_BACKUPS"] == "${IDEALIST_BACKUPS:?}"
+    (told,) = (
+        each["data"] for each in yaml.safe_load(text("kubernetes.yaml"))["items"] if each["kind"] == "ConfigMap"
+    )
+    assert told["IDEALIST_BACKUPS"].startswith("s3://")
+    assert "IDEALIST_BACKUPS=s3://" in text("settings.env.example")
+    (folder,) = re.findall(r"IDEALIST_BACKUPS=(/\S+)\\n", text("README.md"))
+    assert f"ReadWritePaths=-{folder}\n" in text("idealist.service") and f"--mode 700 {folder}\n" in text(
+        "README.md"
+    )
 
 
 def test_systemd_takes_the_unit(tmp_path):
@@ -268,7 +295,7 @@ def test_systemd_takes_the_unit(tmp_path):
 def test_the_service_is_nobody_and_writes_only_where_its_state_is():
     unit = dict(line.split("=", 1) for line in text("idealist.service").splitlines() if "=" in line)
     assert unit["User"] == "idealist" and unit["ProtectSystem"] == "strict" and unit["NoNewPrivileges"] == "yes"
-    assert "ReadWritePaths" not in unit and unit["CapabilityBoundingSet"] == ""
+    assert unit["ReadWritePaths"] == "-/var/backups/idealist" and unit["CapabilityBoundingSet"] == ""
     assert f"IDEALIST_DATA=/var/lib/{unit['StateDirectory']}/" in unit["Environment"]
 
 
