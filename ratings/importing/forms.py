@@ -195,6 +195,14 @@ class HowForm(forms.Form):
             help_text="Such as bad=0, good=2.",
             initial=", ".join(f"{word}={grade}" for word, grade in initial.get("grades", {}).items()),
         )
+        ways = [
+            ("", "refused"),
+            ("raters", "of another rater, if it names none"),
+            ("last", "in place of the former"),
+        ]
+        self.fields["repeats"] = forms.ChoiceField(
+            label="A pair that is rated again is", choices=ways, required=False, initial=initial.get("repeats")
+        )
         self._add_names(initial)
 
     def _add_names(self, initial: dict) -> None:

@@ -36,6 +36,7 @@ class GradesImport(RatingsImport):
     """
 
     what = "machine grades"
+    names_people = False
 
     model: str = ""
     prompt: str | None = None  # the text, if it is known

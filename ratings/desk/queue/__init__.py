@@ -27,7 +27,7 @@ For admins: `want`, `want_fewer`, `retire`, `unretire`, `release`, `give`; for i
 from .acts import KeyUsed
 from .claiming import MOST_HELD, claim, stop
 from .giving import give
-from .importing import ImportedRating, differing, record_staged, stage, take_back_import
+from .importing import PAST, ImportedRating, differing, record_staged, stage, take_back_import
 from .leases import LEASE, release
 from .order import comes_by_query
 from .outlook import COUNTED, Outlook, outlook
@@ -41,6 +41,7 @@ __all__ = [
     "COUNTED",
     "LEASE",
     "MOST_HELD",
+    "PAST",
     "RATING_KINDS",
     "UNDO_DEPTH",
     "Conflict",

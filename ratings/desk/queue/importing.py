@@ -19,6 +19,7 @@ from ...models import UNRANKED, Collection, Job, Rater, RatingEvent, StagedRatin
 from .undoing import RATING_KINDS
 
 MANY = 2_000  # ratings
+PAST = 0  # in place of a rating: a later row of the import replaces it, so it is in the history alone
 
 
 class ImportedRating(NamedTuple):
@@ -32,7 +33,8 @@ class ImportedRating(NamedTuple):
     comment: str = ""
     seconds: float | None = None
     at: datetime | None = None  # None: the time of recording
-    # The rating that this one changes, and its revision, as `differing` read them. None: this is a new rating.
+    # The rating that this one changes, and its revision, as `differing` read them. None: this is a new rating; or
+    # PAST.
     rating_id: int | None = None
     revision: int | None = None
 
@@ -94,7 +96,7 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
     Raises IntegrityError if a rating has changed since `differing` read it, or if a name now belongs to a person.
     """
     params = _params(job, now or timezone.now())
-    total = job.staged_ratings.count()
+    total, past = job.staged_ratings.count(), job.staged_ratings.filter(rating_id=PAST).count()
     _make_raters(job)
     # The statistics do not have the new pairs yet. For as few as before, PostgreSQL may choose nested loops, which
     # take minutes with thousands.
@@ -108,7 +110,7 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
         cursor.execute(_CHANGED, params)
         recorded += cursor.rowcount
         cursor.execute(_EVENTS, params)
-        if recorded != total or cursor.rowcount != total:
+        if recorded != total - past or cursor.rowcount != total:
             raise IntegrityError("somebody changed these ratings or their raters meanwhile")
         if many:
             cursor.execute("SET LOCAL enable_nestloop = on")

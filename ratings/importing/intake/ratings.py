@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 from django.db import IntegrityError
@@ -17,6 +17,7 @@ from ...database.statistics import renew_statistics
 from ...desk import queue
 from ...formats import values
 from ...formats.refusal import KEEP_ONE, Option
+from ...formats.registry import EITHER
 from ...formats.rows import RatingLine
 from ...formats.source import Source
 from ...models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
@@ -29,10 +30,17 @@ from .topics import ImportForQueries, Topics
 
 TABLE = (
     "rating (rater TEXT, query INTEGER, document TEXT, grade TEXT, reason TEXT, comment TEXT, seconds REAL,"
-    " rated_at TEXT, file INTEGER, line INTEGER)"
+    " rated_at TEXT, file INTEGER, line INTEGER, unnamed INTEGER)"
 )
 REFUSED = "refused (row INTEGER PRIMARY KEY)"  # rows of `rating` that the checks refused
 WIDE_SCALE = 20
+REPEATS = ("raters", "last")  # what a pair that is rated again may mean
+ARE_RATERS = Option("repeats", "raters", "each is of another rater")
+LATEST = Option("repeats", "last", "the later one counts")
+# The second row of a pair that names nobody is by "NAME 2", and so on.
+_NUMBERED = """UPDATE rating SET rater = rater || ' ' || place FROM (
+    SELECT rowid AS row, ROW_NUMBER() OVER (PARTITION BY rater, query, document ORDER BY file, line) AS place
+    FROM rating WHERE unnamed) WHERE rating.rowid = row AND place > 1"""
 
 
 def import_qrels(collection: Collection, sources: Sequence[Source], **choices) -> Report:
@@ -49,19 +57,28 @@ def import_ratings(collection: Collection, sources: Sequence[Source], **choices)
 class RatingsImport(ImportForQueries):
     """An import of ratings of several raters; `rater` gave those that name nobody.
 
+    A pair that the same rater rates again is refused. With `repeats` "raters" each row that names nobody is of
+    another rater; with "last" the latest row counts, by its time or its line.
+
     With `leave_out` refused lines are left out and the others are imported, if nothing else is wrong with the
     files and the refused lines are few enough to be listed.
     """
 
     kind, usual_format = "ratings", "csv"
     what = "ratings"  # in facts and warnings
+    names_people = True  # so that rows without a name may be of several
 
     rater: str | None = None
     leave_out: bool = False
+    repeats: str | None = None
 
     def __post_init__(self) -> None:
         if self.rater is not None:
             values.checked_name(self.rater, "rater", values.RATER_NAME_LENGTH)
+        if self.repeats not in (None, *REPEATS):
+            raise ValueError(f"repeats is {self.repeats!r}; give {' or '.join(REPEATS)}")
+        if self.repeats == "raters" and self.rater:
+            values.checked_name(f"{self.rater} 1000000", "rater", values.RATER_NAME_LENGTH)
         for source in self.sources:
             source.reading = opening.with_raters(source.reading, self.collection)
         super().__post_init__()
@@ -106,13 +123,22 @@ class RatingsImport(ImportForQueries):
             refused = self.report.refused
             with self.topics(source, format) as topics:
                 rows = self.rows_of(source, format.reads["ratings"])
-                put(self.stage, "rating", self._known(rows, source, file, topics))
+                # A line of qrels says which grade a pair has, and a row of a table what somebody gave.
+                asks = self.names_people and format.queries_by == EITHER
+                put(self.stage, "rating", self._known(rows, source, file, topics, asks))
                 if self.report.refused > refused and not format.by_rows:
                     self.report.cut_off = True  # sound ratings of a refused piece of JSON were not read
+        if self.repeats == "raters":
+            self.stage.execute(_NUMBERED)
         self.stage.execute("CREATE INDEX rating_in_order ON rating (rater, query, document, file, line)")
 
-    def _known(self, rows: Iterable[RatingLine], source: Source, file: int, topics: Topics) -> Iterator[tuple]:
-        """The rows of the stage for the ratings of queries of the collection."""
+    def _known(
+        self, rows: Iterable[RatingLine], source: Source, file: int, topics: Topics, asks: bool
+    ) -> Iterator[tuple]:
+        """The rows of the stage for the ratings of queries of the collection.
+
+        `asks`: who gave ratings without a name.
+        """
         for row in rows:
             query = topics.id_of(row.query)
             if query is None:
@@ -127,8 +153,9 @@ class RatingsImport(ImportForQueries):
                 self.report.cut_off = True  # few other lines name a rater
                 return
             grade = None if row.grade is None else f"{row.grade:f}"
-            at = row.rated_at and row.rated_at.isoformat()
-            yield name, query, row.document, grade, row.reason, row.comment, row.seconds, at, file, row.line
+            at, unnamed = row.rated_at and row.rated_at.isoformat(), asks and not row.rater
+            content = grade, row.reason, row.comment, row.seconds, at
+            yield name, query, row.document, *content, file, row.line, unnamed
 
     # Check
 
@@ -180,21 +207,28 @@ class RatingsImport(ImportForQueries):
             total += 1
             # A row that is refused already is no reason to refuse the others.
             rows = [row for row in rows if row[-1] not in refused] or rows[:1]
-            alike = [row for row in rows if row[3:5] == rows[0][3:5]]
+            if self.repeats == "last":
+                turns = _in_turn(rows)
+                self.report.counts["duplicates"] += len(rows) - len(turns)
+                self.report.counts["earlier"] += len(turns) - 1
+                continue
+            alike = [row for row in rows if row[3:5] == rows[0][3:5] and not (row[10] and row is not rows[0])]
             for other in rows:
-                if other[3:5] != rows[0][3:5]:
+                if other not in alike:
                     self._refuse_other(rows[0], other)
             self._count_repeats(alike)
         return total
 
     def _refuse_other(self, first: tuple, other: tuple) -> None:
-        """Refuse a row that has another grade or reason than the first one."""
-        document, file, line, row = other[2], *other[8:]
+        """Refuse a row that has another grade or reason than the first one, or names nobody either."""
+        document, file, line, unnamed, row = other[2], *other[8:]
         self.stage.execute("INSERT OR IGNORE INTO refused VALUES (?)", [row])
         what = " and ".join(name for name, at in (("grade", 3), ("reason", 4)) if other[at] != first[at])
-        problem = f"document {document} has another {what} for the same query"
+        has = f"another {what}" if what else "the same rating"
+        problem = f"document {document} has {has} for the same query{' and no name of a rater' * unnamed}"
         before = self.sources[first[8]].at(first[9])
-        self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=before))
+        cure = (ARE_RATERS, LATEST) if unnamed else (KEEP_ONE, LATEST)
+        self.report.refuse(self.sources[file].refusal(line, problem, *cure, other=before))
 
     def _count_repeats(self, rows: list[tuple]) -> None:
         """Count the rows that repeat a rating, and those whose comment gives way to a later one."""
@@ -217,10 +251,11 @@ class RatingsImport(ImportForQueries):
         counts = self.report.counts
         strangers, done = Strangers(self.stage), 0
         for batch in self._batches():
-            keys = [row[2] for row in batch]
+            rows = [turns[-1] for turns in batch]
+            keys = [row[2] for row in rows]
             ids = known_ids(self.collection, keys)
             strangers.look_at(keys, ids)
-            self._differing(batch, ids)
+            self._differing(rows, ids)
             done += len(batch)
             self.progress("checking", None, done)
         counts["documents"] = strangers.count
@@ -229,9 +264,10 @@ class RatingsImport(ImportForQueries):
         counts["grades"] = 0
         self._tell_of_scale()
 
-    def _batches(self) -> Iterator[list[tuple]]:
-        """The row of each rater and pair, in their order."""
-        return batched((_kept(group) for _, group in self._rows()), BATCH)
+    def _batches(self) -> Iterator[list[list[tuple]]]:
+        """The row of each rater and pair, in their order, behind the earlier ones that stay in the history."""
+        counting = _in_turn if self.repeats == "last" else lambda rows: [_kept(rows)]
+        return batched((counting(group) for _, group in self._rows()), BATCH)
 
     def _differing(self, rows: list[tuple], ids: np.ndarray) -> list[queue.ImportedRating]:
         """The ratings that are new or change a stored one. Counts these and the others."""
@@ -246,9 +282,10 @@ class RatingsImport(ImportForQueries):
         done = 0
         documents = DocumentIds(job.collection, BATCH)
         for batch in self._batches():
-            ids = documents.made(job, [row[2] for row in batch], self.report)
-            if ratings := self._differing(batch, ids):
-                queue.stage(job, ratings)
+            rows = [turns[-1] for turns in batch]
+            ids = documents.made(job, [row[2] for row in rows], self.report)
+            if ratings := self._differing(rows, ids):
+                queue.stage(job, [*_earlier(batch, ids, ratings), *ratings])
             done += len(batch)
             self.progress("writing", done / self.total, done)
         renew_statistics(self.total, Document, StagedRating)
@@ -280,6 +317,8 @@ class RatingsImport(ImportForQueries):
         if self.checking:
             of = f"by {counted(counts['raters'], 'rater')} for {counted(counts['queries'], 'query', 'queries')}"
         self.report.tell_of_changes(f"{counted(self.total, 'rating')} {of}")
+        if earlier := counts["earlier"]:
+            self.report.facts.append(f"{counted(earlier, 'earlier rating')} of the same: in the history alone.")
         if dropped := counts["comments"]:
             more = "; …" if dropped > len(self.dropped) else ""
             self.report.warnings.append(
@@ -319,6 +358,23 @@ def _kept(rows: list[tuple]) -> tuple:
     if len({row[5] for row in rows}) == 1:
         return rows[0]
     return max(rows, key=lambda row: (row[5] != "", row[7] or "", row[8], row[9]))  # all times are in UTC
+
+
+def _in_turn(rows: list[tuple]) -> list[tuple]:
+    """The rows of one rater and pair by time, then by line, without those that say what the one before says."""
+    rows = sorted(rows, key=lambda row: (row[7] or "", row[8], row[9]))
+    return rows[:1] + [row for before, row in pairwise(rows) if row[3:6] != before[3:6]]
+
+
+def _earlier(
+    batch: list[list[tuple]], ids: np.ndarray, ratings: list[queue.ImportedRating]
+) -> Iterator[queue.ImportedRating]:
+    """What was said before the new ones of the ratings. One that is stored has its history already."""
+    new = {row[:3] for row in ratings if row.rating_id is None}
+    for turns, document in zip(batch, ids.tolist(), strict=True):
+        for row in turns[:-1]:
+            if (earlier := _imported(row, document))[:3] in new:
+                yield earlier._replace(rating_id=queue.PAST)
 
 
 def _imported(row: tuple, document: int) -> queue.ImportedRating:

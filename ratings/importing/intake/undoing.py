@@ -111,12 +111,13 @@ def obstacles(job: Job) -> Iterator[str]:
 
 def _obstacles_of_ratings(job: Job) -> Iterator[str]:
     of_the_same = {"pair": OuterRef("pair"), "rater": OuterRef("rater")}
-    events = RatingEvent.objects.standing().filter(**of_the_same, kind__in=queue.RATING_KINDS)
+    others = RatingEvent.objects.standing().exclude(job=job.pk)
+    events = others.filter(**of_the_same, kind__in=queue.RATING_KINDS)
     later = job.events.alias(after=Exists(events.filter(pk__gt=OuterRef("pk")))).filter(after=True)
     if n := later.count():
         by = events.filter(pk__gt=OuterRef("pk")).order_by("pk").values("job")[:1]
-        others = Job.objects.filter(pk__in=later.order_by().values_list(Subquery(by)).distinct()[:5])
-        names = ", ".join(f"{other} (import {other.pk})" for other in others)
+        jobs = Job.objects.filter(pk__in=later.order_by().values_list(Subquery(by)).distinct()[:5])
+        names = ", ".join(f"{other} (import {other.pk})" for other in jobs)
         cure = f" by {names}. Undo that first." if names else ". What was said last stands."
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} changed later{cure}"
     before = events.filter(pk__lt=OuterRef("pk")).order_by("-pk").values("value")[:1]

@@ -18,6 +18,7 @@ from ratings.formats.registry import BY_NAME, KEY, TEXT, readable, writable
 from ratings.formats.source import Reading, stream_at
 from ratings.importing import jobs
 from ratings.importing.intake import Report, opening
+from ratings.importing.intake.ratings import REPEATS
 from ratings.management.progress import ProgressLine
 from ratings.management.refusals import line_of
 from ratings.management.whole_file import whole_file
@@ -142,6 +143,9 @@ class ImportRowsCommand(ImportCommand):
         if self.kind == "ratings":
             text = "the grades that words in a table stand for: bad=0,good=2"
             parser.add_argument("--map", metavar="WORD=GRADE,…", action="append", default=[], help=text)
+            text = "a pair that is rated again: raters, each line without a name is of another rater; last, the"
+            text += " later one counts; by default it is refused"
+            parser.add_argument("--repeats", choices=REPEATS, help=text)
 
     def run_row_import(
         self, intake: Callable[..., Report], slug: str, files: Sequence[str], options: dict, *own: str

@@ -12,4 +12,4 @@ class Command(ImportRowsCommand):
         parser.add_argument("--rater", metavar="NAME", default="qrels", help="who gave the grades (qrels)")
 
     def handle(self, *, slug: str, files: list[str], **options) -> None:
-        self.run_row_import(intake.import_qrels, slug, files, options, "rater")
+        self.run_row_import(intake.import_qrels, slug, files, options, "rater", "repeats")

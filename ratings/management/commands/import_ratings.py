@@ -28,7 +28,7 @@ class Command(ImportRowsCommand):
             return
         if options["model"] or options["prompt"]:
             raise Refused("--model and --prompt are for machines: give --kind machine. Nothing was written.")
-        self.run_row_import(intake.import_ratings, slug, files, options, "rater")
+        self.run_row_import(intake.import_ratings, slug, files, options, "rater", "repeats")
 
     def import_machine_grades(self, slug: str, files: list[str], options: dict) -> None:
         if not options["model"]:

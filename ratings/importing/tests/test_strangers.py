@@ -1,0 +1,91 @@
+"""Small files in the shape of those that people of this job have: read, or refused with a cure that works."""
+
+from pathlib import Path
+
+import pytest
+
+from ratings.importing.intake.undoing import undo_import
+from ratings.models import Collection, Rating, RatingEvent
+
+from .test_import_commands import command, done
+
+pytestmark = pytest.mark.django_db
+
+QUERIES = "q1\tred shoes\nq2\twaterproof jacket\nq3\tcafé table\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content: str | bytes, name: str = "file.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def empty():
+    command("create_collection", "c", "--grades", "0:a,1:b,2:c,3:d")
+    return Collection.objects.get(slug="c")
+
+
+@pytest.fixture
+def collection(empty, file):
+    done("import_queries", "c", file(QUERIES, "queries.tsv"))
+    return empty
+
+
+def refusal(*arguments: object) -> str:
+    """What a command that must refuse says."""
+    _, err, refused = command(*arguments)
+    assert refused, err
+    return err
+
+
+def told() -> list[tuple]:
+    """Query, document, rater and grade of each rating."""
+    rows = Rating.objects.values_list("pair__query__key", "pair__document__key", "rater__name", "grade__value")
+    return sorted((q, d, r, None if g is None else float(g)) for q, d, r, g in rows)
+
+
+# A pair that is rated again
+
+DIFFER = "query,doc_id,grade\nred shoes,d1,2\nred shoes,d1,0\nred shoes,d2,1\nwaterproof jacket,d3,0\n"
+EQUAL = "query,doc_id,grade\nred shoes,d1,2\nred shoes,d1,2\nred shoes,d2,1\nred shoes,d2,1\n"
+AGAIN = """query,doc_id,rater,grade,rated_at
+red shoes,d1,Ann,3,2026-03-02T09:00:00Z
+red shoes,d1,Ann,1,2026-03-01T09:00:00Z
+red shoes,d2,Ann,0,2026-03-01T09:01:00Z
+"""
+
+
+@pytest.mark.parametrize(("text", "grades"), [(DIFFER, [2, 0]), (EQUAL, [2, 2])])
+def test_each_row_without_a_name_may_be_of_another_rater(collection, file, text, grades):
+    path = file(text)
+    err = refusal("import_ratings", "c", path, "--rater", "r")
+    assert "If each is of another rater, give --repeats raters." in err and "--repeats last" in err
+    done("import_ratings", "c", path, "--rater", "r", "--repeats", "raters")
+    assert [row[2:] for row in told() if row[1] == "d1"] == [("r", grades[0]), ("r 2", grades[1])]
+    assert len(told()) == len(text.splitlines()) - 1
+    out, _, _ = command("import_ratings", "c", path, "--rater", "r", "--repeats", "raters")
+    assert "0 new, 0 changed" in out
+
+
+@pytest.mark.both_databases
+def test_of_a_pair_that_a_rater_rates_again_the_latest_may_count(collection, file):
+    path = file(AGAIN)
+    assert "--repeats last" in refusal("import_ratings", "c", path)
+    out, _, _ = command("import_ratings", "c", path, "--repeats", "last")
+    assert "2 ratings from ratings: 2 new" in out and "1 earlier rating" in out
+    assert told() == [("q1", "d1", "Ann", 3), ("q1", "d2", "Ann", 0)]
+    events = RatingEvent.objects.filter(pair__document__key="d1").order_by("pk")
+    assert [(float(e.value), e.created_at.day) for e in events] == [(1, 1), (3, 2)]
+    out, _, _ = command("import_ratings", "c", path, "--repeats", "last")
+    assert "0 new, 0 changed, 2 unchanged" in out and RatingEvent.objects.count() == 3
+    assert undo_import(collection.jobs.get(kind="ratings")) == [] and told() == []
+
+
+def test_qrels_that_repeat_a_line_are_no_question(collection, file):
+    done("import_qrels", "c", file("q1 0 d1 2\nq1 0 d1 2\n"))
+    assert len(told()) == 1
