@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import sha256
@@ -24,6 +25,7 @@ _number = re.compile(NUMBER)
 _integer = re.compile(INTEGER)
 _no_key = re.compile(r"[\s\x00-\x1f\x7f_%]|^#")
 _ESCAPES = {" ": "_", "_": "%5F", "%": "%25"}
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # they neither show nor join letters
 _control = re.compile(r"[\x00-\x1f\x7f]")
 
 _BILLIONTH = Decimal("1e-9")
@@ -74,6 +76,16 @@ def key_of_text(text: str) -> str:
     """
     key = _no_key.sub(lambda match: _ESCAPES.get(match[0]) or quote(match[0], safe=""), text)
     return key if len(key) <= MADE_KEY_LENGTH else f"{key[:150]}~{sha256(text.encode()).hexdigest()[:32]}"
+
+
+def folded(text: str) -> str:
+    """The text as it looks: composed (NFC), and with one blank for each run of blanks of any kind."""
+    return " ".join(unicodedata.normalize("NFC", text.translate(_INVISIBLE)).split())
+
+
+def letters(text: str) -> str:
+    """The letters and digits alone, in small letters: what near spellings of a text share."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
 def integer(text: str, what: str) -> int:

@@ -56,6 +56,8 @@ class QueriesImport(Import):
 
     def _rows(self, source: Source, file: int, format: Format) -> Iterator[tuple]:
         for t in self.rows_of(source, format.reads["queries"]):
+            if t.key is None and t.text not in self._keys_of_texts:
+                t = t._replace(text=self._spellings.get(values.folded(t.text)) or t.text)
             # No tags in the file is NULL; an empty list of tags is [].
             tags = None if t.tags is None else json.dumps(t.tags)
             fields = None if t.fields is None else json.dumps(t.fields)
@@ -67,6 +69,15 @@ class QueriesImport(Import):
         for key, text in self.collection.queries.values_list("key", "text"):
             keys[text].append(key)
         return keys
+
+    @cached_property
+    def _spellings(self) -> dict[str, str]:
+        """How a text looks -> the stored text, "" where several look alike."""
+        spellings: dict[str, str] = {}
+        for text in self._keys_of_texts:
+            seen = values.folded(text)
+            spellings[seen] = "" if seen in spellings else text
+        return spellings
 
     @cached_property
     def _stored_keys(self) -> set[str]:

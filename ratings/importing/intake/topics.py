@@ -5,8 +5,10 @@ from collections.abc import Collection as Keys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ... import models
+from ...formats import values
 from ...formats.refusal import Option
 from ...formats.registry import EITHER, KEY, TEXT, Format
 from ...formats.source import Source
@@ -29,8 +31,8 @@ class Names:
         self.repeated = {text for text, count in texts.items() if count > 1}
 
     def ids(self, by: str) -> dict[str, int]:
-        """Name -> id, where queries are named `by` key, text or either."""
-        return {KEY: self.keys, TEXT: self.texts, EITHER: self.texts | self.keys}[by]
+        """Name -> id, where queries are named `by` key, text or either. The caller may add names."""
+        return {KEY: {}, TEXT: self.texts, EITHER: self.texts}[by] | ({} if by == TEXT else self.keys)
 
     def refuse_ambiguous(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
         """Refuse a file if a name in it may mean more than one query."""
@@ -55,14 +57,28 @@ class Topics:
     ids: dict[str, int]  # what a query may be called -> its id
     named: set[str] = field(default_factory=set)
     skipped: int = 0  # lines
+    respelled: dict[str, int] = field(
+        default_factory=dict
+    )  # what the file calls queries, if it spells them otherwise
+
+    @cached_property
+    def _folded(self) -> dict[str, int]:
+        """Name as it looks -> id, where no other query looks alike."""
+        folded: dict[str, int] = {}
+        for name, pk in self.ids.items():
+            seen = values.folded(name)
+            folded[seen] = pk if folded.get(seen, pk) == pk else 0
+        return folded
 
     def id_of(self, key: str, lines: int = 1) -> int | None:
         """The id of a query; None, and its lines count as skipped, if it is not in the collection."""
         self.named.add(key)
         pk = self.ids.get(key)
-        if pk is None:
+        if pk is None and (pk := self._folded.get(values.folded(key))):
+            self.ids[key] = self.respelled[key] = pk
+        if not pk:
             self.skipped += lines
-        return pk
+        return pk or None
 
 
 @dataclass
@@ -86,7 +102,11 @@ class ImportForQueries(Import):
         topics = Topics(self.names.ids(by))
         yield topics
         self.names.refuse_ambiguous(source, topics, by, self.report)
-        refuse_strangers(source, topics, self.report)
+        if topics.respelled:
+            queries = counted(len(topics.respelled), "query", "queries")
+            spelled = "with other blanks or another form of the same letters"
+            self.report.facts.append(f"{source.name}: {queries} {spelled} ({first_keys(topics.respelled)}).")
+        refuse_strangers(source, topics, self.names, self.report)
         self.named |= topics.named
         self.unknown |= topics.named - topics.ids.keys()
 
@@ -101,19 +121,38 @@ class ImportForQueries(Import):
         lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({first_keys(without)})"
         if unknown and without:
             differing = f"topic ids do not match: {strangers} and {lacking}"
-            warnings.append(f"{differing}. Check that both use the same numbering.")
+            cure = spelled_apart(unknown, self.names) or "Check that both use the same numbering."
+            warnings.append(f"{differing}. {cure}")
         elif unknown:
             warnings.append(f"{strangers}.")
         elif without:
             warnings.append(f"{lacking}.")
 
 
-def refuse_strangers(source: Source, topics: Topics, report: Report) -> None:
+def spelled_apart(unknown: Keys[str], names: Names) -> str:
+    """The sentence about an unknown name that differs from a known one in marks or case alone; "" without one."""
+    known = {values.letters(name): name for name in [*names.keys, *names.texts]}
+    for name in sorted(unknown):
+        if (other := known.get(values.letters(name))) is not None:
+            only, instead = (" ".join(_points(*both)) or "nothing" for both in ((name, other), (other, name)))
+            return (
+                f"{values.quoted(name)} has {only} where {values.quoted(other)} has {instead}: let them be alike."
+            )
+    return ""
+
+
+def _points(text: str, other: str) -> list[str]:
+    """The code points that the text has more often than the other one."""
+    return [f"U+{ord(character):04X}" for character in Counter(text) - Counter(other)]
+
+
+def refuse_strangers(source: Source, topics: Topics, names: Names, report: Report) -> None:
     """Refuse a file if none of its queries is in the collection. Otherwise report how many lines were skipped."""
     if topics.named and not topics.named & topics.ids.keys():
         own, known = first_keys(topics.named), first_keys(topics.ids)
         problem = f"none of its queries ({own}) is in the collection, which has {known}"
-        cure = "Check that both use the same numbering, or import the queries of this file first."
+        apart = spelled_apart(topics.named, names)
+        cure = apart or "Check that both use the same numbering, or import the queries of this file first."
         report.refuse(source.refusal(0, problem, cure))
     elif topics.skipped:
         lines = counted(topics.skipped, "line")

@@ -89,3 +89,32 @@ def test_of_a_pair_that_a_rater_rates_again_the_latest_may_count(collection, fil
 def test_qrels_that_repeat_a_line_are_no_question(collection, file):
     done("import_qrels", "c", file("q1 0 d1 2\nq1 0 d1 2\n"))
     assert len(told()) == 1
+
+
+# Texts that look alike
+
+
+@pytest.mark.parametrize(
+    "text", ["cafe\u0301 table", "café\u00a0table", "café  table", "caf\u200bé table\ufeff", "\u3000café\ttable"]
+)
+def test_a_query_is_found_by_how_its_text_looks(collection, file, text):
+    path = file(f'query,doc_id,grade\n"{text}",d9,2\nred shoes,d1,1\n')
+    out, err, _ = command("import_ratings", "c", path, "--rater", "n")
+    assert ("q3", "d9", "n", 2) in told() and len(told()) == 2, out + err
+    out, _, _ = command("import_queries", "c", file(f"query\n{text.strip()}\n"), "--header", "yes")
+    assert "1 query: 0 new, 0 changed, 1 unchanged" in out
+    assert [query.text for query in collection.queries.filter(key="q3")] == ["café table"]
+
+
+@pytest.mark.parametrize("ratings", ["", "red shoes,d1,1\n"])
+def test_a_spelling_that_stays_apart_is_named_by_its_code_points(collection, file, ratings):
+    path = file("query,doc_id,grade\n" + ratings + "waterproof\u2013jacket,d1,1\n")
+    _, err, _ = command("import_ratings", "c", path, "--rater", "n")
+    assert "has U+2013 where 'waterproof jacket' has U+0020: let them be alike." in err
+
+
+def test_texts_that_look_alike_and_are_two_queries_are_not_confused(empty, file):
+    done("import_queries", "c", file("q1\tcafé\nq2\tcafe\u0301\n", "q.tsv"))
+    done("import_ratings", "c", file("query,doc_id,grade\ncafe\u0301,d,1\ncafé,d,2\n"), "--rater", "n")
+    assert told() == [("q1", "d", "n", 2), ("q2", "d", "n", 1)]
+    assert "caf" in refusal("import_ratings", "c", file("query,doc_id,grade\ncaf\u200bé,d,1\n"), "--rater", "n")
