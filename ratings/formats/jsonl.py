@@ -1,13 +1,13 @@
-"""Documents: one JSON object on each line."""
+"""JSON objects, one on each line or all in a list, and the documents in them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import values
-from .refusal import Refusal
+from .refusal import Option, Refusal, WrongCell, cure_of
 from .rows import DocumentLine
-from .source import Source
-from .strict_json import loaded
+from .source import Source, Start
+from .strict_json import DECODER, loaded, parts
 
 # The first of these names that an object has is its key or body; other members become fields.
 KEYS = ["id", "docno", "docid", "doc_id", "_id", "key", "document_id", "product_id", "sku", "asin"]
@@ -17,7 +17,41 @@ CURE = 'A line is one object such as {"id": "d1", "title": "…", "body": "…",
 
 def read_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
     """Documents in the order of the file. Blank lines are skipped."""
-    return rows(source, lambda line, text: document_of(line, loaded(text)), CURE)
+    for item in objects(source, CURE):
+        try:
+            yield item if isinstance(item, Refusal) else document_of(*item)
+        except ValueError as error:
+            yield source.refusal(item[0], str(error), *cure_of(error, CURE))
+
+
+def is_list(start: Start) -> bool:
+    return start.text.lstrip().startswith("[")
+
+
+def first_object(start: Start) -> dict[str, Any]:
+    """The first object of lines or of a list; {} where there is none."""
+    text = start.text.lstrip()
+    try:
+        value = DECODER.raw_decode(text[1:].lstrip())[0] if is_list(start) else loaded(text.split("\n", 1)[0])
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def objects(source: Source, cure: str) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
+    """The line and the members of each object, in the order of the file."""
+    if not is_list(source.start):
+        yield from rows(source, lambda line, text: (line, loaded(text)), cure)
+        return
+    for part in parts(source):
+        if isinstance(part, Refusal):
+            yield part
+        elif isinstance(part.value, dict):
+            yield part.line, part.value
+        else:
+            yield source.refusal(
+                part.line, f"{values.quoted(part.value)} is given where an object is expected", cure
+            )
 
 
 def rows(source: Source, row_of: Callable[[int, str], Any], cure: str) -> Iterator[Any]:
@@ -43,10 +77,12 @@ def document_of(line: int, record: dict[str, Any]) -> DocumentLine:
     else:
         name = next((name for name in KEYS if name in record), None)
     if name is None:
-        raise ValueError(f"the object has none of the names {', '.join(KEYS)}")
+        problem = f"the object has none of the names {', '.join(KEYS)}"
+        raise WrongCell(problem, CURE, Option("columns", {"id": None}, "another one holds the id"))
     key = record.pop(name)
-    if not isinstance(key, str):
-        raise ValueError(f"the {name} {values.quoted(key)} is not a string; put it in quotation marks")
+    if not isinstance(key, str | int) or isinstance(key, bool):
+        raise ValueError(f"the {name} {values.quoted(key)} is neither a string nor a whole number")
+    key = str(key)
     values.checked_key(key, name, values.DOCUMENT_KEY_LENGTH)
     body = next((name for name in BODIES if name in record), "body")
     texts = [_text(record, name) if name in record else None for name in ("title", body, "url")]

@@ -99,3 +99,7 @@ class WrongCell(ValueError):
     def __init__(self, problem: str, *cure: Cure) -> None:
         self.cure = cure
         super().__init__(problem)
+
+
+def cure_of(error: ValueError, usual: Cure) -> tuple[Cure, ...]:
+    return error.cure if isinstance(error, WrongCell) else (usual,)

@@ -13,6 +13,7 @@ from . import (
     columns,
     header,
     json_topics,
+    jsonl,
     letor,
     opensearch,
     parquet,
@@ -141,8 +142,8 @@ FORMATS = (
     ),
     _table(
         "jsonl",
-        "a JSON object on each line",
-        tables.is_lines_of_json,
+        "JSON objects, one on each line or in a list",
+        tables.is_objects,
         {
             "results": tables.write_run_as_json,
             "ratings": tables.write_ratings_as_json,
@@ -256,6 +257,8 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
         or (format is None and default != "csv" and header.is_table(start))
     ):
         format = BY_NAME["csv"]
+    elif format is None and kind != "queries" and _is_flat(jsonl.first_object(start)):
+        format = BY_NAME["jsonl"]  # whose refusals name its columns
     has_blanks_alone = header.delimiter_of(start) == header.NONE
     if format is None and kind == "ratings" and has_blanks_alone and trec.is_nearly_qrels(start):
         format = BY_NAME["trec-qrels"]  # whose refusals name its columns
@@ -277,6 +280,11 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     if other and other.name == "json-topics":
         kinds.insert(0, f"Give {kind} in JSON as one object on each line.")
     return source.refusal(1, problem, *kinds, Option("format", when=f"it is one of {known}"))
+
+
+def _is_flat(record: Mapping[str, object]) -> bool:
+    """Whether no member of a record holds others, as a row of a table has none."""
+    return bool(record) and not any(isinstance(value, dict | list) for value in record.values())
 
 
 def _is_chosen_as_table(source: Source, format: Format | None) -> bool:

@@ -18,6 +18,7 @@ from . import delimited, header, jsonl, parquet, spreadsheet, strict_json, trec,
 from .columns import (
     NEEDED,
     RATERS,
+    SEVERAL,
     Layout,
     by_position,
     example,
@@ -28,7 +29,7 @@ from .columns import (
     usual_role,
 )
 from .decimals import Decimals
-from .refusal import Cure, Option, Refusal, WrongCell
+from .refusal import Cure, Option, Refusal, WrongCell, cure_of
 from .rows import DocumentLine, RatingLine, RunLine, Topic, unique_topics
 from .source import LONGEST_NAME, MOST_COLUMNS, Source, Start
 
@@ -83,14 +84,22 @@ def _records(format: str, kind: str, source: Source) -> Records:
 
 
 def columns_of(format: str, kind: str, source: Source) -> list[str]:
-    """The names of the columns in the first record; none where the file is no table."""
-    return list(next(iter(sample(format, kind, source)), ()))
+    """The names of the columns in the first records; none where the file is no table."""
+    return list(dict.fromkeys(chain.from_iterable(sample(format, kind, source))))
 
 
 def layout(kind: str, names: Iterable[str], source: Source, *, wide: bool = True) -> Layout:
     """Which column of `source` holds what. Raises ValueError."""
     names = list(names)
     chosen = source.reading.columns
+    if not wide:  # an object without a member that was chosen has no such role
+        chosen = {
+            role: [name for name in names_in(role, held) if name in names] if role in SEVERAL.values() else held
+            for role, held in chosen.items()
+        }
+        chosen = {
+            role: held if not isinstance(held, str) or held in names else "" for role, held in chosen.items()
+        }
     # A single column holds the queries, whatever its name.
     alone = len(names) == 1 and not usual_role(kind, names[0])
     if not chosen and (source.reading.header is False or alone):
@@ -103,13 +112,11 @@ def is_delimited(kind: str, start: Start) -> bool:
     return header.is_known(kind, start, NEEDED[kind])
 
 
-def is_lines_of_json(kind: str, start: Start) -> bool:
-    first = start.text.lstrip().split("\n", 1)[0]
-    try:
-        named = {usual_role(kind, name) for name in strict_json.loaded(first)}
-    except ValueError:
-        return False
-    return set(NEEDED[kind]) <= named
+def is_objects(kind: str, start: Start) -> bool:
+    """Whether it is JSON, lines or a list, whose first object seems to name what rows of `kind` need."""
+    if kind == "queries" and start.text.lstrip().startswith("["):
+        return False  # those have a format of their own
+    return set(NEEDED[kind]) <= {usual_role(kind, name) for name in jsonl.first_object(start)}
 
 
 def _rows(kind: str, source: Source, records: Records, *, uniform: bool) -> Rows:
@@ -173,7 +180,7 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
         try:
             yield from row_of(line, cells, layouts[names])
         except ValueError as error:
-            yield source.refusal(line, str(error), *_cure_of(error))
+            yield source.refusal(line, str(error), *cure_of(error, CURE))
 
 
 def _note_guesses(kind: str, source: Source, layout: Layout) -> None:
@@ -318,7 +325,7 @@ def _within_width(source: Source, records: Records) -> Records:
 
 
 def _objects(source: Source) -> Records:
-    return jsonl.rows(source, lambda line, text: (line, strict_json.loaded(text)), "A line is one JSON object.")
+    return jsonl.objects(source, "A line is one JSON object.")
 
 
 # From records to rows
@@ -448,11 +455,7 @@ def _of_raters(
                 yield RatingLine(line, *_pair(texts), rater, grade, reason)
         except ValueError as error:
             problem = f"{error}, in the column {values.quoted(name)} of a rater"
-            yield source.refusal(line, problem, *_cure_of(error))
-
-
-def _cure_of(error: ValueError) -> tuple[Cure, ...]:
-    return error.cure if isinstance(error, WrongCell) else (CURE,)
+            yield source.refusal(line, problem, *cure_of(error, CURE))
 
 
 def _pair(texts: dict[str, str]) -> tuple[str, str]:

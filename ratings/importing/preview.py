@@ -9,7 +9,7 @@ from threading import Lock
 
 from django.conf import settings
 
-from ..formats import columns, delimited, header, parquet, tables, xlsx
+from ..formats import columns, delimited, header, jsonl, parquet, tables, xlsx
 from ..formats.refusal import Refusal
 from ..formats.registry import BY_NAME, Format, KindGuess, kind_of, recognised
 from ..formats.rows import one_by_one
@@ -82,8 +82,8 @@ def _preview(job: Job) -> Preview:
                 result.refusals.append(row)
             else:
                 result.rows.append((row.line, [_cell_text(getattr(row, name)) for name in result.heads]))
-    # The reader of documents in JSON lines has no layout of columns.
-    if (job.kind, format.name) != ("documents", "jsonl"):
+    # The reader of documents in JSON lines has no layout of columns, unless people choose them.
+    if (job.kind, format.name) != ("documents", "jsonl") or job.options.get("columns") or not result.rows:
         result.columns = _columns(job, format)
     return result
 
@@ -176,7 +176,7 @@ def refused_files(job: Job) -> dict[int, str]:
 
 def _has_lines(job: Job, source: Source) -> bool:
     format = format_of(job, source)
-    return isinstance(format, Format) and format.by_rows and not format.binary
+    return isinstance(format, Format) and format.by_rows and not format.binary and not jsonl.is_list(source.start)
 
 
 def refused_lines(job: Job, number: int) -> Iterator[bytes]:

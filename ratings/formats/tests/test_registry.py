@@ -134,7 +134,7 @@ def test_an_export_of_quepid_is_known_from_its_beginning():
     ("content", "kind", "problem"),
     [
         (SAMPLES["opensearch"], "results", "it is in the format opensearch, which has only queries and ratings"),
-        (b'{"a": 1}', "ratings", "it is unknown JSON"),
+        (b'{"a": {"b": 1}}', "ratings", "it is unknown JSON"),
         (b"PK\x03\x04\x00", "queries", "the archive is cut off or damaged"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "ratings", "it is an Excel workbook"),
     ],
@@ -221,35 +221,36 @@ def test_a_file_shows_what_is_in_it(text, with_queries, without):
 
 
 @pytest.mark.parametrize(
-    ("content", "sure"),
+    ("content", "kind", "sure"),
     [
-        ([{"id": "q1", "text": "fog"}], True),
-        ({"q1": "fog", "q2": "rain"}, True),
-        ({"topics": [{"number": "q1", "query": "fog", "narrative": "How thick"}]}, True),
-        ([{"number": "q1", "title": "fog", "narrative": "How thick"}], True),
-        ([{"query_id": "q1", "title": "fog", "description": "How thick"}], True),
-        ([{"query": "q1", "document": "d1", "grade": 1}], False),
-        ([{"query": "q1", "document": "d1", "rank": 1}], False),
-        ([{"query": "q1", "doc_id": "d1"}], False),
-        ({"queries": [{"query": "q1", "rating": 1}]}, False),
-        ([{"id": "p1", "title": "Lamp", "description": "Warm"}], False),
-        ([{"id": "p1", "title": "Lamp", "body": "Warm"}], False),
-        ([{"id": "p1", "title": "Lamp", "price": 3}], False),
-        ({"p1": {"title": "Lamp", "description": "Warm"}}, False),
-        ({"economics-1": {"Domain": "finance", "Query": "open banking", "Guidelines": "Long"}}, True),
-        ({"1": {"query": "q1", "document": "d1", "grade": 1}}, False),
+        ([{"id": "q1", "text": "fog"}], "documents", False),
+        ({"q1": "fog", "q2": "rain"}, "queries", True),
+        ({"topics": [{"number": "q1", "query": "fog", "narrative": "How thick"}]}, "queries", True),
+        ([{"number": "q1", "title": "fog", "narrative": "How thick"}], "queries", True),
+        ([{"query_id": "q1", "title": "fog", "description": "How thick"}], "queries", True),
+        ([{"query": "q1", "document": "d1", "grade": 1}], "ratings", True),
+        ([{"query": "q1", "document": "d1", "rank": 1}], "results", True),
+        ([{"query": "q1", "doc_id": "d1"}], "documents", False),
+        ({"queries": [{"query": "q1", "rating": 1}]}, "queries", False),
+        ([{"id": "p1", "title": "Lamp", "description": "Warm"}], "queries", False),
+        ([{"id": "p1", "title": "Lamp", "body": "Warm"}], "documents", True),
+        ([{"id": "p1", "title": "Lamp", "price": 3}], "documents", False),
+        ({"p1": {"title": "Lamp", "description": "Warm"}}, "queries", False),
+        ({"economics-1": {"Domain": "finance", "Query": "open banking", "Guidelines": "Long"}}, "queries", True),
+        ({"1": {"query": "q1", "document": "d1", "grade": 1}}, "queries", False),
     ],
 )
-def test_a_list_in_json_has_surely_queries_only_if_its_members_say_so(content, sure):
-    assert kind_of(source(json.dumps(content).encode()), has_queries=True) == ("queries", sure)
+def test_json_shows_what_is_in_it_and_is_sure_only_if_its_members_say_so(content, kind, sure):
+    assert kind_of(source(json.dumps(content).encode()), has_queries=True) == (kind, sure)
 
 
 @pytest.mark.parametrize(("kind", "value"), [("ratings", "grade"), ("results", "rank")])
-def test_a_json_list_of_other_rows_is_refused_with_the_form_that_is_read(kind, value):
+def test_json_of_other_rows_is_lines_or_a_list(kind, value):
     row = {"query": "q1", "document": "d1", value: 1}
-    refusal = recognised(source(json.dumps([row]).encode()), kind, DEFAULTS[kind])
+    for content in (row, [row]):
+        assert recognised(source(json.dumps(content).encode()), kind, DEFAULTS[kind]).name == "jsonl"
+    refusal = recognised(source(json.dumps([{"text": "fog", "more": [1]}]).encode()), kind, DEFAULTS[kind])
     assert "one object on each line" in refusal.cure_text()
-    assert recognised(source(json.dumps(row).encode()), kind, DEFAULTS[kind]).name == "jsonl"
 
 
 # What is lossless

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ratings.importing.intake.undoing import undo_import
-from ratings.models import Collection, Rating, RatingEvent
+from ratings.models import Collection, Document, Rating, RatingEvent
 
 from .test_import_commands import command, done
 
@@ -118,3 +118,56 @@ def test_texts_that_look_alike_and_are_two_queries_are_not_confused(empty, file)
     done("import_ratings", "c", file("query,doc_id,grade\ncafe\u0301,d,1\ncafé,d,2\n"), "--rater", "n")
     assert told() == [("q1", "d", "n", 2), ("q2", "d", "n", 1)]
     assert "caf" in refusal("import_ratings", "c", file("query,doc_id,grade\ncaf\u200bé,d,1\n"), "--rater", "n")
+
+
+# Documents in JSON
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"id": 1, "title": "Red shoe", "text": "x"}\n{"id": 2, "title": "Boot", "text": "y"}\n', "d.jsonl"),
+        (
+            '[\n {"id": "1", "title": "Red shoe", "text": "x"},\n {"id": 2, "title": "Boot", "text": "y"}\n]',
+            "d.json",
+        ),
+    ],
+)
+def test_documents_have_integer_ids_and_stand_on_lines_or_in_a_list(collection, file, text, name):
+    path = file(text, name)
+    done("import_documents", "c", path)
+    assert list(Document.objects.values_list("key", "title", "body")) == [
+        ("1", "Red shoe", "x"),
+        ("2", "Boot", "y"),
+    ]
+
+
+OTHER_NAMES = (
+    '{"objectID": "d1", "name": "Red shoe", "price": 3}\n{"objectID": "d2", "text": "Boot", "price": 4}\n'
+)
+
+
+def test_json_lines_with_other_names_ask_for_columns(collection, file):
+    path = file(OTHER_NAMES, "d.jsonl")
+    assert "--columns id=NAME" in refusal("import_documents", "c", path)
+    done("import_documents", "c", path, "--columns", "id=objectID,title=name")
+    assert [(d.key, d.title, d.body, d.fields) for d in Document.objects.order_by("key")] == [
+        ("d1", "Red shoe", "", {"price": 3}),
+        ("d2", "", "Boot", {"price": 4}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"query": "red shoes", "doc_id": "d1", "grade": 2}, {"query": "q2", "doc_id": "d2", "grade": 0}]',
+        '[\n{"Query": "red shoes", "docId": "d1", "Is": "2"},\n\n{"Query": "q2", "docId": "d2", "Is": 0}]\n',
+    ],
+)
+def test_ratings_and_runs_stand_in_a_json_list(collection, file, text):
+    path = file(text, "list.json")
+    columns = "query=Query,document=docId,grade=Is" if "docId" in text else "query=query"
+    if "docId" in text:
+        assert "--columns query=NAME,document=NAME,grade=NAME" in refusal("import_ratings", "c", path)
+    done("import_ratings", "c", path, "--rater", "n", "--columns", columns, "--queries-by", "text")
+    assert told() == [("q1", "d1", "n", 2)]
