@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from ..words import counted
 from . import spreadsheet
-from .refusal import Refusal
+from .refusal import Cure, Option, Refusal
 from .source import LONGEST_LINE, Line, Source
 
-QUOTE_CURE = "Write each quotation mark in a cell twice, and one more before and after the cell."
+MARKS_ARE_TEXT = Option("quoting", "none", "quotation marks are a part of the texts")
+QUOTE_CURE = "Write each quotation mark in a cell twice, and one more before and after the cell.", MARKS_ARE_TEXT
 LINES_CURE = "Let all lines end alike, with LF or CR LF."
 TAB_CURE = (
     "If it is one cell, put blanks in place of its tabs. If not, write each quotation mark in it twice, and one "
@@ -28,7 +29,7 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
     is raw.
     """
     broken: list[Refusal] = []
-    begun, width, guarded, size, last = 1, 0, 0, 0, None
+    begun, width, guarded, size, last = source.reading.header_line, 0, 0, 0, None
 
     def text_lines() -> Iterator[str]:
         nonlocal size, last
@@ -46,7 +47,7 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
             yield _line(item)
         last = None
 
-    reader = csv.reader(text_lines(), delimiter=delimiter, strict=True)
+    reader = csv.reader(text_lines(), delimiter=delimiter, strict=True, quoting=_quoting(source))
     try:
         for cells in reader:
             size = 0
@@ -66,10 +67,10 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
                 yield source.refusal(begun, f"there are {len(cells)} cells, the header has {width}", cure)
             elif delimiter == "\t" and any("\n" in cell and "\t" in cell for cell in cells):
                 problem = "a cell in quotation marks holds a line end and a tab, as if two rows were one"
-                yield source.refusal(begun, problem, TAB_CURE)
+                yield source.refusal(begun, problem, TAB_CURE, MARKS_ARE_TEXT)
             else:
                 yield begun, cells
-            begun = reader.line_num + 1
+            begun = reader.line_num + source.reading.header_line
     except csv.Error:
         if not broken:
             yield source.stop(begun, *_broken(last))
@@ -79,13 +80,13 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
     yield from broken
 
 
-def _broken(line: Line | None) -> tuple[str, str]:
+def _broken(line: Line | None) -> tuple[Cure, ...]:
     """The problem and the cure of a record that is broken on this line; `line` is None at the end of the file."""
     if line is None:
-        return "a cell of the record that begins here has a quotation mark that is never closed", QUOTE_CURE
+        return "a cell of the record that begins here has a quotation mark that is never closed", *QUOTE_CURE
     if "\r" in line.text.rstrip("\r"):
         return "a line of the record that begins here ends with CR alone, unlike the others", LINES_CURE
-    return "a cell of the record that begins here continues after its closing quotation mark", QUOTE_CURE
+    return "a cell of the record that begins here continues after its closing quotation mark", *QUOTE_CURE
 
 
 def _line(line: Line) -> str:
@@ -104,12 +105,17 @@ def texts(source: Source, delimiter: str) -> Iterator[tuple[int, bytes]]:
             taken.append(_line(item))
             yield taken[-1]
 
-    reader, begun = csv.reader(text_lines(), delimiter=delimiter, strict=True), 1
+    reader = csv.reader(text_lines(), delimiter=delimiter, strict=True, quoting=_quoting(source))
+    begun = source.reading.header_line
     try:
         for cells in reader:
             if cells:
                 yield begun, "".join(taken).encode()
             taken.clear()
-            begun = reader.line_num + 1
+            begun = reader.line_num + source.reading.header_line
     except csv.Error:
         return
+
+
+def _quoting(source: Source) -> int:
+    return csv.QUOTE_NONE if source.reading.quoting else csv.QUOTE_MINIMAL

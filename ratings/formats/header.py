@@ -11,7 +11,7 @@ from itertools import islice
 from . import values
 from .columns import NAMES, layout_of, usual_role
 from .delimited import SEP
-from .source import MOST_COLUMNS, START, Start
+from .source import LAST_HEADER, MOST_COLUMNS, START, Start
 
 SAMPLE = 20  # records below the first
 DELIMITERS = "\t;|,"  # the rarest in texts and numbers first
@@ -50,7 +50,8 @@ def first_records(start: Start, delimiter: str) -> list[list[str]]:
         text = text.rpartition("\n")[0] or text  # the last line may be cut off, but there must be one
     found = []
     try:
-        rows = csv.reader((f"{line}\n" for line in text.split("\n")), delimiter=delimiter)
+        quoting = csv.QUOTE_NONE if start.unquoted else csv.QUOTE_MINIMAL
+        rows = csv.reader((f"{line}\n" for line in text.split("\n")), delimiter=delimiter, quoting=quoting)
         cut = (cells[: MOST_COLUMNS + 1] for cells in rows)
         found.extend(islice((cells for cells in cut if any(cell.strip() for cell in cells)), SAMPLE + 1))
     except csv.Error:
@@ -124,6 +125,19 @@ def is_table(start: Start) -> bool:
         first = next(iter(first_records(start, delimiter)), [])
         return not any(_digit.search(cell) for cell in first)
     return delimiter != NONE
+
+
+def line_below_title(kind: str, start: Start, needed: list[str]) -> int:
+    """The line, of the first ones, that seems to name the columns below a title; 0 where there is none."""
+    if is_known(kind, start, needed):
+        return 0
+    text = start.text
+    for number in range(2, LAST_HEADER + 1):
+        text = text.partition("\n")[2]
+        below, blank = start._replace(text=text), not text.partition("\n")[0].strip()
+        if not blank and is_known(kind, below, needed) and delimiter_of(below) != NONE:
+            return number
+    return 0
 
 
 def is_known(kind: str, start: Start, needed: list[str]) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from . import values
 from .refusal import Option, Refusal, WrongCell, cure_of
-from .rows import DocumentLine
+from .rows import DocumentLine, checked_id
 from .source import Source, Start
 from .strict_json import DECODER, loaded, parts
 
@@ -19,7 +19,7 @@ def read_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
     """Documents in the order of the file. Blank lines are skipped."""
     for item in objects(source, CURE):
         try:
-            yield item if isinstance(item, Refusal) else document_of(*item)
+            yield item if isinstance(item, Refusal) else document_of(*item, source)
         except ValueError as error:
             yield source.refusal(item[0], str(error), *cure_of(error, CURE))
 
@@ -67,7 +67,7 @@ def rows(source: Source, row_of: Callable[[int, str], Any], cure: str) -> Iterat
                 yield source.refusal(item.number, str(error), cure)
 
 
-def document_of(line: int, record: dict[str, Any]) -> DocumentLine:
+def document_of(line: int, record: dict[str, Any], source: Source) -> DocumentLine:
     """The document in a record, which is changed: the members that remain become the fields. Raises ValueError.
 
     A member that is null is empty. One that is absent is None.
@@ -82,8 +82,7 @@ def document_of(line: int, record: dict[str, Any]) -> DocumentLine:
     key = record.pop(name)
     if not isinstance(key, str | int) or isinstance(key, bool):
         raise ValueError(f"the {name} {values.quoted(key)} is neither a string nor a whole number")
-    key = str(key)
-    values.checked_key(key, name, values.DOCUMENT_KEY_LENGTH)
+    key = checked_id(str(key), name, values.DOCUMENT_KEY_LENGTH, source)
     body = next((name for name in BODIES if name in record), "body")
     texts = [_text(record, name) if name in record else None for name in ("title", body, "url")]
     return DocumentLine(line, key, *texts, record or None)

@@ -64,7 +64,7 @@ def read_book_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
             raise ValueError(f"document {key} has other fields on line {before[0]}")
         if not before:
             first[key] = line, content
-            yield _described(line, key, fields)
+            yield _described(source, line, key, fields)
 
     return strict_json.rows(source, documents_of, CURE, "query_doc_pairs")
 
@@ -129,7 +129,7 @@ def read_snapshot_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
                     key, fields = _document(result, "id"), object_of(result.get("fields") or {}, "fields")
                     if fields and key not in keys:
                         keys.add(key)
-                        yield _described(part.line, key, fields)
+                        yield _described(source, part.line, key, fields)
             except ValueError as error:
                 yield source.refusal(part.line, str(error), CURE)
 
@@ -186,12 +186,12 @@ def _document(record: Any, name: str = "doc_id") -> str:
     return values.checked_key(text_of(object_of(record, "document").get(name)), name, values.DOCUMENT_KEY_LENGTH)
 
 
-def _described(line: int, key: str, fields: dict[str, Any]) -> DocumentLine:
+def _described(source: Source, line: int, key: str, fields: dict[str, Any]) -> DocumentLine:
     """The document. A member named title, url or as a body is that if it is a text, and a field otherwise."""
     names = {"title", "url", *jsonl.BODIES} & fields.keys()
     odd = {name: fields[name] for name in names if not isinstance(fields[name], str | None)}
     if fields.get("id", key) != key:
         odd["id"] = fields["id"]
     ours = {name: value for name, value in fields.items() if name not in odd}
-    row = jsonl.document_of(line, {**ours, "id": key})
+    row = jsonl.document_of(line, {**ours, "id": key}, source)
     return row._replace(fields={**(row.fields or {}), **odd} or None)

@@ -262,6 +262,11 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     has_blanks_alone = header.delimiter_of(start) == header.NONE
     if format is None and kind == "ratings" and has_blanks_alone and trec.is_nearly_qrels(start):
         format = BY_NAME["trec-qrels"]  # whose refusals name its columns
+    needed = columns.NEEDED[kind]
+    may_have_title = format in (None, BY_NAME["csv"]) and source.reading.header is None
+    if may_have_title and (line := header.line_below_title(kind, start, needed)):
+        says = Option("header", str(line), "it does")
+        return source.refusal(1, f"this line seems to be a title, and line {line} to name the columns", says)
     if format is None and kind == "ratings" and (doubt := trec.doubt(start)):
         return source.refusal(0, *doubt, IS_RUN)
     if format and format.name != default:

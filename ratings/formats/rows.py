@@ -1,5 +1,6 @@
 """The rows that formats read and write: one type for each kind, with the line on which a row begins."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,8 +11,10 @@ import numpy as np
 
 from ..words import counted
 from . import values
-from .refusal import Option, Refusal
+from .refusal import Option, Refusal, WrongCell
 from .source import Source
+
+SPACED = Option("spaced_ids", True, "ids may have blanks, each kept as %20")
 
 
 class Topic(NamedTuple):
@@ -65,6 +68,18 @@ class Stretch:
     def line(self) -> int:
         """The first."""
         return int(self.lines[0])
+
+
+def checked_id(text: str, what: str, longest: int, source: Source) -> str:
+    """An id from a cell, with %20 for each blank if ids may have blanks. Raises ValueError."""
+    text = text.strip()
+    spaced = re.search(r"\s", text)
+    if spaced and not source.reading.spaced_ids:
+        try:
+            return values.checked_key(text, what, longest)
+        except ValueError as error:
+            raise WrongCell(str(error), "Correct the cell.", SPACED) from error
+    return values.checked_key(re.sub(r"\s", "%20", text), what, longest)
 
 
 def one_by_one(rows: Iterable[Any]) -> Iterator[Any]:

@@ -26,6 +26,7 @@ BOM = b"\xef\xbb\xbf"
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ENDINGS = ".gz", ".zst"  # of names of packed files
 HEADERS = {None: None, "yes": True, "no": False}  # the option of commands and pages -> Reading.header
+LAST_HEADER = 20  # the line that may name columns
 ENCODED = "Unpack the file, or save it as UTF-8 text.", Option("encoding", when="it is text in another encoding")
 
 
@@ -44,7 +45,8 @@ class Start(NamedTuple):
 
     name: str  # in small letters, without .gz and the like
     data: bytes
-    text: str
+    text: str  # from the line of the header on
+    unquoted: bool = False  # quotation marks are text
 
 
 class Unopened(Exception):
@@ -61,6 +63,10 @@ class Reading:
     columns: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     grades: Mapping[str, Decimal] = field(default_factory=dict)  # the grades that words stand for
     header: bool | None = None  # whether the first record names the columns
+    header_line: int = 1  # what stands above is not read
+    quoting: str | bool | None = None  # "none", or True on a page: quotation marks are text
+    fill_down: bool = False  # an empty cell of the query is that of the row above
+    spaced_ids: bool = False  # ids may have blanks, and each becomes %20
     raw: bool = False  # an apostrophe is always a part of its cell
     sheet: str | None = None  # of a workbook
     raters: Collection[str] = frozenset()  # those of the collection, whose names columns may have
@@ -156,7 +162,9 @@ class Source:
             name = name.removesuffix(ending)
         text = data.decode(self._encoding_of(data), "replace").removeprefix("\ufeff")
         self._cr = "\r" in text.rstrip("\r") and "\n" not in text
-        return Start(name, data, text.replace("\r", "\n") if self._cr else text)
+        text = text.replace("\r", "\n") if self._cr else text
+        text = text.split("\n", self.reading.header_line - 1)[-1]
+        return Start(name, data, text, bool(self.reading.quoting))
 
     def _encoding_of(self, data: bytes) -> str:
         return self.reading.encoding or ("utf-16" if data.startswith(UTF_16) else "utf-8")
@@ -178,7 +186,7 @@ class Source:
                     block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
                 whole, newline, rest = (rest + block).rpartition(b"\n")
                 if newline:
-                    yield Block(number + 1, whole)
+                    yield from self._below_title(Block(number + 1, whole))
                     number += whole.count(b"\n") + 1
                 if len(rest) > LONGEST_LINE:
                     problem = f"the line is longer than {LONGEST_LINE // 1_000_000} MB"
@@ -189,7 +197,14 @@ class Source:
             yield self._broken(number + 1, error)
             return
         if rest:
-            yield Block(number + 1, rest)
+            yield from self._below_title(Block(number + 1, rest))
+
+    def _below_title(self, block: Block) -> Iterator[Block]:
+        """The block without lines above the header."""
+        above = max(0, self.reading.header_line - block.first)
+        lines = block.lines.split(b"\n", above)
+        if len(lines) > above:
+            yield Block(block.first + above, lines[above])
 
     def text(self, most: int) -> str | Refusal:
         """The whole text, for formats without lines; a Refusal for more than `most` bytes and for no text."""

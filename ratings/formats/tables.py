@@ -30,13 +30,14 @@ from .columns import (
 )
 from .decimals import Decimals
 from .refusal import Cure, Option, Refusal, WrongCell, cure_of
-from .rows import DocumentLine, RatingLine, RunLine, Topic, unique_topics
+from .rows import DocumentLine, RatingLine, RunLine, Topic, checked_id, unique_topics
 from .source import LONGEST_NAME, MOST_COLUMNS, Source, Start
 
 RATINGS = ["query", "document", "rater", "grade", "reason", "comment", "seconds", "rated_at"]
 JUDGMENTS = ["query", "document", "grade"]
 RESULTS = ["query", "document", "rank", "score", "system"]
 CANNOT = "unrateable"  # in place of a grade
+FILL_DOWN = Option("fill_down", True, "the query above counts for it")
 NO_REASON = "other"  # the reason where a file only says that a pair cannot be judged
 YES = {"1", "1.0", "true", "t", "yes", "y", "x"}
 NO = {"", "0", "0.0", "false", "f", "no", "n"}
@@ -148,6 +149,7 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
     first records contradict is refused.
     """
     layouts: dict[tuple, Layout] = {}
+    above: dict[str, Any] = {}
     noted = False
     row_of = _READERS[kind](source)
     first = list(islice(records, header.SAMPLE)) if uniform else []
@@ -168,7 +170,9 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
         except ValueError as error:
             option = Option("columns", example(kind))
             if uniform:
-                yield source.stop(1, str(error), option)
+                wider = (each for item in first if isinstance(item, Refusal) for each in item.options)
+                titled = (each for each in wider if each.name == "header")
+                yield source.stop(1, str(error), *titled, option)
                 return
             yield source.refusal(line, str(error), option)
             continue
@@ -177,10 +181,20 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
                 yield doubt
                 return
             first = []
+        if source.reading.fill_down:
+            above = _filled_down(cells, layouts[names], above)
         try:
             yield from row_of(line, cells, layouts[names])
         except ValueError as error:
             yield source.refusal(line, str(error), *cure_of(error, CURE))
+
+
+def _filled_down(cells: dict[str, Any], layout: Layout, above: dict[str, Any]) -> dict[str, Any]:
+    """The cells that name the query, after filling empty ones with those above."""
+    names = [name for role, name in layout.column.items() if role in ("query", "key", "text")]
+    for name in names:
+        cells[name] = text_of(cells[name]).strip() or above.get(name, "")
+    return {name: cells[name] for name in names}
 
 
 def _note_guesses(kind: str, source: Source, layout: Layout) -> None:
@@ -349,7 +363,7 @@ def _topics(source: Source) -> Callable:
         texts = {role: text_of(cells[name]).strip() for role, name in layout.column.items() if role != "tags"}
         key = None
         if "key" in texts:
-            key = values.checked_key(texts["key"], "query key", values.QUERY_KEY_LENGTH)
+            key = checked_id(texts["key"], "query key", values.QUERY_KEY_LENGTH, source)
         tags = cells[layout.column["tags"]] if "tags" in layout.column else None
         if tags is not None:
             tags = tags if isinstance(tags, list) else text_of(tags).split(";")
@@ -374,7 +388,7 @@ def _weight(text: str) -> float:
 def _documents(source: Source) -> Callable:
     def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[DocumentLine]:
         texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
-        key = values.checked_key(texts["id"].strip(), "id", values.DOCUMENT_KEY_LENGTH)
+        key = checked_id(texts["id"], "id", values.DOCUMENT_KEY_LENGTH, source)
         fields = {name: cells[name] for name in layout.fields} or None
         yield DocumentLine(line, key, texts.get("title"), texts.get("body"), texts.get("url"), fields)
 
@@ -388,7 +402,7 @@ def _results(source: Source) -> Callable:
     def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RunLine]:
         """Without ranks the file is in the order of the ranking. Without scores the score is 1 / rank."""
         texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
-        (query, document), system = _pair(texts), texts.get("system", "")
+        (query, document), system = _pair(texts, source), texts.get("system", "")
         places[query, system] += 1
         column = layout.column.get("rank")
         rank = places[query, system] if column is None else _rank(_number(cells[column], "rank", decimals))
@@ -438,7 +452,7 @@ def _ratings(source: Source) -> Callable:
         if "rater" in texts:
             values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
         seconds, at = _seconds(texts.get("seconds", "")), _moment(texts.get("rated_at", ""))
-        yield RatingLine(line, *_pair(texts), rater, grade, reason, texts.get("comment", ""), seconds, at)
+        yield RatingLine(line, *_pair(texts, source), rater, grade, reason, texts.get("comment", ""), seconds, at)
 
     return row_of
 
@@ -452,15 +466,17 @@ def _of_raters(
             grade, reason = grade_of(text_of(cell), source, decimals)
             if grade is not None or reason:
                 rater = values.checked_name(name.strip(), "rater", values.RATER_NAME_LENGTH)
-                yield RatingLine(line, *_pair(texts), rater, grade, reason)
+                yield RatingLine(line, *_pair(texts, source), rater, grade, reason)
         except ValueError as error:
             problem = f"{error}, in the column {values.quoted(name)} of a rater"
             yield source.refusal(line, problem, *cure_of(error, CURE))
 
 
-def _pair(texts: dict[str, str]) -> tuple[str, str]:
-    query = values.checked_text(texts["query"].strip(), "query")
-    return query, values.checked_key(texts["document"].strip(), "document", values.DOCUMENT_KEY_LENGTH)
+def _pair(texts: dict[str, str], source: Source) -> tuple[str, str]:
+    if not (query := texts["query"].strip()):
+        raise WrongCell("the query is empty", CURE, FILL_DOWN)
+    values.checked_text(query, "query")
+    return query, checked_id(texts["document"], "document", values.DOCUMENT_KEY_LENGTH, source)
 
 
 _READERS = {"queries": _topics, "documents": _documents, "results": _results, "ratings": _ratings}
@@ -478,8 +494,6 @@ def grade_of(text: str, source: Source, decimals: Decimals | None = None) -> tup
     try:
         return values.grade(decimals.with_point(text, "grade") if decimals else text), ""
     except ValueError as error:
-        if any(c.isdigit() for c in text):
-            raise
         raise WrongCell(str(error), CURE, Option("map", {text: None}, "the word stands for a grade")) from error
 
 

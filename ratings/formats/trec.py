@@ -36,7 +36,7 @@ _run = re.compile(
     + _gap.join([_query, r"\S+", _document, rf"({values.INTEGER})", rf"({NUMBER}[0-9]*+)", _system])
     + rf"{_more}[{_blanks}]*"
 )
-_qrels = re.compile(_gap.join([_query, r"\S+", _document, rf"({NUMBER})"]))
+_qrels = re.compile(_gap.join([_query, r"\S+", _document, rf"([^{_blanks}]+)"]))
 
 RUN_CURE = "A run has six columns: query, Q0, document, rank, score, system."
 BLANK_CURE = "Write names of systems without blanks, for example with _ in place of each."
@@ -201,13 +201,13 @@ def read_grades(source: Source) -> Iterator[Grades | Refusal]:
         if isinstance(block, Refusal):
             yield block
         else:
-            yield from (columns and _regular_grades(block, *columns)) or _grade_lines(source, block)
+            yield from (columns and _regular_grades(source, block, *columns)) or _grade_lines(source, block)
 
 
-def _regular_grades(block: Block, query: Any, document: Any, grade: Any) -> list[Grades]:
+def _regular_grades(source: Source, block: Block, query: Any, document: Any, grade: Any) -> list[Grades]:
     """The lines of a block, of these columns; [] where one is not regular."""
     try:
-        grades = [values.grade(text) for text in grade.dictionary.to_pylist()]
+        grades = [_grade(source, text) for text in grade.dictionary.to_pylist()]
     except ValueError:
         return []
     lines = np.arange(block.first, block.first + len(query))
@@ -245,9 +245,14 @@ def _grade_line(source: Source, number: int, text: str) -> tuple[str, str, Decim
     try:
         if cells is None or text[0] == MARK:
             raise ValueError(_wrong_in_qrels(_cells(text)))
-        return cells[1], cells[2], values.grade(cells[3])
+        return cells[1], cells[2], _grade(source, cells[3])
     except ValueError as error:
         return source.refusal(number, *_marked(text) or (str(error), *_qrels_cure(_cells(text))))
+
+
+def _grade(source: Source, text: str) -> Decimal:
+    """The grade, of a number or of a word that people gave one. Raises ValueError."""
+    return source.reading.grades[text] if text in source.reading.grades else values.grade(text)
 
 
 def write_run(rows: Iterable[RunLine]) -> Iterator[str]:
@@ -280,9 +285,11 @@ def is_qrels(start: Start) -> bool:
 
 
 def is_nearly_qrels(start: Start) -> bool:
-    """Whether the first line has a column less or more than qrels, and a number where one expects the grade."""
+    """Whether the first line has a word as grade, or a column less or more and a number where one expects it."""
     cells = _first_cells(start)
-    return len(cells) in (3, 5) and bool(re.fullmatch(NUMBER, cells[min(len(cells), 4) - 1]))
+    if len(cells) == 4:
+        return _is_number(cells[1])
+    return len(cells) in (3, 5) and _is_number(cells[min(len(cells), 4) - 1])
 
 
 def has_columns(start: Start) -> bool:
@@ -420,7 +427,10 @@ def _qrels_cure(cells: list[str]) -> tuple[Cure, ...]:
         return QRELS_CURE, "Preference files have five, and hold no grades."
     if len(cells) == 3:
         return QRELS_CURE, "Add the iteration, 0, as second column."
-    return (QRELS_CURE, HEADER_CURE) if _are_names([cells[0], *cells[3:]]) else (QRELS_CURE,)
+    header = [HEADER_CURE] if _are_names([cells[0], *cells[3:]]) else []
+    word = len(cells) == 4 and not any(c in cells[3] for c in ",;") and not _is_number(cells[3])
+    map_it = [Option("map", {cells[3]: None}, "the word stands for a grade")] if word else []
+    return QRELS_CURE, *header, *map_it
 
 
 def _are_names(cells: list[str]) -> bool:

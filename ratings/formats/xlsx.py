@@ -13,7 +13,7 @@ from .archives import ZIP, Bounded
 from .budget import Budget, TooMuch
 from .packing import Taken
 from .refusal import Option, Refusal
-from .source import LONGEST_LINE, Source, Start, Unopened
+from .source import LAST_HEADER, LONGEST_LINE, Source, Start, Unopened
 
 CURE = "Save the workbook again in a spreadsheet program, or save the sheet as CSV."
 SHEET = Option("sheet")
@@ -61,7 +61,7 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
         sheet = _chosen(book, source.reading.sheet)
         sheet.reset_dimensions()  # those in the file may be wrong
         parts.forget()  # openpyxl has read the beginning of all sheets
-        width = 0
+        width, widened = 0, False
         for number, row in enumerate(sheet.iter_rows(), 1):
             if parts.uncomputed:
                 column, line = parts.uncomputed
@@ -69,6 +69,8 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
                 yield source.stop(line, problem, CURE)
                 return
             parts.since = 0
+            if number < source.reading.header_line:
+                continue
             source.budget.unpack(POINTER * len(row))
             try:
                 cells = [_text(cell) for cell in row]
@@ -86,7 +88,10 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
             width = width or len(cells)
             if len(cells) > width:
                 problem = f"the row has {len(cells)} cells, the header has {width}"
-                yield source.refusal(number, problem, "Give each column a name.")
+                titled = number <= LAST_HEADER and not widened
+                names = [Option("header", str(number), f"row {number} names the columns")] if titled else []
+                widened = True
+                yield source.refusal(number, problem, "Give each column a name.", *names)
                 continue
             yield number, cells + [""] * (width - len(cells))
         if merged := parts.merged:

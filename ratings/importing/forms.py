@@ -9,8 +9,9 @@ from django.utils.text import capfirst
 
 from ..formats import values
 from ..formats.columns import FIELDS, NAMES, RATERS, SEVERAL, Chosen, layout_of
+from ..formats.refusal import Refusal
 from ..formats.registry import KEY, TEXT, readable
-from ..formats.source import checked_encoding
+from ..formats.source import LAST_HEADER, checked_encoding
 from ..models import Job
 from ..words import as_sentence
 
@@ -34,6 +35,14 @@ WORDS = {
     "unrateable": "cannot be judged",
     RATERS: "grades of a rater",
     FIELDS: "kept beside the text",
+}
+
+
+# Options that few files need: shown where a refusal names them.
+RARE = {
+    "quoting": "Quotation marks are a part of the texts",
+    "fill_down": "An empty cell of the query is that of the line above",
+    "spaced_ids": "Ids may have blanks, each kept as %20",
 }
 
 
@@ -104,6 +113,12 @@ class ZipForm(forms.Form):
     )
 
 
+def _asked(job: Job) -> set[str]:
+    """The options that the refusals of the job name."""
+    refusals = map(Refusal.of_parts, job.report.get("refusals", []))
+    return {option.name for refusal in refusals for option in refusal.options}
+
+
 class HowForm(forms.Form):
     """The options of reading the files of a job. `options` is what the job stores."""
 
@@ -128,6 +143,7 @@ class HowForm(forms.Form):
             initial=initial.get("encoding"),
         )
         headers = [("", DETECTED), ("yes", "it names the columns"), ("no", "it is a row like all others")]
+        headers += [(str(n), f"a title: line {n} names the columns") for n in range(2, LAST_HEADER + 1)]
         self.fields["header"] = forms.ChoiceField(
             label="First line of a table", choices=headers, required=False, initial=initial.get("header")
         )
@@ -141,6 +157,9 @@ class HowForm(forms.Form):
                 required=False,
                 initial=initial.get("sheet"),
             )
+        for name, label in RARE.items():
+            if name in job.options or name in _asked(job):
+                self.fields[name] = forms.BooleanField(label=label, required=False, initial=initial.get(name))
         for number, role in enumerate(columns.values()):
             self.fields[f"column_{number}"] = forms.ChoiceField(
                 choices=self._roles(), required=False, initial=role
@@ -273,7 +292,7 @@ class HowForm(forms.Form):
             options.pop("columns", None)  # the columns have other names then
         if self.cleaned_data["kind"] == self.job.kind:
             return options
-        valid = {name: options[name] for name in {"encoding", "header", "sheet"} & options.keys()}
+        valid = {name: options[name] for name in {"encoding", "header", "sheet", *RARE} & options.keys()}
         return USUAL[self.cleaned_data["kind"]] | valid
 
     @property

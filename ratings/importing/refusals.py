@@ -30,7 +30,7 @@ def words(option: Option, fields: Mapping[str, forms.Field]) -> str:
     if field is None:
         return ""
     label, value = f"“{field.label}”", option.value
-    if value is True:
+    if value is True or isinstance(field, forms.BooleanField):
         return f"tick {label}"
     if isinstance(value, dict):
         return f"write {', '.join(f'{word}=…' for word in value)} under {label}"

@@ -23,7 +23,9 @@ def reading(options: Mapping[str, Any]) -> Reading:
     if chosen.get("encoding"):
         checked_encoding(chosen["encoding"])
     grades = {word: values.grade(value) for word, value in options.get("grades", {}).items()}
-    return Reading(**chosen | {"grades": grades, "header": HEADERS[options.get("header")]})
+    header = options.get("header")
+    named = {"header": HEADERS[header]} if header in HEADERS else {"header": True, "header_line": int(header)}
+    return Reading(**chosen | named | {"grades": grades})
 
 
 def with_raters(reading: Reading, collection: Collection) -> Reading:

@@ -66,7 +66,7 @@ class Topics:
         """Name as it looks -> id, where no other query looks alike."""
         folded: dict[str, int] = {}
         for name, pk in self.ids.items():
-            seen = values.folded(name)
+            seen = values.folded(name.replace("%20", " "))  # as `spaced_ids` keeps blanks
             folded[seen] = pk if folded.get(seen, pk) == pk else 0
         return folded
 

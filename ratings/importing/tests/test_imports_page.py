@@ -231,6 +231,35 @@ def test_columns_with_a_bar_in_their_names_can_be_chosen(admin, collection):
     assert (document.title, document.fields) == ("Schuh", {"size|eu": "40", "price|eur": "9"})
 
 
+def test_the_page_has_columns_for_json_lines_with_other_names(admin, collection):
+    job = sent(admin, "documents", '{"objectID": "a 1", "name": "Shoe"}\n{"objectID": "z", "price": 4}\n')
+    assert "say below which column holds what" in page(admin, job)
+    columns = {"column_0": "id", "column_1": "title", "column_2": "fields"}
+    job = checked(admin, job, "documents", **columns)
+    assert "tick “Ids may have blanks, each kept as %20”" in page(admin, job)
+    job = checked(admin, job, "documents", **columns, spaced_ids="on")
+    act(admin, "start_import", job)
+    work()
+    assert set(collection.documents.values_list("key", "title")) >= {("a%201", "Shoe"), ("z", "")}
+
+
+def test_the_page_names_a_title_quotation_marks_and_pairs_rated_again(admin, collection):
+    job = sent(
+        admin, "ratings", 'Judgments\nquery,docid,comment,rating\nq1,a,"big" shoe,3\nq1,a,"x" y,0\n', "t.csv"
+    )
+    assert "choose “a title: line 2 names the columns” under “First line of a table”" in page(admin, job)
+    how = {"header": "2", "rater": "r"}
+    job = checked(admin, job, "ratings", **how)
+    assert "tick “Quotation marks are a part of the texts”" in page(admin, job)
+    how |= {f"column_{n}": role for n, role in enumerate(["query", "document", "comment", "grade"])}
+    job = checked(admin, job, "ratings", **how, quoting="on")
+    assert "choose “of another rater, if it names none”" in page(admin, job)
+    job = checked(admin, job, "ratings", **how, quoting="on", repeats="raters")
+    act(admin, "start_import", job)
+    work()
+    assert sorted(Rating.objects.values_list("rater__name", "comment")) == [("r", '"big" shoe'), ("r 2", '"x" y')]
+
+
 def test_qrels_with_several_aspects_are_no_run_and_a_column_of_them_can_be_chosen(admin, collection):
     job = sent(admin, "", "q1 0 a 2 3 1\nq1 0 b 0 -1 -1\nq2 0 a 1 0 0\n")
     assert job.needs_kind

@@ -1,5 +1,7 @@
 """Small files in the shape of those that people of this job have: read, or refused with a cure that works."""
 
+import io
+import shlex
 from pathlib import Path
 
 import pytest
@@ -171,3 +173,122 @@ def test_ratings_and_runs_stand_in_a_json_list(collection, file, text):
         assert "--columns query=NAME,document=NAME,grade=NAME" in refusal("import_ratings", "c", path)
     done("import_ratings", "c", path, "--rater", "n", "--columns", columns, "--queries-by", "text")
     assert told() == [("q1", "d1", "n", 2)]
+
+
+# Ids with blanks, titles, marks and empty cells
+
+IDS = "id,title,text\nAnnual Report 2023.pdf,Annual report,x\nshop/red shoe.html,Red shoe,y\n"
+IDS_IN_RATINGS = "query,doc_id,grade\nQ 1,Annual Report 2023.pdf,2\nred shoes,shop/red shoe.html,1\n"
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_ids_with_blanks_are_kept_alike_in_every_file(empty, file, lines):
+    queries = file("query_id,query\nQ 1,red shoes\nQ 2,jacket\n", "q.csv")
+    documents = file('{"id": "Annual Report 2023.pdf"}\n{"id": "shop/red shoe.html"}' if lines else IDS, "d.csv")
+    for command_name, path in (("import_queries", queries), ("import_documents", documents)):
+        err = refusal(command_name, "c", path)
+        assert "If ids may have blanks, each kept as %20, give --spaced-ids." in err
+        done(command_name, "c", path, "--spaced-ids")
+    ratings = file(IDS_IN_RATINGS, "r.csv"), "--rater", "r"
+    assert "--spaced-ids" in refusal("import_ratings", "c", *ratings)
+    done("import_ratings", "c", *ratings, "--spaced-ids", "--queries-by", "key")
+    assert [(q, d) for q, d, *_ in told()] == [("Q%201", "Annual%20Report%202023.pdf")]
+    done("import_ratings", "c", *ratings, "--spaced-ids", "--queries-by", "text")
+    assert [(q, d) for q, d, *_ in told()][1] == ("Q%201", "shop/red%20shoe.html")
+    assert Document.objects.count() == 2
+
+
+def workbook(*rows: list) -> bytes:
+    from openpyxl import Workbook
+
+    book, stream = Workbook(), io.BytesIO()
+    for row in rows:
+        book.active.append(row)
+    book.save(stream)
+    return stream.getvalue()
+
+
+TABLE = [["Query", "Doc ID", "Rating"], ["red shoes", "d1", 3], ["waterproof jacket", "d3", 2]]
+
+
+def csv_of(*rows: list) -> str:
+    return "".join(",".join("" if cell is None else str(cell) for cell in row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("above", [[["Judgments, March"], []], [["Judgments"]], [["Judgments"], [], ["By Ann"]]])
+@pytest.mark.parametrize(("made", "name"), [(workbook, "t.xlsx"), (csv_of, "t.csv")])
+def test_a_title_may_stand_above_the_header(collection, file, above, made, name):
+    path, line = file(made(*above, *TABLE), name), len(above) + 1
+    assert f"give --header {line}." in refusal("import_ratings", "c", path, "--rater", "t")
+    done("import_ratings", "c", path, "--rater", "t", "--header", line)
+    assert told() == [("q1", "d1", "t", 3), ("q2", "d3", "t", 2)]
+
+
+def test_a_refusal_below_a_title_names_the_line_of_the_file(collection, file):
+    path = file("Judgments\n\n" + csv_of(*TABLE) + "red shoes,d2,good\n")
+    assert f"{path}, line 6: the grade 'good'" in refusal(
+        "import_ratings", "c", path, "--rater", "t", "--header", 3
+    )
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t.csv"])
+def test_the_query_may_stand_in_the_first_of_several_rows(collection, file, name):
+    rows = [TABLE[0], ["red shoes", "d1", 3], [None, "d2", 0], [None, "d4", 1], ["waterproof jacket", "d3", 2]]
+    path = file((workbook if name == "t.xlsx" else csv_of)(*rows), name)
+    assert "If the query above counts for it, give --fill-down." in refusal(
+        "import_ratings", "c", path, "--rater", "t"
+    )
+    done("import_ratings", "c", path, "--rater", "t", "--fill-down")
+    assert told() == [("q1", "d1", "t", 3), ("q1", "d2", "t", 0), ("q1", "d4", "t", 1), ("q2", "d3", "t", 2)]
+
+
+LONE_MARKS = 'd1\tA red shoe.\nd2\t"Brown boot, he said.\nd3\tRain jacket.\nd4\t"Another" starts here\nd5\tLast.\n'
+
+
+@pytest.mark.parametrize(
+    "text", [LONE_MARKS, 'd1\tA\nd2\t"Brown\nd3\tRain\nd4\tboot"\n', 'd1\tA\nd2\t"Brown\nd3\tRain\n']
+)
+def test_quotation_marks_may_be_text(collection, file, text):
+    columns = "--header", "no", "--columns", "id=1,body=2"
+    path = file(text, "d.tsv")
+    assert "If quotation marks are a part of the texts, give --quoting none." in refusal(
+        "import_documents", "c", path, *columns
+    )
+    done("import_documents", "c", path, *columns, "--quoting", "none")
+    assert [f"{d.key}\t{d.body}\n" for d in Document.objects.order_by("key")] == text.splitlines(keepends=True)
+
+
+# Words as grades, and columns between blanks
+
+
+@pytest.mark.parametrize(
+    "words", [["3 - Perfect", "0 - Irrelevant"], ["4/5", "0/5"], ["100 %", "0 %"], ["L2", "L0"]]
+)
+def test_words_with_digits_may_stand_for_grades(collection, file, words):
+    path = file(f"query,doc_id,rater,grade\nred shoes,d1,Ann,{words[0]}\nred shoes,d2,Ann,{words[1]}\n")
+    assert f"--map {shlex.quote(words[0] + '=GRADE')}" in refusal("import_ratings", "c", path)
+    done("import_ratings", "c", path, "--map", f"{words[0]}=3,{words[1]}=0")
+    assert told() == [("q1", "d1", "Ann", 3), ("q1", "d2", "Ann", 0)]
+
+
+@pytest.mark.parametrize("name", ["import_qrels", "import_ratings"])
+def test_words_in_qrels_may_stand_for_grades(collection, file, name):
+    path = file("q1 0 d1 L2\nq1 0 d2 L0\n", "w.qrels")
+    assert "--map L2=GRADE" in refusal(name, "c", path, "--rater", "n")
+    done(name, "c", path, "--rater", "n", "--map", "L2=2,L0=0")
+    assert told() == [("q1", "d1", "n", 2), ("q1", "d2", "n", 0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("q1 d1 L0\nq1 d2 L2\nq2 d3 L1\n", "query=1,document=2,grade=3"),
+        ("q1 0 d1 L0 1\nq1 0 d2 L2 1\nq2 0 d3 L1 1\n", "query=1,document=3,grade=4"),
+        ("q1 0 d1 0 1\nq1 0 d2 2 1\nq2 0 d3 1 1\n", "query=1,document=3,grade=4"),
+    ],
+)
+def test_blanks_part_columns(collection, file, text, columns):
+    path = file(text, "t.qrels")
+    how = "--rater", "r", "--header", "no", "--columns", columns, "--map", "L0=0,L1=1,L2=2"
+    done("import_ratings", "c", path, *how)
+    assert told() == [("q1", "d1", "r", 0), ("q1", "d2", "r", 2), ("q2", "d3", "r", 1)]

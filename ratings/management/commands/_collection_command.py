@@ -15,7 +15,7 @@ from ratings.formats.columns import NAMES as COLUMNS
 from ratings.formats.columns import SEVERAL
 from ratings.formats.refusal import Refusal
 from ratings.formats.registry import BY_NAME, KEY, TEXT, readable, writable
-from ratings.formats.source import Reading, stream_at
+from ratings.formats.source import LAST_HEADER, Reading, stream_at
 from ratings.importing import jobs
 from ratings.importing.intake import Report, opening
 from ratings.importing.intake.ratings import REPEATS
@@ -132,8 +132,17 @@ class ImportRowsCommand(ImportCommand):
         parser.add_argument("--columns", metavar="WHAT=COLUMN,…", action="append", default=[], help=text)
         text = "an encoding of Python, such as windows-1252; by default utf-8, or utf-16 with its mark"
         parser.add_argument("--encoding", metavar="NAME", help=text)
-        text = "of a table: whether its first line names the columns; if it does not, they are called 1, 2, 3"
-        parser.add_argument("--header", choices=["yes", "no"], help=text)
+        text = (
+            "of a table: whether its first line names the columns, or the line that does; without they are 1, 2, 3"
+        )
+        lines = map(str, range(2, LAST_HEADER + 1))
+        parser.add_argument("--header", choices=["yes", "no", *lines], metavar="yes|no|LINE", help=text)
+        text = "of a table: quotation marks are text, and no signs around cells"
+        parser.add_argument("--quoting", choices=["none"], help=text)
+        text = "of a table: an empty cell of the query is that of the line above, as below merged cells"
+        parser.add_argument("--fill-down", action="store_true", help=text)
+        text = "ids may have blanks, of which each becomes %%20, in every file that is imported so"
+        parser.add_argument("--spaced-ids", action="store_true", help=text)
         parser.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook that has several")
         text = "of a table: keep an apostrophe before = + - @ in a cell; by default it goes, as exports add it"
         parser.add_argument("--raw", action="store_true", help=text)
