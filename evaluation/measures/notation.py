@@ -11,6 +11,10 @@ from .registry import ALIASES, MEASURES
 NOTATION = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>.*))?")
 COMMA = re.compile(r",(?![^{]*\})")  # between parameters, not within {0:0,1:1}
 QUOTED = re.compile(r"(?P<quote>['\"])(?P<text>.*)(?P=quote)")
+OF_TREC_EVAL = {
+    "ndcg_cut": "nDCG", "map_cut": "AP", "P": "P", "recall": "R", "success": "Success", "recip_rank": "RR",
+}  # fmt: skip
+TREC_EVAL = re.compile(rf"({'|'.join(OF_TREC_EVAL)})(?:[_.]([0-9]+))?")
 DEEPEST = 10**9  # deeper than any ranking, and safe to compare with any integer array
 
 
@@ -73,6 +77,11 @@ def parse_measure(text: str) -> Measure:
     """The measure that `text` names, in upper or lower case. ValueError with the fault, for the user."""
     match = NOTATION.fullmatch(text.strip())
     if not match:
+        cut = TREC_EVAL.fullmatch(text.strip())
+        if cut:
+            raise ValueError(
+                f"{text!r} is a name of trec_eval; write {OF_TREC_EVAL[cut[1]]}{f'@{cut[2]}' if cut[2] else ''}."
+            )
         raise ValueError(f"cannot read the measure {text!r}; written like nDCG@10, P(rel=2)@5 or AP.")
     name = _canonical(match["name"])
     return Measure(name, _cutoff(match["cutoff"], text), _params(match["params"], text))

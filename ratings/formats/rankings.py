@@ -91,6 +91,14 @@ def best_first(ranking: FoundRanking | Stretch, order: str | None) -> np.ndarray
     return np.lexsort((-by_key(ranking, ranking.scores), -ranking.scores))
 
 
+def without_copies(ranking: FoundRanking | Stretch, order: str | None) -> np.ndarray:
+    """The positions of the results, in their order, without those whose document has a better place."""
+    best: dict[str, int] = {}
+    for i in best_first(ranking, order).tolist():
+        best.setdefault(str(ranking.documents[i]), i)
+    return np.sort(np.fromiter(best.values(), np.int64))
+
+
 def by_key(ranking: FoundRanking | Stretch, scores: np.ndarray) -> np.ndarray:
     """The places of results among those of equal scores, by the keys of documents; 0 for any other: int64[n]."""
     order = np.argsort(scores)

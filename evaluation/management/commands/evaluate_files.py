@@ -40,6 +40,10 @@ class Command(ReportingCommand, OutputCommand):
             help="for files with the same run tag. file: name each system by its file; tag: take the files for"
             " parts of one system, each with other queries",
         )
+        text = "if a ranking names a document twice, keep its better place"
+        parser.add_argument("--keep-first", action="store_true", help=text)
+        text = "leave out a document that has the id of the query, as where queries are documents, too"
+        parser.add_argument("--without-own", action="store_true", help=text)
         add_scoring(parser)
         text = "also the expected value of nDCG@k once all is judged, by a model and without an interval"
         parser.add_argument("--expected", action="store_true", help=text)
@@ -78,6 +82,8 @@ class Command(ReportingCommand, OutputCommand):
             tiebreak=asked.options.ties in BY_SCORE,
             system_from=arguments["system_from"],
             same_numbers=expected,
+            keep_first=arguments["keep_first"],
+            without_own=arguments["without_own"],
         )
         evaluation = scores.of_arrays(
             qrels,

@@ -9,6 +9,7 @@ from ratings.formats import trec
 from ratings.formats.archives import files_of
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.formats.refusal import Cure, Refusal, Refused
+from ratings.formats.registry import FORMATS, unsupported
 from ratings.formats.source import Source, opened
 from ratings.words import counted, first_keys
 
@@ -33,6 +34,8 @@ def load(
     tiebreak: bool = False,
     system_from: str | None = None,
     same_numbers: bool = False,
+    keep_first: bool = False,
+    without_own: bool = False,
 ) -> Loaded:
     """The qrels and runs in these files. Each may be compressed or an archive; "-" is standard input.
 
@@ -43,6 +46,9 @@ def load(
     system_from: None names a system by its run tag, and files with the same tag are different systems, with the
     names of the files added. "file" names it by its file. "tag" takes files with the same tag for parts of one
     system, each with other queries.
+
+    keep_first: a document that a ranking has twice keeps its better place; otherwise it is refused. without_own:
+    leave out a document that has the key of the query, as BEIR does where queries are documents, too.
 
     Lines for queries that are not in the qrels are skipped. Raises OSError, and Refused with line and cure of each
     error.
@@ -56,16 +62,19 @@ def load(
         if more:
             problem = "the archive has several files, and qrels are one"
             raise Refused([Refusal(qrels, 0, problem, ("Unpack it, and name the one.",))])
+        _refuse_others([file])
         _refuse_doubt([file], trec.QRELS_CURE)
         judged = read_qrels(file)
     results = {}
     for path in dict.fromkeys(runs):
         with opened(path) as source, ExitStack() as stack:
             files = list(files_of(source, stack))
+            _refuse_others(files)
             if system_from is None:
                 _refuse_doubt(files, trec.ARE_SYSTEMS)
             for file in files:
-                results[file.name] = _run(file, qrels, judged, order, tiebreak, same_numbers)
+                how = order, tiebreak, same_numbers, keep_first, without_own
+                results[file.name] = _run(file, qrels, judged, *how)
     notes = judged.notes + [note for _, notes in results.values() for note in notes]
     rankings = {path: rankings for path, (rankings, _) in results.items()}
     if system_from == "file":
@@ -92,11 +101,22 @@ def _refuse_doubt(files: Sequence[Source], cure: Cure) -> None:
         raise Refused(refusals)
 
 
+def _refuse_others(files: Sequence[Source]) -> None:
+    """Raises Refused for files that are not of lines, such as Parquet."""
+    for file in files:
+        binary = next((each for each in FORMATS if each.binary and each.fits("ratings", file.start)), None)
+        if problem_and_cure := unsupported(file.start):
+            raise Refused([file.refusal(0, *problem_and_cure)])
+        if binary:
+            cure = "Import it into a collection, or save it as lines of TREC."
+            raise Refused([file.refusal(0, f"it is in the format {binary.name}, {binary.title}", cure)])
+
+
 def _run(
-    source: Source, qrels: str, judged: Qrels, order: str | None, tiebreak: bool, same_numbers: bool
+    source: Source, qrels: str, judged: Qrels, *how: str | bool | None
 ) -> tuple[dict[str, Rankings], list[str]]:
     """The rankings in one file, by run tag, and notes for the user."""
-    rankings, skipped, notes = read_run(source, judged, order, tiebreak, same_numbers)
+    rankings, skipped, notes = read_run(source, judged, *how)
     if not any(ranking.present.any() for ranking in rankings.values()):
         own, known = first_keys(skipped), first_keys(judged.queries)
         problem = f"none of its queries ({own}) is in {qrels}, which has {known}"
@@ -104,4 +124,12 @@ def _run(
     if skipped:
         lines = counted(skipped.total(), "line")
         notes.append(f"{source.name}: {lines} for queries outside the qrels skipped ({first_keys(skipped)}).")
+    known = len(judged.judgments.grade)
+    for system, ranking in rankings.items():
+        if ranking.present.any() and not (ranking.documents < known).any():
+            ids = first_keys(judged.documents.slice(0, 100).to_pylist())
+            notes.append(
+                f"{source.name}: no document of {system} is judged, so all its scores are those of an empty list."
+                f" Check that the ids are those of the qrels ({ids})."
+            )
     return rankings, notes

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ratings.formats.rankings import (
     in_32_bits,
     near_tie,
     repeats,
+    without_copies,
 )
 from ratings.formats.refusal import KEEP_ONE, Refusal, Refused
 from ratings.formats.rows import Stretch, taken
@@ -92,11 +94,17 @@ def read_qrels(source: Source) -> Qrels:
 
 
 def read_run(
-    source: Source, qrels: Qrels, order: str | None, tiebreak: bool, same_numbers: bool
+    source: Source,
+    qrels: Qrels,
+    order: str | None,
+    tiebreak: bool,
+    same_numbers: bool,
+    keep_first: bool = False,
+    without_own: bool = False,
 ) -> tuple[dict[str, Rankings], Counter, list[str]]:
     """The rankings by run tag, the numbers of lines for queries not in the qrels, and notes. Raises Refused.
 
-    order, tiebreak, same_numbers: as in `files.load`.
+    order, tiebreak, same_numbers, keep_first, without_own: as in `files.load`.
     """
     looks_like_qrels = trec.is_qrels(source.start)
     refusals, systems, skipped, extra = [], {}, Counter(), 0
@@ -112,10 +120,15 @@ def read_run(
     rankings = {
         system: {query: _joined(found[query]) for query in sorted(found)} for system, found in systems.items()
     }
+    notes = _comments(source)
+    if without_own:
+        notes += _thinned(rankings, _without_own, source, "results that are the query itself")
+    if keep_first:
+        keep = partial(without_copies, order=order)
+        notes += _thinned(rankings, keep, source, "results whose document has a better place")
     for each in rankings.values():
         refusals += _refusals(each, source, order)
     _refuse(refusals)
-    notes = _comments(source)
     if extra:
         notes.append(f"{source.name}: {counted(extra, 'line')} with more than six columns; the rest was ignored.")
     near = [
@@ -165,6 +178,25 @@ def _joined(parts: list[Stretch]) -> Stretch:
     )
     documents = pa.concat_arrays([part.documents for part in parts])
     return Stretch(parts[0].query, parts[0].system, lines, documents, ranks, scores)
+
+
+def _without_own(ranking: Stretch) -> np.ndarray:
+    """The positions of the results, without the document that has the key of the query."""
+    return np.flatnonzero([key != ranking.query for key in ranking.documents.to_pylist()])
+
+
+def _thinned(
+    rankings: dict[str, dict[int, Stretch]], keep: Callable[[Stretch], np.ndarray], source: Source, what: str
+) -> list[str]:
+    """The note on how many results are left out, after keeping those at the positions that `keep` returns."""
+    before = after = 0
+    for of_system in rankings.values():
+        for query, each in of_system.items():
+            kept = keep(each)
+            before, after = before + len(each), after + len(kept)
+            columns = {name: getattr(each, name)[kept] for name in ("lines", "ranks", "scores")}
+            of_system[query] = replace(each, documents=taken(each.documents, kept), **columns)
+    return [f"{source.name}: {what}: {before - after:,} left out."] if after < before else []
 
 
 def _refusals(rankings: dict[int, Stretch], source: Source, order: str | None) -> Iterator[Refusal]:

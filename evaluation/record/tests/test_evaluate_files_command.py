@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -52,6 +54,40 @@ def test_json_and_csv_are_those_of_evaluate(folder):
     assert result["per_query"] == {"q1": 0.5, "q2": None, "q10": None}
     (row,) = csv.DictReader(io.StringIO(run("qrels", "second", "--measure", "AP", "--format", "csv")[0]))
     assert (row["mean"], row["queries"], row["why"]) == ("0.5", "1", "2 nothing to find")
+
+
+def test_a_document_twice_may_keep_its_better_place_and_that_of_the_query_be_left_out(folder):
+    Path("run").write_text("q1 Q0 q1 0 9.5 s\nq1 Q0 a 1 9 s\nq1 Q0 a 2 9 s\nq1 Q0 c 3 8 s\nq2 Q0 a 0 7 s\n")
+    assert "give --keep-first" in refusal("qrels", "run")[1]
+    for options, reciprocal in (["--keep-first"], 1 / 2), (["--keep-first", "--without-own"], 1):
+        text, err = run("qrels", "run", "--measure", "RR", "--format", "json", "--per-query", *options)
+        assert json.loads(text)["results"][0]["per_query"]["q1"] == reciprocal
+        assert "better place: 1 left out" in err
+
+
+def test_what_is_no_file_of_lines_is_named(folder):
+    pq.write_table(pa.table({"query": ["q1"], "document": ["a"], "grade": [1]}), "qrels.parquet")
+    assert "qrels.parquet: it is in the format parquet" in refusal("qrels.parquet", "first")[1]
+    assert (
+        "first.parquet: it is in the format"
+        in refusal("qrels", str(Path("qrels.parquet").rename("first.parquet")))[1]
+    )
+    Path("page").write_text("<!doctype html><html><body>Sign in</body></html>")
+    assert "it is an HTML page" in refusal("qrels", "page")[1]
+
+
+def test_a_run_of_which_no_document_is_judged_is_told(folder):
+    Path("other").write_text("q1 Q0 doc-a 1 9 other\nq2 Q0 doc-b 1 9 other\n")
+    _, err = run("qrels", "other", "first")
+    assert "other: no document of other is judged" in err and "first: no document" not in err
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"), [("ndcg_cut_10", "nDCG@10"), ("P_5", "P@5"), ("recall.100", "R@100"), ("recip_rank", "RR")]
+)
+def test_a_name_of_trec_eval_is_translated(folder, name, ours):
+    assert f"write {ours}." in refusal("qrels", "first", "--measure", name)[0]
+    run("qrels", "first", "--measure", ours)
 
 
 def test_options_profile_system_and_order_decide_as_in_evaluate(folder):

@@ -27,6 +27,7 @@ from ...formats.rankings import (
     contradictions,
     near_tie,
     repeats,
+    without_copies,
 )
 from ...formats.refusal import Option, Refusal
 from ...formats.registry import BY_NAME, Format
@@ -405,12 +406,9 @@ def _batched(rankings: Iterable[FoundRanking], size: int, most: int) -> Iterator
 
 def _without_copies(ranking: FoundRanking, order: str | None) -> FoundRanking:
     """The ranking with each document at its best place only."""
-    best: dict[str, int] = {}
-    for i in best_first(ranking, order):
-        best.setdefault(ranking.documents[i], i)
-    if len(best) == len(ranking.documents):
+    kept = without_copies(ranking, order)
+    if len(kept) == len(ranking.documents):
         return ranking
-    kept = np.sort(np.fromiter(best.values(), np.int64))
     columns = {name: getattr(ranking, name)[kept] for name in ("files", "lines", "ranks", "scores")}
     documents = [ranking.documents[i] for i in kept]
     return replace(ranking, **columns, documents=documents, copies=len(ranking.documents) - len(kept))
