@@ -105,7 +105,7 @@ ALIKE = [
     (
         READ,
         """
-        document exports export_judgments export_run export_ratings export_rounds overview overview_csv
+        document holes exports export_judgments export_run export_ratings export_rounds overview overview_csv
         overview_xlsx overview_json queries queries_csv queries_xlsx queries_json query query_documents
         query_csv query_xlsx query_json system system_csv system_xlsx system_json agreement agreement_csv
         agreement_xlsx agreement_json drift alone_csv alone_xlsx alone_json machine machine_csv machine_xlsx
@@ -122,7 +122,7 @@ ALIKE = [
         """
         adjudicate adjudicated adjudicate_pair pair_life collection deletion copy_job copy_progress
         edit_guidelines presentation pictures pictures_progress set_up sample scale people member
-        rater_settings progress rater pool decisive holes judges judge judge_run judge_log anchors anchor
+        rater_settings progress rater pool decisive judges judge judge_run judge_log anchors anchor
         imports import_job import_progress export_archive
         """,
     ),

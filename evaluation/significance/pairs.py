@@ -53,7 +53,7 @@ class Comparison:
     ties: int
     losses: int
     detectable: float | None  # smallest detectable difference at this number of queries, with power POWER
-    needed: int | None  # about how many queries detect a true difference of this size, with power POWER
+    needed: int | None  # about how many queries, at least FEWEST, detect such a difference with power POWER
     more: int | None  # `needed` less the queries there are; 0 where there is a verdict
     verdict: str  # one of VERDICTS, by the adjusted p
     why: dict[str, str]  # the reason, by field without a number
@@ -173,6 +173,7 @@ def _comparison(
     alpha = ALPHA / max(comparisons, 1)
     least = power.least_effect(queries, alpha)
     needed = None if isnan(numbers["effect"]) else power.queries_needed(numbers["effect"], alpha)
+    needed = needed and max(needed, FEWEST)  # with fewer there is no test, however large the difference
     numbers |= {
         "detectable": nan if least is None or numbers["deviation"] == 0 else least * numbers["deviation"],
         "needed": nan if needed is None else needed,

@@ -97,7 +97,7 @@ def note_site(host: str, port: int) -> None:
 
 
 def usual_site() -> str:
-    """The first host of IDEALIST_HOSTS, or the last address of a server on this machine, for links in mail and text.
+    """The first host of IDEALIST_HOSTS, or the last address of a server here, for links in mail and of commands.
 
     A request does not say it: its client can name any host.
     """

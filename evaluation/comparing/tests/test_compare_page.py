@@ -52,6 +52,13 @@ def test_the_best_is_compared_with_all_others_and_the_verdict_allows_for_all_pai
     assert [row["verdict"] for row in few.context["rows"]] == ["cannot tell"]
 
 
+def test_too_few_queries_say_on_how_many_one_is_worse_and_how_many_are_lacking(client):
+    collection = make_field("few", first={"good": 6, "bad": 0}, queries=[f"q{n}" for n in range(6)])
+    page = text_of(analyst(client, collection).get("/collections/few/compare/"))
+    assert "bad is worse than good on 6 of 6 queries. Too few for a test" in page
+    assert "rate four more queries" in page
+
+
 def test_the_files_have_the_digits_of_the_command(client):
     analyst(client, make_field())
     for params, arguments in [

@@ -92,6 +92,7 @@ def comparison_in(
         "judged_by": verdicts.judged_by(result),
         "tests": result.tests.queries >= FEWEST,
         "fewest": FEWEST,
+        "lacking": FEWEST - result.tests.queries,
         "signs": verdicts.signs(result),
         "files": ending_with(request, **with_these),
         "label": asked.label,

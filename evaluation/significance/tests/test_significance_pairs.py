@@ -104,6 +104,13 @@ def test_fewer_than_ten_queries_have_intervals_and_no_p():
     assert ten.exact and not compare(some_values(15), [(0, 1)]).exact
 
 
+def test_however_large_a_difference_it_takes_ten_queries():
+    values = np.column_stack([np.zeros(6), np.linspace(0.5, 0.7, 6)])
+    (found,) = compare(values, [(0, 1)]).pairs
+    # The size alone would ask for three.
+    assert (found.verdict, found.needed, found.more) == ("cannot tell", 10, 4)
+
+
 def test_one_query_has_a_difference_and_none_has_nothing():
     (one,) = compare(some_values(1), [(0, 1)]).pairs
     assert {each.name for each in fields(one)} - lacking(one) == ALWAYS | {"difference"}

@@ -14,8 +14,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from ...desk import queue
 from ...desk.figures import Pace
-from ...models import Anchor, Collection, Pair, System
-from ...people.access import admin_page, record_act
+from ...models import Anchor, Collection, Pair, Role, System
+from ...people.access import admin_page, readers_page, record_act
 from ...presentation.pictures import fetch_pictures
 from ...web.pages import frame, paged
 from ...web.settings_forms import lock
@@ -122,9 +122,9 @@ def change_pairs(
     return redirect("progress" if request.POST.get("back") == "progress" else "pool", collection.slug)
 
 
-@admin_page
+@readers_page
 def holes(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The unjudged documents of one system."""
+    """The unjudged documents of one system. An admin can ask raters for them."""
     systems = collection.systems.all()
     asked = {"depth": str(USUAL_DEPTH), "system": systems[0].pk if systems else ""} | request.GET.dict()
     return holes_page(request, collection, HolesForm(asked, collection=collection))
@@ -190,7 +190,7 @@ def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) ->
     """The holes of the chosen system. A refused form still shows the holes if system and depth are valid."""
     status = 200 if form.is_valid() else 400
     context = {
-        **frame(collection, "pool"),
+        **frame(collection, "pool" if collection.role == Role.ADMIN else "results"),
         "form": form,
         "systems": collection.systems.all(),
         "holes": None,
