@@ -18,6 +18,9 @@ from ..page import documents
 from .consistency import SHARES_NONE, SHARES_ONE, Agreement
 
 RUSHED = 1 / 3  # of the others' median time for the same grade: below, a rater rushes
+# Seconds: to see a choice and press its key takes about half a second without reading anything. (Hick, On the rate
+# of gain of information, 1952.) Where all rush, a comparison with the others shows nothing.
+UNREAD = 0.6
 
 # Why there is no number.
 NO_ORDER = "most grades came at once, without times"
@@ -116,8 +119,12 @@ def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) 
         own, whole = shares.get(pk, Share()), sum(shares.values(), Share())
         if own.below(whole):
             sentences.append(f"fewer {what} ({own.hits:,} of {own.n:,}) than all together ({whole.value:.0%})")
+    took = [seconds[who == pk] for who, seconds in checked.seconds.values()]
+    pace = Pace.of(np.concatenate(took).tolist()) if took else None
     rushed = [each for each in row["seconds"] if each["rushed"]]
-    if rushed:
+    if pace and pace.n >= ENOUGH and pace.middle < UNREAD:
+        sentences.append(f"median {pace.middle:.1f} s a grade: too fast to have read ({pace.n:,} timed)")
+    elif rushed:
         at = labels[rushed[0]["grade"]] if len(rushed) == 1 else f"{len(rushed)} of {len(labels)} grades"
         times = f"{sum(each['n'] for each in rushed):,} timed"
         sentences.append(f"less than a third of the others’ time for {at} ({times})")

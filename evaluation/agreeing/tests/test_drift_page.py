@@ -4,8 +4,10 @@ import csv
 import io
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
+from evaluation.agreeing.drift import Checked, hints, seconds_of
 from evaluation.agreeing.views import drift
 from evaluation.tests.hills import analyst, spec_of, text_of
 from ratings.models import Check, Rater, RatingEvent, Role
@@ -75,6 +77,16 @@ def test_who_rushes_is_told_grade_by_grade(client, world):
     rows = {row["grade"]: row for row in rows_of(client)["canary-anna"]["seconds"]}
     found = {value: [rows[value][name] for name in ("n", "middle", "n_others", "rushed")] for value in (1, 2, 3)}
     assert found == {1: [30, 2, 120, True], 2: [0, None, 0, False], 3: [30, 2, 0, False]}
+
+
+@pytest.mark.parametrize(("took", "n", "told"), [(0.4, 20, True), (0.4, 19, False), (0.7, 20, False)])
+def test_a_median_in_which_nobody_reads_is_told_even_where_all_are_as_fast(took, n, told):
+    raters, seconds = np.repeat([1, 2, 3], n), np.full(3 * n, took)
+    checked = Checked({}, {}, {1.0: (raters, seconds)})
+    row = {"told": False, "seconds": [seconds_of(1, 1.0, checked)]}
+    assert hints(1, row, checked, {1.0: "Good"}) == (
+        [f"median 0.4 s a grade: too fast to have read ({n} timed)"] if told else []
+    )
 
 
 def test_gold_and_repeats_stand_with_their_interval_and_no_verdict_on_few(client, world):
