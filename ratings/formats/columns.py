@@ -230,7 +230,8 @@ def _is_field(kind: str, name: str, of_pairs: bool) -> bool:
     In a table of pairs no column becomes a field of the query, and none that ratings or rankings usually have
     becomes a field of the document.
     """
-    of_pair = of_pairs and (kind == "queries" or any(usual_role(each, name) for each in ("ratings", "results")))
+    usual = any(usual_role(each, name) for each in ("ratings", "results")) or _RATER.fullmatch(normalised(name))
+    of_pair = of_pairs and (kind == "queries" or bool(usual))
     return not of_pair and not is_index(name) and name not in NAMES[kind]
 
 

@@ -23,6 +23,7 @@ from .columns import (
     by_position,
     example,
     is_index,
+    is_of_pairs,
     layout_of,
     listed,
     names_in,
@@ -59,9 +60,18 @@ Records = Iterator[tuple[int, dict[str, Any]] | Refusal]
 def read(format: str, kind: str, source: Source) -> Rows:
     """Rows of `kind` from a table. In Parquet and a workbook their line is the number of the row."""
     if format == "jsonl":  # whose objects need not have the same names
-        own = kind == "documents" and not source.reading.columns
+        own = (
+            kind == "documents"
+            and not source.reading.columns
+            and not _has_grades(jsonl.first_object(source.start))
+        )
         return jsonl.read_documents(source) if own else read_objects(kind, source, _objects(source))
     return _rows(kind, source, _records(format, kind, source), uniform=True)
+
+
+def _has_grades(names: Iterable[str]) -> bool:
+    """Whether a table for documents is one of pairs with their grades."""
+    return is_of_pairs("documents", names) and any(usual_role("ratings", name) == "grade" for name in names)
 
 
 def read_objects(kind: str, source: Source, records: "Records") -> Rows:
@@ -164,6 +174,7 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
                 if len(layouts) == MOST_LAYOUTS:
                     layouts.clear()
                 layouts[names] = layout(kind, names, source, wide=uniform)
+                source.of_pairs |= kind == "documents" and is_of_pairs(kind, names)
                 if not noted:
                     _note_guesses(kind, source, layouts[names])
                     noted = True

@@ -2,8 +2,12 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
 from typing import Any
 
+from ...formats.columns import listed
+from ...formats.refusal import KEEP_ONE, Option
 from ...formats.registry import Format
 from ...formats.source import Source
 from ...formats.strict_json import as_stored
@@ -36,12 +40,44 @@ class DocumentsImport(Import):
             for file, source in enumerate(self.sources):
                 if format := self.format_of(source):
                     put(self.stage, "document", self._rows(source, file, format))
+            for file, source in enumerate(self.sources):
+                if source.of_pairs:
+                    self._leave_out_varying(file, source)
+            if report.refused:
+                return report
             self.drop_repeats("document", CONTENT)
             self.refuse_repeats("document")
             if report.refused:
                 return report
             (self.total,) = self.stage.execute("SELECT COUNT(*) FROM document").fetchone()
             return self.concluded(Job.Kind.DOCUMENTS, self._write)
+
+    def _leave_out_varying(self, file: int, source: Source) -> None:
+        """Leave out, and tell, the fields that differ between rows of a document: they belong to the pairs.
+
+        Another title, body or url is refused.
+        """
+        varying: set[str] = set()
+        columns = "SELECT key, title, body, url, fields, line FROM document WHERE file = ? ORDER BY key, rowid"
+        for key, group in groupby(self.stage.execute(columns, [file]), key=lambda row: row[0]):
+            first, *others = group
+            fields = json.loads(first[4] or "{}")
+            for row in others:
+                other = json.loads(row[4] or "{}")
+                varying |= {name for name in fields.keys() | other.keys() if fields.get(name) != other.get(name)}
+                for role, one, two in zip(CONTENT[:3], first[1:4], row[1:4], strict=True):
+                    if one != two:
+                        problem = f"document {key} has another {role}"
+                        of_pair = Option("columns", {role: ""}, "the column belongs to the pair")
+                        self.report.refuse(
+                            source.refusal(row[5], problem, KEEP_ONE, of_pair, other=source.at(first[5]))
+                        )
+        if varying:
+            kept = partial(_without, names=varying)
+            self.stage.create_function("kept", 1, kept, deterministic=True)
+            self.stage.execute("UPDATE document SET fields = kept(fields) WHERE file = ?", [file])
+            told = "left out, as they differ between the rows of a document and belong to the pair"
+            self.report.facts.append(f"{source.name}: {told}: {listed(sorted(varying))}.")
 
     def _foresee(self) -> None:
         for _ in self._batches():
@@ -94,6 +130,12 @@ class DocumentsImport(Import):
             former = (FormerText(job=job, document=document, **_content(document)) for document, _ in changed)
             FormerText.objects.bulk_create(former)
             write_texts(changed)
+
+
+def _without(fields: str | None, names: set[str]) -> str | None:
+    """The JSON of fields without these; None without any."""
+    left = {name: value for name, value in json.loads(fields or "{}").items() if name not in names}
+    return json.dumps(left) if left else None
 
 
 def write_texts(texts: Iterable[tuple[Document, Content]]) -> None:

@@ -1,6 +1,7 @@
 """Small files in the shape of those that people of this job have: read, or refused with a cure that works."""
 
 import io
+import json
 import shlex
 from pathlib import Path
 
@@ -292,3 +293,44 @@ def test_blanks_part_columns(collection, file, text, columns):
     how = "--rater", "r", "--header", "no", "--columns", columns, "--map", "L0=0,L1=1,L2=2"
     done("import_ratings", "c", path, *how)
     assert told() == [("q1", "d1", "r", 0), ("q1", "d2", "r", 2), ("q2", "d3", "r", 1)]
+
+
+# One table of queries, products and grades
+
+PAIRS = """query,product_id,title,brand,votes,Ann,grade
+red shoes,p1,Red shoe,Altra,3,2,2
+waterproof jacket,p1,Red shoe,Altra,5,0,0
+red shoes,p2,Boot,Bergen,1,1,1
+"""
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.xlsx", "t.jsonl"])
+def test_of_a_table_of_pairs_documents_get_what_is_the_same_in_all_their_rows(collection, file, name):
+    head, *rows = [line.split(",") for line in PAIRS.splitlines()]
+    content = {
+        "t.csv": PAIRS,
+        "t.xlsx": workbook(head, *rows) if name == "t.xlsx" else "",
+        "t.jsonl": "".join(json.dumps(dict(zip(head, row, strict=True))) + "\n" for row in rows),
+    }[name]
+    path = file(content, name)
+    out, err, _ = command("import_documents", "c", path)
+    assert "belong to the pair: 'Ann', 'votes'." in out, err
+    assert list(Document.objects.order_by("key").values_list("key", "title", "fields")) == [
+        ("p1", "Red shoe", {"brand": "Altra"}),
+        ("p2", "Boot", {"brand": "Bergen"}),
+    ]
+    out, _, _ = command("import_documents", "c", path)
+    assert "0 new, 0 changed, 2 unchanged" in out
+
+
+def test_another_title_of_a_document_is_refused_unless_it_belongs_to_the_pair(collection, file):
+    path = file(PAIRS.replace("jacket,p1,Red shoe", "jacket,p1,Shoe"))
+    err = refusal("import_documents", "c", path)
+    assert "line 3: document p1 has another title on line 2." in err and "--columns title=" in err
+    done("import_documents", "c", path, "--columns", "title=")
+    assert set(Document.objects.values_list("title", flat=True)) == {""}
+
+
+def test_a_document_twice_in_a_table_of_documents_stays_refused(collection, file):
+    path = file("id,title,brand\np1,Shoe,Altra\np1,Shoe,Bergen\n")
+    assert "document p1 already appears" in refusal("import_documents", "c", path)
