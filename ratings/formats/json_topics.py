@@ -11,6 +11,8 @@ from .source import Source, Start
 
 CURE = 'Give a list such as [{"id": "q1", "text": "…"}], or an object such as {"q1": "…"}.'
 LISTS = ("topics", "queries")
+TURNS = ("turn", "turns")
+UTTERANCES = ("raw_utterance", "utterance", "manual_rewritten_utterance", "text", "query")
 _in_list = re.compile(rf'\s*(?:\{{\s*"(?:{"|".join(LISTS)})"\s*:\s*)?\[\s*(\{{)')
 _key = re.compile(r'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
 LOOKED_AT = 20  # members of an object
@@ -69,7 +71,26 @@ def _names_text(value: Any) -> bool:
 
 def read_topics(source: Source) -> Iterator[Topic | Refusal]:
     """Topics in the order of the file. A query without an id has no key; the import makes one of its text."""
-    return tables.read_objects("queries", source, _records(source))
+    return tables.read_objects("queries", source, _turns(source))
+
+
+def _turns(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
+    """The topics; in place of a conversation its turns, with keys such as 31_1, as TREC numbers them."""
+    told = False
+    for item in _records(source):
+        record = {} if isinstance(item, Refusal) else item[1]
+        turns = next((record[name] for name in TURNS if isinstance(record.get(name), list)), None)
+        if not turns or not all(isinstance(turn, dict) for turn in turns):
+            yield item
+            continue
+        if not told:
+            source.notes.append(f"{source.name}: its topics are conversations, of which each turn is a query.")
+            told = True
+        topic = next((record[name] for name in ("number", "id", "key") if name in record), "")
+        for place, turn in enumerate(turns, 1):
+            number = turn.get("number", turn.get("turn_id", place))
+            text = next((turn[name] for name in UTTERANCES if name in turn), "")
+            yield item[0], {"key": f"{topic}_{number}", "text": text}
 
 
 def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:

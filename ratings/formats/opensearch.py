@@ -1,20 +1,32 @@
 """OpenSearch Search Relevance Workbench: query sets and judgment lists. Both name queries by their text."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
 from . import strict_json, values
 from .refusal import Refusal
 from .rows import RatingLine, Topic, unique_topics
-from .source import Source
+from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
 CURE = 'A judgment list has {"query": "…", "ratings": [{"docId": "…", "rating": "1.0"}]} for each query.'
 QUERIES_CURE = 'A query set has {"queryText": "…"} for each query.'
-is_judgment_list = strict_json.holding("judgmentRatings")
-is_query_set = strict_json.holding("querySetQueries")
+
+
+def _holding(member: str) -> Callable[[Start], bool]:
+    """The check whether a file has this member, at its top or in a saved answer of OpenSearch."""
+
+    def holds(start: Start) -> bool:
+        found = strict_json.containers(start)
+        return (1, member) in found or ((2, "hits") in found and any(name == member for _, name in found))
+
+    return holds
+
+
+is_judgment_list = _holding("judgmentRatings")
+is_query_set = _holding("querySetQueries")
 
 
 def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
@@ -25,7 +37,7 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
             document = values.checked_key(key, "docId", values.DOCUMENT_KEY_LENGTH)
             yield RatingLine(line, query, document, "", values.grade(text_of(rating.get("rating"))))
 
-    return strict_json.rows(source, ratings_of, CURE, "judgmentRatings")
+    return _rows(source, ratings_of, CURE, "judgmentRatings")
 
 
 def read_judged_queries(source: Source) -> Iterator[Topic | Refusal]:
@@ -43,7 +55,24 @@ def _queries(source: Source, member: str, name: str, cure: str) -> Iterator[Topi
         text = values.checked_text(text_of(record.get(name)).strip(), "query")
         yield Topic(line, None, text, text_of(record.get("referenceAnswer")).strip() or None)
 
-    return unique_topics(source, strict_json.rows(source, topic_of, cure, member), cure)
+    return unique_topics(source, _rows(source, topic_of, cure, member), cure)
+
+
+def _rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, member: str) -> Iterator:
+    """The rows of each record in the member, at the top of the file or in each hit of a saved answer."""
+    for part in strict_json.parts(source):
+        if isinstance(part, Refusal):
+            yield part
+            continue
+        try:
+            records = [part.value] if part.path[0] == member else []
+            if part.path == ("hits", "hits"):
+                hits = [object_of(hit, "hit").get("_source") for hit in list_of(part.value, "hits")]
+                records = [each for hit in hits for each in list_of(object_of(hit, "_source").get(member), member)]
+            for record in records:
+                yield from rows_of(part.line, object_of(record, "record"))
+        except ValueError as error:
+            yield source.refusal(part.line, str(error), cure)
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import NamedTuple
 
 from . import (
+    by_query,
     columns,
     header,
     json_topics,
@@ -19,6 +20,7 @@ from . import (
     parquet,
     quepid,
     rre,
+    strict_json,
     tables,
     topics,
     trec,
@@ -121,6 +123,20 @@ FORMATS = (
         rre.is_ratings,
         {"queries": rre.read_queries, "ratings": rre.read_ratings},
         {"judgments": rre.write_judgments},
+    ),
+    Format(
+        "rank-eval",
+        "rank_eval of Elasticsearch and OpenSearch (JSON)",
+        _always(by_query.is_rank_eval),
+        {"ratings": by_query.read_rank_eval},
+        queries_by=EITHER,
+    ),
+    Format(
+        "by-query",
+        "numbers by query and document in a JSON object: BEIR, ranx, pytrec_eval",
+        _always(by_query.is_by_query),
+        {"results": by_query.read_run, "ratings": by_query.read_ratings},
+        queries_by=EITHER,
     ),
     _table(
         "parquet",
@@ -273,6 +289,8 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
         source.notes.append(f"{source.name}: read as {format.name}, {format.title}.")
     if format:
         return format
+    if problem_and_cure := _of_another_tool(start):
+        return source.refusal(0, *problem_and_cure)
     other = next((f for f in FORMATS if kind not in f.reads and any(f.fits(k, start) for k in f.reads)), None)
     is_trec = other and other.name in TREC and default not in TREC
     if not is_trec and (default == "jsonl" or not start.text.lstrip().startswith(("{", "["))):
@@ -285,6 +303,17 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     if other and other.name == "json-topics":
         kinds.insert(0, f"Give {kind} in JSON as one object on each line.")
     return source.refusal(1, problem, *kinds, Option("format", when=f"it is one of {known}"))
+
+
+def _of_another_tool(start: Start) -> tuple[str, str] | None:
+    """The problem and the cure of JSON that tools of this job write for something else; None for any other."""
+    names = strict_json.containers(start)
+    if {(1, "hits"), (2, "hits")} <= names or {(1, "response"), (2, "docs")} <= names:
+        cure = "Let the command pull ask for all queries, or write a run of all answers."
+        return "it is the answer of a search engine to one query", cure
+    if jsonl.is_list(start) and '"annotations"' in start.text and '"result"' in start.text:
+        return "it is an export of Label Studio", "Export it from there as CSV."
+    return None
 
 
 def _is_flat(record: Mapping[str, object]) -> bool:
@@ -438,6 +467,8 @@ def _is_sure(kind: str, uses: dict[str, _Use], table: list[dict]) -> bool:
 
 def _is_unmistakable(format: str, start: Start) -> bool:
     """Whether text without a header is hardly of another kind than the format suggests."""
+    if format == "by-query":
+        return False  # scores may be whole numbers, too
     if format == "trec-run":
         return not trec.doubt(start)
     if format == "trec-qrels":

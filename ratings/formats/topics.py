@@ -8,6 +8,7 @@ from xml.parsers import expat
 
 from ..words import counted
 from . import header, values
+from .columns import listed
 from .delimited import LINES_CURE
 from .refusal import Option, Refusal
 from .rows import Topic, size_of
@@ -32,7 +33,9 @@ _PARTS = {
 }  # fmt: skip
 _LABELS = {"key": "number", "title": "topic", "description": "description", "narrative": "narrative"}
 _TEXT_FROM = ["title", "description", "summary", "narrative"]
-_TOPIC_TAGS = {"top", "topic"}
+_TOPIC_TAGS = {"top", "topic", "query"}
+_OF_QUERY = {"id": "key", "qid": "key", "text": "title"}  # in <query>, whose tags are of no track
+_ROLES = {"key": "key", "text": "title", "need": "narrative"}  # of columns, which people may choose
 
 _top = re.compile(r"(</?top(?:\s[^<>]*)?>)", re.IGNORECASE)
 _part = re.compile(rf"<(/?)({'|'.join(_PARTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
@@ -43,7 +46,7 @@ _between = re.compile(r"<[!?/][^<>]*>")  # what may stand outside topics
 
 def is_topics(start: Start) -> bool:
     first = start.text.lstrip().split("\n", 1)[0].lower()
-    return first.startswith(("<top", "<?xml", "<!doctype", "<xml")) or first.count("\t") in (1, 2)
+    return first.startswith(("<top", "<quer", "<?xml", "<!doctype", "<xml")) or first.count("\t") in (1, 2)
 
 
 def read_topics(source: Source) -> Iterator[Topic | Refusal]:
@@ -199,6 +202,10 @@ class _TopicsInXml:
         self.begun, self.size = 0, 0
         self.parts: dict[str, list[list[str]]] = {}
         self.tags: tuple[str, ...] | None = None
+        self.names = _PARTS | {
+            str(tag).lower(): _ROLES[role] for role, tag in source.reading.columns.items() if role in _ROLES
+        }
+        self.unknown: list[str] = []  # tags of the topic
         self.parser = parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartElementHandler = self.start
@@ -212,9 +219,13 @@ class _TopicsInXml:
         if self.path:
             self.path.append(tag)
             if len(self.path) == 2:
-                self.parts.setdefault(_PARTS.get(tag, ""), []).append([])
+                if tag not in self.names:
+                    self.unknown.append(tag)
+                self.parts.setdefault(self.names.get(tag, ""), []).append([])
         elif tag in _TOPIC_TAGS:
-            self.path, self.begun, self.size = [tag], self.parser.CurrentLineNumber, 0
+            self.path, self.begun, self.size, self.unknown = [tag], self.parser.CurrentLineNumber, 0, []
+            if tag == "query":
+                self.names = _OF_QUERY | self.names
             number = attributes.get("number") or attributes.get("id") or attributes.get("num")
             self.parts = {"key": [[number]]} if number else {}
             self.tags = (attributes["type"],) if attributes.get("type") else None
@@ -224,7 +235,9 @@ class _TopicsInXml:
         if self.size > LONGEST_LINE:
             raise ValueError("there are more than 10 MB of text in one topic")
         if len(self.path) >= 2:
-            self.parts[_PARTS.get(self.path[1], "")][-1].append(text)
+            self.parts[self.names.get(self.path[1], "")][-1].append(text)
+        elif self.path == ["query"] and text.strip():
+            self.parts.setdefault("title", []).append([text])
 
     def end(self, tag: str) -> None:
         if self.path:
@@ -232,7 +245,12 @@ class _TopicsInXml:
             if not self.path:
                 self.any = True
                 parts = {name: ["".join(pieces) for pieces in texts] for name, texts in self.parts.items()}
-                self.topics.append(_topic(self.source, self.begun, parts, self.tags))
+                topic = _topic(self.source, self.begun, parts, self.tags)
+                if isinstance(topic, Refusal) and self.unknown and "title" not in parts:
+                    tags = listed(self.unknown)
+                    choose = Option("columns", {"text": None}, "one of them holds the text")
+                    topic = self.source.refusal(self.begun, f"{topic.problem}; it has the tags {tags}", choose)
+                self.topics.append(topic)
 
     def entity(self, name: str, *declaration: object) -> None:
         problem = f"the XML entity {values.quoted(name)} is declared or left open"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ratings.importing.intake.undoing import undo_import
-from ratings.models import Collection, Document, Rating, RatingEvent
+from ratings.models import Collection, Document, Ranking, Rating, RatingEvent
 
 from .test_import_commands import command, done
 
@@ -334,3 +334,91 @@ def test_another_title_of_a_document_is_refused_unless_it_belongs_to_the_pair(co
 def test_a_document_twice_in_a_table_of_documents_stays_refused(collection, file):
     path = file("id,title,brand\np1,Shoe,Altra\np1,Shoe,Bergen\n")
     assert "document p1 already appears" in refusal("import_documents", "c", path)
+
+
+# JSON of other tools, and topics of other tracks
+
+RATINGS_OF_QRELS = [("q1", "d1", "o", 1), ("q1", "d2", "o", 2), ("q2", "d1", "o", 1)]
+
+
+def test_grades_and_scores_may_stand_by_query_and_document(collection, file):
+    path = file(json.dumps({"q1": {"d1": 1, "d2": 2}, "q2": {"d1": 1}}, indent=1), "qrels.json")
+    done("import_ratings", "c", path, "--rater", "o")
+    assert told() == RATINGS_OF_QRELS
+    path = file(json.dumps({"q1": {"d1": 0.1, "d3": 0.3, "d2": 0.2, "d9": 0.2}, "q2": {"d2": 2}}), "run.json")
+    assert "--system NAME" in refusal("import_run", "c", path)
+    done("import_run", "c", path, "--system", "s")
+    keys = dict(Document.objects.values_list("pk", "key"))
+    first = Ranking.objects.get(query__key="q1")
+    assert [keys[int(pk)] for pk in first.documents] == ["d3", "d9", "d2", "d1"]
+
+
+def test_ratings_of_rank_eval_are_read(collection, file):
+    rating = {"_index": "i", "_id": "d1", "rating": 0}
+    requests = [
+        {"id": "q1", "request": {"query": {"match": {"text": "x"}}}, "ratings": [rating, rating | {"_id": "d2"}]},
+        {"id": "waterproof jacket", "request": {}, "ratings": [{"_index": "i", "_id": "d3", "rating": 1}]},
+    ]
+    path = file(json.dumps({"requests": requests[:1], "metric": {"dcg": {"k": 10}}}), "r.json")
+    done("import_ratings", "c", path, "--rater", "o")
+    assert told() == [("q1", "d1", "o", 0), ("q1", "d2", "o", 0)]
+
+
+def test_judgments_may_stand_in_a_saved_answer_of_opensearch(collection, file):
+    source = {"judgmentRatings": [{"query": "red shoes", "ratings": [{"docId": "d1", "rating": "2.0"}]}]}
+    path = file(json.dumps({"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_source": source}]}}), "g.json")
+    done("import_ratings", "c", path, "--rater", "o")
+    assert told() == [("q1", "d1", "o", 2)]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"took": 3, "hits": {"hits": [{"_id": "d1", "_score": 1.5, "_source": {"title": "x"}}]}}, "pull"),
+        ({"responseHeader": {"status": 0}, "response": {"docs": [{"id": "d1"}]}}, "pull"),
+        ([{"id": 1, "annotations": [{"result": []}], "data": {"query": "red shoes"}}], "as CSV"),
+    ],
+)
+def test_json_of_another_tool_is_named_with_what_to_do(collection, file, content, said):
+    path = file(json.dumps(content), "x.json")
+    assert said in refusal("import_ratings", "c", path) and said in refusal("import_run", "c", path)
+
+
+LANGUAGES = (
+    "<queries>\n<query><id> 15 </id><en> iron poor diet </en><fr> pauvre en fer </fr></query>\n</queries>\n"
+)
+
+
+def test_queries_in_xml_have_tags_to_choose(empty, file):
+    path = file(LANGUAGES, "q.xml")
+    err = refusal("import_queries", "c", path)
+    assert "it has the tags 'en', 'fr'" in err and "--columns text=NAME" in err
+    done("import_queries", "c", path, "--columns", "text=en")
+    done("import_queries", "c", file('<queries><query id="16">tea</query></queries>', "p.xml"))
+    done("import_queries", "c", file("<queries><query><qid>17</qid><text>ice</text></query></queries>", "r.xml"))
+    assert sorted(empty.queries.values_list("key", "text")) == [
+        ("15", "iron poor diet"),
+        ("16", "tea"),
+        ("17", "ice"),
+    ]
+
+
+def test_the_turns_of_conversations_are_queries(empty, file):
+    turns = [{"number": 1, "raw_utterance": "What is it?"}, {"number": 2, "raw_utterance": "Is it treatable?"}]
+    topics = [{"number": 31, "description": "Types.", "turn": turns, "title": "a disease"}]
+    done("import_queries", "c", file(json.dumps(topics), "t.json"))
+    done("import_qrels", "c", file("31_1 0 d1 2\n31_2 0 d2 1\n", "t.qrels"))
+    assert told() == [("31_1", "d1", "qrels", 2), ("31_2", "d2", "qrels", 1)]
+
+
+@pytest.mark.parametrize("name", ["q.tsv", "q.jsonl", "q.csv"])
+def test_a_long_query_is_read_in_each_format_and_from_its_own_export(empty, file, tmp_path, name):
+    long = "long question about tax law " * 200
+    record = {"id": "L1", "text": long.strip()}
+    content = {"q.tsv": f"L1\t{long}\n", "q.jsonl": json.dumps(record), "q.csv": f"id,text\nL1,{long}\n"}[name]
+    done("import_queries", "c", file(content, name))
+    done("import_ratings", "c", file("query,doc_id,grade\nL1,d1,2\n"), "--rater", "r")
+    own = tmp_path / "o.csv"
+    done("export_ratings", "c", "--format", "quepid-book-csv", "--output", own)
+    done("import_ratings", "c", own)
+    assert told() == [("L1", "d1", "r", 2)]
