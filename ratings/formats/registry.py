@@ -264,7 +264,7 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     Text that shows none gets the format `default`, whose refusals are more helpful than "unknown format".
     """
     start = source.start
-    if problem_and_cure := source.wrong or unsupported(start):
+    if problem_and_cure := source.wrong or unsupported(start) or _of_another_tool(start):
         return source.refusal(0, *problem_and_cure)
     format = next((format for format in readable(kind) if format.fits(kind, start)), None)
     if not start.text.lstrip().startswith(("<", "{", "[")) and (
@@ -289,8 +289,6 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
         source.notes.append(f"{source.name}: read as {format.name}, {format.title}.")
     if format:
         return format
-    if problem_and_cure := _of_another_tool(start):
-        return source.refusal(0, *problem_and_cure)
     other = next((f for f in FORMATS if kind not in f.reads and any(f.fits(k, start) for k in f.reads)), None)
     is_trec = other and other.name in TREC and default not in TREC
     if not is_trec and (default == "jsonl" or not start.text.lstrip().startswith(("{", "["))):
@@ -308,7 +306,8 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
 def _of_another_tool(start: Start) -> tuple[str, str] | None:
     """The problem and the cure of JSON that tools of this job write for something else; None for any other."""
     names = strict_json.containers(start)
-    if {(1, "hits"), (2, "hits")} <= names or {(1, "response"), (2, "docs")} <= names:
+    of_opensearch = any(name in ("judgmentRatings", "querySetQueries") for _, name in names)
+    if ({(1, "hits"), (2, "hits")} <= names and not of_opensearch) or {(1, "response"), (2, "docs")} <= names:
         cure = "Let the command pull ask for all queries, or write a run of all answers."
         return "it is the answer of a search engine to one query", cure
     if jsonl.is_list(start) and '"annotations"' in start.text and '"result"' in start.text:

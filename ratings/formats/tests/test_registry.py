@@ -46,6 +46,8 @@ SAMPLES = {
     "topics": b"<top>\n<num> Number: 1\n<title> t\n</top>\n",
 }
 SAMPLES["json-topics"] = b'{"q1": "fog",\n "q2": "rain"}'
+SAMPLES["by-query"] = b'{"q": {"d": 0.5}}'
+SAMPLES["rank-eval"] = b'{"requests": [{"id": "q", "request": {}, "ratings": [{"_id": "d", "rating": 2}]}]}'
 SAMPLES["trec-documents"] = b"<DOC>\n<DOCNO> d </DOCNO>\n<HEAD>t</HEAD>\n<TEXT>b</TEXT>\n</DOC>\n"
 SAMPLES["xlsx"] = workbook(("query", "document", "rater", "grade"), ("q", "d", "ann", 0.5))
 SAMPLES["parquet"] = b"".join(
@@ -134,7 +136,7 @@ def test_an_export_of_quepid_is_known_from_its_beginning():
     ("content", "kind", "problem"),
     [
         (SAMPLES["opensearch"], "results", "it is in the format opensearch, which has only queries and ratings"),
-        (b'{"a": {"b": 1}}', "ratings", "it is unknown JSON"),
+        (b'{"a": {"b": "x"}}', "ratings", "it is unknown JSON"),
         (b"PK\x03\x04\x00", "queries", "the archive is cut off or damaged"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "ratings", "it is an Excel workbook"),
     ],
