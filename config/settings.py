@@ -298,7 +298,6 @@ TEMPLATES = [
             "libraries": {
                 **{name: f"ratings.web.template_tags.{name}" for name in ("figures", "forms", "grades", "paging")},
                 "accounts": "ratings.people.template_tags",
-                "probes": "ratings.judges.template_tags",
                 "set_up": "ratings.collection.template_tags",
             },
         },

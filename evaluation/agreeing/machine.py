@@ -7,9 +7,7 @@ from math import isnan
 import numpy as np
 from django.db.models import Exists, OuterRef
 
-from ratings.judges import probes
-from ratings.judges.choosing import UNANSWERED
-from ratings.models import JudgeSample, JudgeVersion, MachineGrade
+from ratings.models import JudgeSample, JudgeVersion, MachineGrade, probe_results
 
 from .. import record
 from ..agreement.machine import Figure, Paired, bias_differences, confusion, figures
@@ -127,7 +125,7 @@ def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]
     """The fields again and unsure of `Against`. One database query."""
     repeated = version.grades.filter(query=OuterRef("query"), document=OuterRef("document"), repeat__gt=1)
     answers = version.grades.filter(Exists(repeated)).exclude(state=MachineGrade.State.WAITING)
-    rows = answers.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")
+    rows = answers.exclude(problem__in=MachineGrade.UNANSWERED).order_by("query", "document", "repeat")
     first, graded_again, unsure, known = {}, [], 0, set(scale.tolist())
     for query, document, repeat, value in rows.values_list("query", "document", "repeat", "value"):
         value = None if value is None or float(value) not in known else float(value)
@@ -150,7 +148,7 @@ def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]
 def document(against: Against) -> dict:
     """The JSON document: counts, figures, confusion, bias by system and tag, repeats."""
     version, shares = against.version, confusion(against.paired)
-    probed = [each for _, of in probes.results_of(version.judge.collection, [version]) for each in of]
+    probed = [each for _, of in probe_results(version.judge.collection, [version]) for each in of]
     counts = replace(against.paired, weight=np.ones(len(against.paired.query))).by_query.sum(axis=0).astype(int)
     whole = {
         "collection": version.judge.collection.slug,

@@ -6,7 +6,6 @@ from operator import itemgetter
 
 import numpy as np
 
-from ratings.judges import gate
 from ratings.models import JudgeSample, JudgeVersion
 
 from .. import record
@@ -66,7 +65,7 @@ def estimates_of(
     facts = {"measure": measure, "fingerprint": fingerprint(options, rule, adjudications)}
     if not sample.drawn:
         return Estimates(**facts, lacks="drawn")
-    if number := gate.unrated(sample):
+    if number := sample.unrated():
         return Estimates(**facts, lacks="rated", number=number)
     pool = np.sort(pair_key(*record.pooled(version.judge.collection, data.queries)))
     drawn, chance = _drawn(sample, data)

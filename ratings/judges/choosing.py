@@ -18,11 +18,10 @@ BYTES_A_TOKEN = 4
 TOKENS_OUT = 12  # of an answer {"grade": n}
 SECONDS = 1.0  # of a call, before any was timed
 AT_ONCE = 2_000
-# Problems without an answer of the model: the next run asks about these pairs again.
-UNANSWERED = [Problem.BUSY, Problem.ERROR, Problem.TIMEOUT, Problem.NETWORK, Problem.NO_ANSWER]
 # Runs that make no more calls, unless somebody resumes them.
 ENDED = [JudgeRun.State.DONE, JudgeRun.State.CANCELLED, JudgeRun.State.CAPPED, JudgeRun.State.FAILED]
-LEFT = Q(state=MachineGrade.State.WAITING) | Q(state=MachineGrade.State.UNGRADED, problem__in=UNANSWERED)
+UNANSWERED = Q(problem__in=MachineGrade.UNANSWERED)
+LEFT = Q(state=MachineGrade.State.WAITING) | Q(state=MachineGrade.State.UNGRADED) & UNANSWERED
 KEYS = {MachineGrade: ("query", "document", "repeat"), Probe: ("query", "kind")}  # unique, with the version
 OPTIONS = {Choice.RANDOM: ("size", "seed"), Choice.AGAIN: ("size", "seed"), Choice.HOLES: ("depth",)}
 
@@ -49,7 +48,7 @@ def asks_of(version: JudgeVersion, choice: str, options: dict) -> list[Ask]:
     """
     if choice != Choice.AGAIN:
         return [(*pair, 1) for pair in pairs_of(version.judge, choice, options)]
-    answered = version.grades.exclude(state=MachineGrade.State.WAITING).exclude(problem__in=UNANSWERED)
+    answered = version.grades.exclude(state=MachineGrade.State.WAITING).exclude(UNANSWERED)
     times = answered.order_by("query", "document").values_list("query", "document").annotate(n=Max("repeat"))
     graded = version.grades.filter(state=MachineGrade.State.GRADED, repeat=1).values_list("query", "document")
     first = set(graded)

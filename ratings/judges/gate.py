@@ -1,8 +1,6 @@
 """The gate: whether a judge may be asked about more than its own sample."""
 
-from django.db.models import Exists, OuterRef
-
-from ..models import Judge, JudgeRun, JudgeSample, Rating, SampledPair
+from ..models import Judge, JudgeRun
 
 FREE = (JudgeRun.Choice.SAMPLE, JudgeRun.Choice.RATED, JudgeRun.Choice.AGAIN, JudgeRun.Choice.PROBES)
 
@@ -21,13 +19,6 @@ def refusal(judge: Judge, choice: str) -> str:
             "This judge is not measured yet. Draw a sample and have people rate it, or take the pairs"
             " that people rated already, which are no random sample"
         )
-    if n := unrated(sample):
+    if n := sample.unrated():
         return f"{n} of the pairs of its sample have no rating by a person yet. Have them rated first"
     return ""
-
-
-def unrated(sample: JudgeSample) -> int:
-    """How many pairs of the sample have no rating at all, not even "cannot judge"."""
-    # By the pair, which has indexes: a rating's own query and document are copies without one.
-    rated = Rating.objects.filter(pair__query=OuterRef("query"), pair__document=OuterRef("document"))
-    return SampledPair.objects.filter(sample=sample).filter(~Exists(rated)).count()

@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from ..importing.job_pages import no_worker_warning
-from ..models import Collection, Judge, JudgeRun, JudgeUse, MachineGrade
+from ..models import Collection, Judge, JudgeRun, JudgeUse, MachineGrade, probe_results, short_value
 from ..people.access import admin_act, admin_page, record_act, refusal_if_away
 from ..people.audit import Act, note
 from ..web import downloads
@@ -178,13 +178,15 @@ def judge_page(
         "versions": made,
         "runs": JudgeRun.objects.filter(version__judge=own).select_related("version")[:RUNS],
         "sample": latest,
-        "unrated": gate.unrated(latest) if latest else 0,
+        "unrated": latest.unrated() if latest else 0,
         "sample_form": sample or SampleForm(),
         "version_form": version or VersionForm(collection=collection, latest=made[0] if made else None),
         "run_form": run or RunForm(judge=own),
         "probes_form": probes or ProbesForm(judge=own),
         "uses": uses_of(own),
         "can_run": any(each.endpoint for each in made),
+        "probed": probe_results(collection, made),
+        "least": short_value(collection.relevant_from),
     }
     if run and run.is_valid():
         context |= run_estimate(run)

@@ -21,7 +21,17 @@ from .collection import (
 )
 from .content import Document, FormerText, Query
 from .job import LEASE, MAKERS, Job
-from .judge import Judge, JudgeRun, JudgeSample, JudgeUse, JudgeVersion, MachineGrade, Probe, SampledPair
+from .judge import (
+    Judge,
+    JudgeRun,
+    JudgeSample,
+    JudgeUse,
+    JudgeVersion,
+    MachineGrade,
+    Probe,
+    SampledPair,
+    probe_results,
+)
 from .picture import Picture, digest_of
 from .ranking import Ranking, System
 from .rating import (
@@ -96,5 +106,6 @@ __all__ = [
     "System",
     "digest_of",
     "plain_value",
+    "probe_results",
     "short_value",
 ]

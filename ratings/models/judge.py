@@ -4,16 +4,21 @@ Nothing here is a `Rating`, a `Pair` or a `Rater`, so code that reads people's r
 `ratings.judges` writes these tables.
 """
 
+from collections import defaultdict
+from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
+from itertools import product
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Count, Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from .collection import Collection, short_value
 from .content import Document, Query
+from .rating import Rating
 from .rounds import AppendOnly
 
 LEASE = timedelta(seconds=30)  # a worker whose last heartbeat is older counts as dead
@@ -247,6 +252,9 @@ class Answer(models.Model):
         NETWORK = "network", "the connection failed"
         UNKNOWN = "unknown", "made elsewhere, without a reason"
 
+    # Problems without an answer of the model: the next run asks about these pairs again.
+    UNANSWERED = [Problem.BUSY, Problem.ERROR, Problem.TIMEOUT, Problem.NETWORK, Problem.NO_ANSWER]
+
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     value = models.DecimalField(max_digits=15, decimal_places=9, null=True, help_text="On the collection's scale.")
     problem = models.CharField(max_length=10, choices=Problem.choices, blank=True)
@@ -339,6 +347,40 @@ class Probe(Answer):
         return f"{self.query} / {self.get_kind_display()}"
 
 
+class ProbeResult(NamedTuple):
+    """The results of the probes of one kind."""
+
+    kind: str
+    label: str
+    asked: int  # that were answered, or failed
+    through: int  # of them, those that were graded as relevant
+    graded: int
+
+    @property
+    def ungraded(self) -> int:
+        return self.asked - self.graded
+
+
+def probe_results(
+    collection: Collection, versions: Sequence[JudgeVersion]
+) -> list[tuple[JudgeVersion, list[ProbeResult]]]:
+    """Each version with an answered probe, and its results by kind. At most one database query."""
+    graded = Q(state=Probe.State.GRADED)
+    done = Probe.objects.filter(version__in=versions).exclude(state=Probe.State.WAITING).order_by()
+    rows = done.values("version", "kind").annotate(
+        n=Count("pk"),
+        through=Count("pk", filter=graded & Q(value__gte=collection.relevant_from)),
+        graded=Count("pk", filter=graded),
+    )
+    found = {(row["version"], row["kind"]): row for row in rows}
+    by_version = defaultdict(list)
+    for version, kind in product(versions, Probe.Kind):
+        if row := found.get((version.pk, kind)):
+            result = ProbeResult(kind.value, kind.label, row["n"], row["through"], row["graded"])
+            by_version[version].append(result)
+    return list(by_version.items())
+
+
 class JudgeSample(models.Model):
     """The sample that people rate blindly before a judge is used: drawn at random, or pairs already rated."""
 
@@ -359,6 +401,12 @@ class JudgeSample(models.Model):
 
     def __str__(self) -> str:
         return f"sample of {self.judge}"
+
+    def unrated(self) -> int:
+        """How many pairs of the sample have no rating at all, not even "cannot judge"."""
+        # By the pair, which has indexes: a rating's own query and document are copies without one.
+        rated = Rating.objects.filter(pair__query=OuterRef("query"), pair__document=OuterRef("document"))
+        return self.pairs.filter(~Exists(rated)).count()
 
 
 class SampledPair(models.Model):

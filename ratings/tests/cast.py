@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
+from hashlib import sha256
 from typing import NamedTuple
 
 from django.contrib.auth import get_user_model
@@ -12,13 +13,14 @@ from django.test import Client
 from django.utils import timezone
 
 from ratings.desk import queue
-from ratings.judges import versions
 from ratings.models import (
     Collection,
     Document,
     Grade,
     Job,
+    Judge,
     JudgeRun,
+    JudgeVersion,
     MachineGrade,
     Membership,
     Pair,
@@ -145,8 +147,14 @@ def make_round(
 
 def make_asked(collection: Collection, *pairs: Pair, name: str = "llama") -> JudgeRun:
     """A run of a new judge, which gave each of the pairs the highest grade."""
-    version, _ = versions.make_version(
-        versions.make_judge(collection, name), versions.VersionSettings("llama3", "http://127.0.0.1:9/v1")
+    version = JudgeVersion.objects.create(
+        judge=Judge.objects.create(collection=collection, name=name),
+        number=1,
+        model="llama3",
+        endpoint="http://127.0.0.1:9/v1",
+        scale=[f"{grade.value.normalize():f}" for grade in collection.grades.order_by("value")],
+        parser=0,
+        fingerprint=sha256(b"").hexdigest(),  # of a version of which little is known
     )
     n = len(pairs)
     run = JudgeRun.objects.create(version=version, choice="pool", state="done", most_calls=n, pairs=n, graded=n)

@@ -3,7 +3,7 @@
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from ratings.models import Collection, Judge, JudgeVersion, Role
+from ratings.models import Collection, Judge, JudgeVersion, Role, probe_results, short_value
 from ratings.people.access import readers_page
 
 from ...page.address import page, told_to_reader, with_options
@@ -40,6 +40,8 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
         "may_ask": collection.role == Role.ADMIN,
         "versions": list(judge.versions.values_list("number", flat=True)),
         "found": found,
+        "probed": probe_results(collection, [version] if version else []),
+        "least": short_value(collection.relevant_from),
         "top": TOP,
         "charts": {},
     }

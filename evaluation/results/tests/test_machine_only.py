@@ -6,8 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from ratings.judges import uses
-from ratings.models import Grade, MachineGrade, Pair, Rating, Role
+from ratings.models import Grade, JudgeRun, JudgeUse, MachineGrade, Pair, Rating, Role
 from ratings.tests.calls import make_caller
 from ratings.tests.cast import make_asked, make_member
 
@@ -34,6 +33,11 @@ def run(hills):
     return run
 
 
+def switch_on(run: JudgeRun, use: str) -> None:
+    JudgeUse.objects.create(judge=run.version.judge, version=run.version, use=use)
+    run.version.judge.collection.touch()
+
+
 def analyst(collection) -> Client:
     client = Client()
     client.force_login(make_member(collection, "ana", Role.ANALYST))
@@ -45,14 +49,14 @@ def test_off_no_page_and_no_file_has_a_number_of_it(hills, run):
     for name in PAGES:
         assert client.get(reverse(name, args=["hills"])).context.get("alone") is None
     assert json.loads(client.get(reverse("alone_json", args=["hills"])).content)["machines"] == []
-    uses.switch_on(run.version, "expected")
+    switch_on(run, "expected")
     assert json.loads(client.get(reverse("alone_json", args=["hills"])).content)["machines"] == []
 
 
 def test_on_the_pages_end_with_it_and_people_s_files_are_the_same_bytes(hills, run):
     client = analyst(hills)
     before = [client.get(reverse(name, args=["hills"])).content for name in FILES]
-    uses.switch_on(run.version, "alone")
+    switch_on(run, "alone")
     assert [client.get(reverse(name, args=["hills"])).content for name in FILES] == before
     overview, compare = (client.get(reverse(name, args=["hills"]), {"measure": "DCG@1"}) for name in PAGES)
     # By hand: first of q1 and q2 the machine gave bad 3 and 0, good 0 and 0.
@@ -65,7 +69,7 @@ def test_on_the_pages_end_with_it_and_people_s_files_are_the_same_bytes(hills, r
 
 
 def test_files_and_api_have_the_same_numbers_and_name_the_machine(hills, run):
-    uses.switch_on(run.version, "alone")
+    switch_on(run, "alone")
     client, asked = analyst(hills), {"measure": "DCG@1"}
     whole = json.loads(client.get(reverse("alone_json", args=["hills"]), asked).content)
     (machine,) = whole["machines"]
@@ -80,7 +84,7 @@ def test_files_and_api_have_the_same_numbers_and_name_the_machine(hills, run):
 
 
 def test_every_option_holds_and_one_that_does_not_fit_is_refused(hills, run):
-    uses.switch_on(run.version, "alone")
+    switch_on(run, "alone")
     client = analyst(hills)
     found = client.get(reverse("overview", args=["hills"]), {"measure": "DCG@1", "gain": "exponential"})
     assert dict(found.context["alone_rows"])["bad"] == [(3.5, 2)]
@@ -90,7 +94,7 @@ def test_every_option_holds_and_one_that_does_not_fit_is_refused(hills, run):
 
 def test_a_pair_that_it_did_not_grade_counts_as_unjudged(hills, run):
     MachineGrade.objects.filter(query__key="q2").delete()
-    uses.switch_on(run.version, "alone")
+    switch_on(run, "alone")
     analyst_client = analyst(hills)
     whole = json.loads(analyst_client.get(reverse("alone_json", args=["hills"])).content)
     assert {row["queries"] for row in whole["machines"][0]["results"]} == {1}
@@ -101,7 +105,7 @@ def test_a_pair_that_it_did_not_grade_counts_as_unjudged(hills, run):
 
 def test_the_scale_of_people_has_nothing_to_do_with_it(hills, run):
     """Ratings that change leave its numbers, and its grades leave those of people."""
-    uses.switch_on(run.version, "alone")
+    switch_on(run, "alone")
     client = analyst(hills)
     before = client.get(reverse("alone_json", args=["hills"])).content
     lowest = Grade.objects.filter(collection=hills).order_by("value").first()
@@ -110,7 +114,7 @@ def test_the_scale_of_people_has_nothing_to_do_with_it(hills, run):
 
 
 def test_how_ratings_of_people_are_joined_has_nothing_to_do_with_it(hills, run):
-    uses.switch_on(run.version, "alone")
+    switch_on(run, "alone")
     address, client = reverse("alone_json", args=["hills"]), analyst(hills)
     by_default = client.get(address).content
     assert client.get(address, {"rule": "max", "adjudications": "ignore"}).content == by_default

@@ -21,8 +21,6 @@ from ratings.desk import queue
 from ratings.formats.source import Source
 from ratings.importing import intake
 from ratings.importing.pictures import store
-from ratings.judges import runs, uses, versions
-from ratings.judges import sample as samples
 from ratings.management.commands._collection_command import Refused
 from ratings.models import (
     UNDRAWN,
@@ -30,9 +28,6 @@ from ratings.models import (
     Collection,
     Document,
     Job,
-    Judge,
-    JudgeRun,
-    JudgeVersion,
     Pair,
     Picture,
     Rater,
@@ -45,11 +40,9 @@ from ratings.presentation.presets import PRESETS
 from ratings.tests.cast import (
     NOW,
     grade,
-    make_asked,
     make_collection,
     make_pair,
     make_ranking,
-    make_rated_pair,
     make_rater,
     make_round,
     next_pair,
@@ -207,33 +200,6 @@ def test_a_collection_that_was_lived_in_comes_back_to_the_byte_with_its_numbers(
     # The rating goes on where it stood, and a number of a job tells who made it.
     assert next_pair(collection.raters.get(name="bob")) is None
     assert Job.objects.get(kind="archive").collection == collection
-
-
-@pytest.mark.both_databases
-def test_judges_come_along_where_they_are_asked_for_and_go_on(tmp_path, settings):
-    settings.PULL_HOSTS = ["127.0.0.1/32"]
-    pair, _ = make_rated_pair()
-    collection = pair.query.collection
-    run = make_asked(collection, pair)
-    samples.draw(run.version.judge, 2, 1)
-    uses.switch_on(run.version, "expected")
-    odd = {"x": -0.0, "y": 1e22, "z": 1e-7, "s": "ü"}
-    wish = versions.VersionSettings("m", "http://127.0.0.1:9/v1", sampling=odd)
-    version, _ = versions.make_version(versions.make_judge(collection, "other"), wish)
-    runs.start(version, "rated", {}, runs.Limits(5))
-    first = written(collection.slug, judges=True)
-    assert restored(tmp_path, first, "again") == []
-    same, again = members_of(first), members_of(written("again", judges=True))
-    of_judges = [table.member for table in tables.TABLES.values() if table.judges]
-    assert [again[name] for name in of_judges] == [same[name] for name in of_judges]
-    known = JudgeVersion.objects.get(judge__collection__slug="again", judge__name="other")
-    assert versions.make_version(known.judge, wish) == (known, False)
-    paused = JudgeRun.objects.get(version=known)
-    assert paused.state == "paused" and runs.resume(paused)
-    assert set(of_judges).isdisjoint(members_of(written(collection.slug)))
-    judged = {name: text.replace('"model":"llama3"', '"model":"gpt"') for name, text in same.items()}
-    assert "the fingerprint is not" in restored(tmp_path, packed(judged), "third")[0]
-    assert Judge.objects.count() == 4
 
 
 def test_a_copy_beside_its_original_has_addresses_of_its_own(tmp_path):

@@ -9,7 +9,18 @@ from django.urls import reverse
 
 from ratings.judges import probes, runs, uses, versions
 from ratings.judges.asking import CallBuilder
-from ratings.models import Assignment, AuditEvent, Document, JudgeRun, MachineGrade, Pair, Probe, Rating, Role
+from ratings.models import (
+    Assignment,
+    AuditEvent,
+    Document,
+    JudgeRun,
+    MachineGrade,
+    Pair,
+    Probe,
+    Rating,
+    Role,
+    probe_results,
+)
 from ratings.tests.cast import make_member, make_rated_pair
 
 from .model_server import Handler
@@ -43,7 +54,7 @@ def probed(version, queries: int = 2, caps: runs.Limits = CAPS) -> JudgeRun:
 
 def through(version) -> dict[str, tuple[int, int, int]]:
     """Kind -> (got through, of so many, without a grade)."""
-    found = probes.results_of(version.judge.collection, [version])
+    found = probe_results(version.judge.collection, [version])
     return {row.kind: (row.through, row.asked, row.ungraded) for _, rows in found for row in rows}
 
 
@@ -68,7 +79,7 @@ def test_what_is_relevant_in_the_collection_got_through(server):  # noqa: F811
     version = judge_of(collection, server(wary).url)
     probed(version)
     collection.relevant_from = 0
-    ((_, rows),) = probes.results_of(collection, [version])
+    ((_, rows),) = probe_results(collection, [version])
     assert {row.kind: row.through for row in rows} == dict.fromkeys(Probe.Kind, 2)
 
 

@@ -1,7 +1,6 @@
 from pathlib import Path
 
 from ratings.importing import intake
-from ratings.judges.importing import import_grades
 
 from ._collection_command import ImportRowsCommand, Refused
 
@@ -31,6 +30,8 @@ class Command(ImportRowsCommand):
         self.run_row_import(intake.import_ratings, slug, files, options, "rater", "repeats")
 
     def import_machine_grades(self, slug: str, files: list[str], options: dict) -> None:
+        from ratings.judges.importing import import_grades  # so that people's ratings need no room of judges
+
         if not options["model"]:
             raise Refused("Which model graded? Name it with --model. Nothing was written.")
         try:
