@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from django.core.management import CommandError, call_command
@@ -105,3 +106,12 @@ def like(expected: str) -> re.Pattern:
         return r"(?:.*\n)*?" if line == "…" else re.escape(line).replace("…", r"\S*") + r"\n"
 
     return re.compile("".join(map(fitting, expected.splitlines())))
+
+
+def fits(shape: Any, found: Any) -> bool:
+    """Whether `found` has all members of `shape`, and of each the type; an empty list stands for any."""
+    if isinstance(shape, dict):
+        return isinstance(found, dict) and all(name in found and fits(shape[name], found[name]) for name in shape)
+    if isinstance(shape, list):
+        return isinstance(found, list) and (not shape or bool(found) and fits(shape[0], found[0]))
+    return shape is None or isinstance(found, type(shape)) or {type(shape), type(found)} <= {int, float}

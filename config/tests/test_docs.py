@@ -25,7 +25,6 @@ LEADING_ON = [ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]  # which no page s
 # Blocks that are not run, by document: a new one is a new line here.
 ONLY_READ = {
     ("README", "server"): 1,
-    ("api", "outside"): 1,
     ("architecture", "map"): 1,
     ("contributing", "server"): 9,
     ("files", "outside"): 4,
