@@ -27,6 +27,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from config.health import checks
+from ratings.database import disk
+from ratings.models import Collection, Document, Query, Ranking, System
 
 def signed_in() -> list:
     right = {"username": "anna", "password": "a pass phrase"}
@@ -38,6 +40,8 @@ told = {}
 call_command("migrate", verbosity=0)
 call_command("createcachetable", verbosity=0)
 get_user_model().objects.create_user("anna", password="a pass phrase")
+call_command("create_collection", "hills", grades="0:No,1:Yes", verbosity=0, stdout=sys.stderr)
+Query.objects.bulk_create(Query(collection=Collection.objects.get(), key=f"q{n}", text="x") for n in range(20))
 ballast = settings.DATA_DIR / "ballast"
 with ballast.open("wb", buffering=0) as file:
     try:
@@ -51,8 +55,15 @@ try:
     call_command("work")
 except Exception as error:
     told["start on a full disk"] = str(error)
+os.truncate(ballast, ballast.stat().st_size - 200_000)  # so that an import begins, and does not end
+try:
+    call_command("import_run", "hills", os.environ["RUN"])
+except Exception as error:
+    told["import"] = [disk.trouble(error), *(rows.objects.count() for rows in (Ranking, Document, System))]
 ballast.unlink()
 told["with room"] = signed_in()
+call_command("import_run", "hills", os.environ["RUN"], verbosity=0)
+told["import with room"] = Ranking.objects.count()
 connection.close()
 subprocess.run(["mount", "-o", "remount,ro", settings.DATA_DIR], check=True)
 told["checks of a read-only disk"] = [o.check.name for o in checks.outcomes(checks.CHECKS) if o.problems]
@@ -100,10 +111,16 @@ def on_small_disk(disk: Path, code: str, **settings: str) -> str:
 
 
 def test_a_full_and_a_read_only_disk_are_told_as_what_they_are(tmp_path):
-    told = json.loads(on_small_disk(tmp_path, SCRIPT, IDEALIST_DATA=str(tmp_path)))
+    data, run = tmp_path / "data", tmp_path / "bm25.run"
+    data.mkdir()
+    run.write_text(
+        "".join(f"q{q} Q0 d{q}-{rank} {rank + 1} {-rank} bm25\n" for q in range(20) for rank in range(500))
+    )
+    told = json.loads(on_small_disk(data, SCRIPT, IDEALIST_DATA=str(data), RUN=str(run)).splitlines()[-1])
+    assert told["import"] == ["full", 0, 0, 0] and told["import with room"] == 20
     assert told["full"] == [503, True, False]
     assert told["with room"] == [302, False, False]
-    assert str(tmp_path) in told["start on a full disk"]
+    assert str(data) in told["start on a full disk"]
     assert "No space left" in told["start on a full disk"]
     assert "Read-only" in told["start on a read-only disk"]
     assert "No space left" in told["check of a full disk"][0]
