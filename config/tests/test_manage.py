@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import DatabaseError, OperationalError, ProgrammingError
 
 import manage
+from ratings.people import mail
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,3 +63,17 @@ def test_the_version_is_that_of_idealist_and_needs_no_setting(capsys, monkeypatc
         manage.main()
     assert not ended.value.code
     assert capsys.readouterr().out == f"Idealist {settings.VERSION}\n"
+
+
+@pytest.mark.django_db
+def test_links_of_commands_lead_to_the_server_that_started_last_on_this_machine(settings):
+    settings.HTTPS, settings.FOR_OTHERS, settings.HOSTS = False, False, [("localhost", "")]
+    settings.SITES = ["http://localhost"]
+    assert mail.usual_site() == "http://localhost:8000"
+    for host, site in (("127.0.0.1", "http://127.0.0.1:8001"), ("::1", "http://[::1]:8001")):
+        mail.note_site(host, 8001)
+        assert mail.usual_site() == site
+    settings.FOR_OTHERS, settings.SITES = True, ["http://ratings.example.org"]
+    assert mail.usual_site() == "http://ratings.example.org:8000"
+    settings.HTTPS, settings.SITES = True, ["https://ratings.example.org:8443"]
+    assert mail.usual_site() == "https://ratings.example.org:8443"
