@@ -57,7 +57,7 @@ def run_quietly(command: Sequence[str], failure: str, cure: str = "", stdout=sub
     lines = []
     pipes = {"stdout": stdout, "stderr": subprocess.STDOUT if stdout else subprocess.PIPE, "text": True}
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, errors="replace", **pipes) as step:
-        for line in filter(None, map(str.strip, step.stdout or step.stderr)):
+        for line in filter(None, map(str.strip, step.stdout or step.stderr or ())):
             lines.append(line)
             if sys.stderr.isatty():
                 print(f"\r\x1b[K{line[:79]}", end="", file=sys.stderr, flush=True)

@@ -132,11 +132,12 @@ def main(place: str) -> None:
     try:
         from config.wsgi import application
         from ratings.importing import uploads
-        from ratings.people import mail
 
         tempfile.tempdir = str(uploads.spool())
         listener = socket.socket(fileno=int(port[2:])) if host == "fd" else socket.create_server((host, int(port)))
         if not settings.FOR_OTHERS:
+            from ratings.people import mail
+
             mail.note_site(*listener.getsockname()[:2])
         server = server_on(listener, application)
     except Exception as error:

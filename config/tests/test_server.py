@@ -390,7 +390,7 @@ def application(environ, start_response):
 
 sys.modules["config.wsgi"] = types.SimpleNamespace(application=application)
 from django.conf import settings
-settings.configure(DATA_DIR=__import__("pathlib").Path(sys.argv[2]), SMALL_BODY=2**16)
+settings.configure(DATA_DIR=__import__("pathlib").Path(sys.argv[2]), SMALL_BODY=2**16, FOR_OTHERS=True)
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 from config import server
 server.main(sys.argv[1])
