@@ -1,7 +1,7 @@
 """Every block of the documents does what it says: files are read, commands run and print what stands there.
 
-Those of api.md run against a server: see test_api_document.py. IDEALIST_PRINTED=write puts what commands print now
-into the documents.
+Those of api.md run against a server: see test_to_the_letter.py. IDEALIST_PRINTED=write puts what commands print
+now into the documents.
 """
 
 import os
