@@ -228,16 +228,6 @@ def anchor(pair, collection) -> Anchor:
     return set_anchor(pair, use=Anchor.Use.WARM_UP, grade=grade(collection, "3"), explanation="explained")
 
 
-def test_a_warm_up_by_plain_forms_has_a_page_of_its_own(collection, alice):
-    anchor(make_pair(collection), collection)
-    browser = Client()
-    browser.force_login(alice.user)
-    page = browser.post(address("claim"), follow=True)
-    told = browser.post(address("save_rating", page.context["token"]), {"grade": "1", "base_revision": "0"})
-    text = told.content.decode()
-    assert "The known grade is" in text and "explained" in text
-
-
 def test_a_warm_up_has_a_number_that_it_keeps_when_it_is_answered(collection, alice):
     for document in "ab":
         anchor(make_pair(collection, "q1", document), collection)

@@ -80,17 +80,6 @@ def test_two_raters_get_different_orders(chosen):
     assert alice != bob
 
 
-@pytest.mark.parametrize("chosen", Collection.Order.values)
-def test_to_stop_and_come_back_changes_nothing(chosen):
-    collection = make_pool(chosen)
-    alice = make_rater(collection)
-    rated_in_order(alice, collection, 3)
-    first = next_pair(alice)
-    for _ in range(5):
-        queue.stop(alice)
-        assert next_pair(alice) == first
-
-
 def test_the_point_of_a_rater_is_fixed_and_differs_by_rater_and_pair():
     assert order.start_point(1, None) == order.start_point(1, None)
     points = {order.start_point(rater, pair) for rater in range(100) for pair in range(100)}
@@ -227,16 +216,3 @@ def test_the_outlook_counts_far_enough_and_says_that_there_is_more(monkeypatch):
     assert not queue.outlook(alice, now=NOW).more
     monkeypatch.setitem(queue.outlook.__globals__, "COUNTED", 19)
     assert (queue.outlook(alice, now=NOW).left, queue.outlook(alice, now=NOW).more) == (19, True)
-
-
-def test_a_skip_that_was_undone_puts_nothing_off():
-    collection = make_collection()
-    for document in "ab":
-        make_pair(collection, "q1", document)
-    alice = make_rater(collection)
-    queue.skip(alice, next_pair(alice), now=NOW)
-    second = next_pair(alice)
-    queue.skip(alice, second, now=NOW)
-    queue.undo(alice, now=NOW)
-    queue.stop(alice)
-    assert next_pair(alice) == second
