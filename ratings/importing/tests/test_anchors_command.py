@@ -1,7 +1,5 @@
 """Anchors from a file: made as on the page, whole or not at all, and the same file again changes nothing."""
 
-import io
-import sys
 from pathlib import Path
 
 import pytest
@@ -137,13 +135,6 @@ def test_a_file_without_a_header_that_fits_is_refused(file):
     assert refused and "line 1: the header 'query,document,grade' lacks kind" in err
     _, err, refused = command("anchors", "hills", file(""))
     assert refused and "it holds nothing to import" in err
-
-
-def test_standard_input_is_a_file(monkeypatch):
-    make_collection()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FILE.encode())))
-    out, _, _ = command("anchors", "hills", "-")
-    assert out.startswith("3 anchors: 3 new")
 
 
 def test_what_raters_said_before_is_kept(file):

@@ -6,15 +6,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from ratings.formats.refusal import Refusal
-from ratings.formats.rows import one_by_one
-from ratings.formats.source import opened
-from ratings.formats.trec import read_qrels, read_run
 from ratings.management.progress import ProgressLine
 from ratings.models import Collection, Document, Ranking, Rating, System
 from ratings.tests.cast import make_collection
@@ -140,18 +135,6 @@ def test_progress_is_one_line_and_only_on_a_terminal():
     assert "\ra.run" in terminal.getvalue().replace("\x1b[K", "")
     assert "42% 1,234 rows" in terminal.getvalue()
     assert "\n" not in terminal.getvalue()
-
-
-def test_the_speed_is_that_of_the_step_alone(monkeypatch):
-    clock = SimpleNamespace(now=100.0, monotonic=lambda: clock.now)
-    monkeypatch.setattr("ratings.management.progress.time", clock)
-    terminal = Terminal()
-    progress = ProgressLine(terminal)
-    steps = [(100, "a.run", 0), (104, "a.run", 5_000), (106, "b.run", 0), (107, "b.run", 800)]
-    for clock.now, name, rows in steps:
-        progress(name, None, rows)
-    _, *lines = terminal.getvalue().split("\r\x1b[K")
-    assert lines[1::2] == ["a.run: 5,000 rows, 1,250 a second", "b.run: 800 rows, 800 a second"]
 
 
 @pytest.mark.slow
@@ -295,30 +278,6 @@ def test_trec_covid_is_imported_with_its_ties_and_contradictions(shared):
     assert Ranking.objects.count() == 300
 
 
-def test_files_of_trec_eval_are_imported_or_refused(shared, file):
-    data = shared / "data" / "trec_eval"
-    command("create_collection", "trec")
-    done("import_queries", "trec", file("301\ta\n302\tb\n303\tc\n"))
-    out, err, refused = command("import_qrels", "trec", data / "qrels.test.with-comments")
-    assert not refused and "3 comments (lines that begin with #) skipped." in out
-    # Between tabs the last column may be a name with blanks; between blanks it ends at the first.
-    blanks = (data / "results.trunc").read_text().replace("\t", " ")
-    out, err, refused = command("import_run", "trec", file(blanks))
-    assert not refused and "5 lines with more than six columns; the rest was ignored." in out
-    done("import_run", "trec", data / "results.test", "--system", "whole")
-    for name, arguments, said in [
-        ("qrels", ["qrels.rel_level", "--rater", "levels"], "line 19: the grade 4 is not on the scale"),
-        ("run", ["results.trunc"], "line 1: the name of the system 'STANDARD more junk at' has a blank"),
-        ("run", ["results.test"], "STANDARD has another ranking for query 303"),
-        ("qrels", ["prefs.test"], "line 1: there are 5 columns, qrels have four"),
-        ("qrels", ["results.test"], "line 1: there are 6 columns, qrels have four."),
-        ("qrels", ["prefs.comment.test"], "line 2: there are 5 columns, qrels have four"),
-        ("run", ["qrels.test"], "line 1: there are 4 columns, a run needs six."),
-    ]:
-        _, err, refused = command(f"import_{name}", "trec", data / arguments[0], *arguments[1:])
-        assert refused and str(data / arguments[0]) in err and said in err
-
-
 def test_a_file_of_another_kind_is_told_its_command(file):
     make_collection("shop")
     qrels, run = file("q1 0 a 1\n", "qrels"), file("q1 Q0 a 1 2 s\n", "run")
@@ -342,30 +301,3 @@ def test_quepid_is_imported_and_its_repeated_document_refused(shared):
     repeated = "line 222: document 2047224 of this ranking of with-vector already appears on line 212."
     assert refused and f"{path}, {repeated}" in err
     done("import_run", "shop", path, "--keep-first")
-
-
-@pytest.mark.parametrize(
-    ("name", "lines"),
-    [
-        ("qrels.backgroundlinking18.txt.gz", 8_508),
-        ("qrels.ciral-v1.0-ha-test-a-pools.tsv.gz", 7_288),
-        ("qrels.core17.txt.gz", 30_030),
-        ("qrels.dl19-doc.txt.gz", 16_258),
-        ("qrels.dl19-passage.txt.gz", 9_260),
-        ("qrels.web.51-100.txt.gz", 25_329),
-        ("qrels.web.151-200.txt.gz", 16_055),
-        ("tripjudge_qrels_4class.txt.gz", 12_590),
-    ],
-)
-def test_real_qrels_are_read_whole(shared, name, lines):
-    with opened(str(shared / "data" / "qrels-zoo" / name)) as source:
-        rows = list(read_qrels(source))
-    assert len(rows) == lines
-    assert [row for row in rows if isinstance(row, Refusal)] == []
-
-
-def test_a_real_run_with_hashes_in_its_keys_is_read_whole(shared):
-    with opened(str(shared / "data" / "trec_eval" / "results.comment.test.gz")) as source:
-        rows = list(one_by_one(read_run(source)))
-    assert (len(rows), source.comments) == (30_100, 0)
-    assert rows[0].document == "msmarco_v2.1_doc_50_2286987788#13_3087841662"

@@ -6,7 +6,7 @@ import pytest
 
 from ratings.importing.intake.undoing import undo_import
 from ratings.models import Query, Rating
-from ratings.tests.cast import make_collection, make_ranking
+from ratings.tests.cast import make_collection
 
 from .test_import_commands import command, done
 
@@ -284,12 +284,6 @@ def test_of_two_columns_for_the_text_of_a_query_somebody_says_which(file, header
     assert refused and "the text may be in the column 'query' or 'text'" in err and "--columns" in err
 
 
-def test_documents_come_from_a_book(collection, file):
-    out, _, _ = command("import_documents", "hills", file(BOOK))
-    assert "2 documents: 1 new, 0 changed, 1 unchanged" in out
-    assert collection.documents.get(key="e").title == "E"
-
-
 def parts_of(collection, key: str = "a") -> tuple:
     return collection.documents.values_list("title", "body", "url", "fields").get(key=key)
 
@@ -343,12 +337,6 @@ def test_a_snapshot_is_a_system_and_a_name_with_blanks_needs_another(collection,
     assert out == "q1 Q0 b 1 1.0 first\nq1 Q0 a 2 0.5 first\n"
 
 
-def test_a_file_that_holds_other_things_is_refused_with_what_it_is(collection, file):
-    _, err, refused = command("import_run", "hills", file(BOOK, "book"))
-    assert refused
-    assert "line 1: it is in the format quepid-book, which has only queries and documents and ratings." in err
-
-
 # Export
 
 
@@ -362,14 +350,6 @@ def test_ratings_come_back_as_they_were(collection, file, tmp_path, format):
     done("export_ratings", "dales", "--format", format, "--output", second)
     assert told() == sorted(before * 2)
     assert first.read_bytes() == second.read_bytes()
-
-
-@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
-def test_runs_come_back_as_they_were(collection, tmp_path, format):
-    make_ranking(collection, "bm25", "q1", "bad", [0.1 + 0.2, 0.25, -1e-9])
-    done("export_run", "hills", "bm25", "--format", format, "--output", tmp_path / "run")
-    out, _, _ = command("import_run", "hills", tmp_path / "run")
-    assert "bm25: 1 ranking with 3 results; 0 new, 1 unchanged." in out
 
 
 def test_parquet_goes_into_a_file_only(collection):

@@ -1,7 +1,5 @@
 """The import desk: a file is sent, checked, shown, imported, cancelled, undone, and mended where it is refused."""
 
-import gzip
-import io
 import time
 
 import pytest
@@ -13,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django_tasks_db.management.commands import db_worker
 
-from ratings.formats.source import BOM, Source
-from ratings.importing import intake, jobs, preview, signs, uploads
+from ratings.formats.source import BOM
+from ratings.importing import jobs, preview, signs, uploads
 from ratings.importing.intake import report
 from ratings.management.commands.work import work
 from ratings.models import Job, Ranking, Rating, RatingEvent, Role
@@ -260,17 +258,6 @@ def test_the_page_names_a_title_quotation_marks_and_pairs_rated_again(admin, col
     assert sorted(Rating.objects.values_list("rater__name", "comment")) == [("r", '"big" shoe'), ("r 2", '"x" y')]
 
 
-def test_qrels_with_several_aspects_are_no_run_and_a_column_of_them_can_be_chosen(admin, collection):
-    job = sent(admin, "", "q1 0 a 2 3 1\nq1 0 b 0 -1 -1\nq2 0 a 1 0 0\n")
-    assert job.needs_kind
-    checked(admin, job, "ratings")
-    checked(admin, job, "ratings", header="no")
-    columns = {"column_0": "query", "column_2": "document", "column_4": "grade"}
-    imported(admin, checked(admin, job, "ratings", rater="Ann", header="no", **columns))
-    rows = Rating.objects.values_list("pair__query__key", "pair__document__key", "grade__value")
-    assert sorted(rows) == [("q1", "a", 3), ("q1", "b", -1), ("q2", "a", 0)]
-
-
 def test_what_was_taken_for_another_kind_is_read_as_the_right_one(admin):
     job = sent(admin, "queries", RUN, "bm25.run")
     assert job.report["refused"]
@@ -404,12 +391,6 @@ def test_of_two_files_with_one_name_the_right_line_is_left_out(admin, collection
     assert taken_without_refused(admin, job) == [("q1", "b", "Ann", 1), ("q2", "a", "Ann", 2)]
 
 
-def test_each_of_several_files_has_a_name_of_its_own():
-    names = ["s.csv.gz", "s.csv.gz", "s (2).csv.gz", "s", "s"]
-    distinct = [file["name"] for file in uploads.distinct({"name": name} for name in names)]
-    assert distinct == ["s.csv.gz", "s (2).csv.gz", "s (2) (2).csv.gz", "s", "s (2)"]
-
-
 @pytest.mark.parametrize("text", ["query,document,rater,grade\nq1,a,Ann,3\nq1,b,Ann\n", "q1 0 a 3\nq1 0 b\n"])
 def test_a_bad_last_line_can_be_left_out(admin, collection, text):
     assert "Leave the 1 refused rating out" in page(admin, sent(admin, "ratings", text))
@@ -509,14 +490,6 @@ def test_refusals_speak_of_what_is_on_the_page_and_not_of_options(admin, collect
     assert job.report["refused"] and " --" not in html and "import_" not in html.split("refused")[-1]
 
 
-def test_an_encoding_is_written_and_read(admin, collection):
-    job = sent(admin, "ratings", "q1 0 é 3\n".encode("windows-1252"))
-    assert refusals_of(job) == [("file", 1)]
-    act(admin, "check_import", job, {"kind": "ratings", "encoding": "windows-125"}, 400)
-    job = checked(admin, job, "ratings", encoding="windows-1252", rater="qrels")
-    assert job.report["grades"] == {"3": 1}
-
-
 def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
     collection.grades.all().delete()
     job = imported(admin, sent(admin, "ratings", "q1 0 a 3\nq1 0 x 0\n"))
@@ -542,13 +515,6 @@ def test_what_changed_nothing_is_not_undone(admin, collection, kind, text):
     assert Job.objects.get(pk=again.pk).state == "published"
 
 
-def test_a_cancelled_import_is_over_and_its_file_is_gone(admin):
-    job = sent(admin, "results", RUN)
-    act(admin, "cancel_import", job)
-    page(admin, job)
-    assert imported(admin, job).state == "cancelled" and not Ranking.objects.exists()
-
-
 def test_progress_is_told_to_the_script(admin, collection):
     job = Job.objects.create(
         collection=collection, kind="results", state="running", attempt=1, files=[{"name": "x"}]
@@ -557,15 +523,6 @@ def test_progress_is_told_to_the_script(admin, collection):
     told = admin.get(reverse("import_progress", args=["hills", job.pk])).json()
     assert told == {"state": "running", "message": "writing", "done": 500, "share": 0.25, "waits": ""}
     assert 'value="0.2500"' in page(admin, job)
-
-
-def test_gzip_several_files_and_documents(admin, collection):
-    send(admin, "queries", ("a.tsv", "q8\teight\n"), ("b.tsv.gz", gzip.compress(b"q9\tnine\n")))
-    work()
-    imported(admin, Job.objects.get())
-    assert collection.queries.count() == 4
-    imported(admin, sent(admin, "documents", '{"id": "z", "title": "Z", "text": "last"}\n'))
-    assert collection.documents.get(key="z").body == "last"
 
 
 @pytest.mark.parametrize(
@@ -581,34 +538,6 @@ def test_what_is_no_file_or_an_empty_one_is_refused(admin):
     assert admin.post("/collections/hills/import/send/", {"kind": "queries"}).status_code == 400
     assert send(admin, "queries", ("empty.tsv", "")).status_code == 400
     assert send(admin, "secrets", ("x", "y")).status_code == 400
-
-
-@pytest.mark.parametrize("kind", ["queries", "documents", "results", "ratings"])
-def test_broken_files_are_refused_and_the_page_stands(admin, kind):
-    for data in (
-        b"\x00\xff\x00",
-        b"PK\x03\x04zip",
-        b"\x1f\x8bcut",
-        b"PAR1 not",
-        b'{"a": [',
-        b"q1\x00\tx\n",
-        b"\xff\xfeq",
-    ):
-        job = sent(admin, kind, data)
-        assert job.state == "checked" and job.report["refused"] > 0
-        html = page(admin, job)
-        assert "Idealist imports nothing while a line is refused" in html or "Leave the" in html
-
-
-def test_imports_of_commands_are_listed_and_undone_by_page(admin, collection):
-    intake.import_run(collection, [Source("bm25.run", io.BytesIO(RUN.encode()))])
-    job = Job.objects.get()
-    assert (
-        reverse("import_job", args=["hills", job.pk]) in admin.get("/collections/hills/import/").content.decode()
-    )
-    page(admin, job)
-    act(admin, "undo_import", job)
-    assert not Ranking.objects.exists()
 
 
 def test_an_import_of_another_collection_is_not_there(admin):

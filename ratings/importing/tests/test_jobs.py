@@ -17,7 +17,6 @@ from django_tasks_db.models import DBTaskResult
 
 from ratings.importing import intake, jobs, signs, uploads
 from ratings.importing.intake.publishing import Superseded
-from ratings.importing.job_pages import heading
 from ratings.management.commands import work as command
 from ratings.management.commands.work import work
 from ratings.models import Document, Job, Ranking, System
@@ -54,21 +53,6 @@ def test_a_file_is_kept_under_a_random_name_that_only_its_owner_reads():
     assert path.parent.stat().st_mode & 0o777 == 0o700 and "bm25" not in path.name
 
 
-@pytest.mark.parametrize(
-    ("checking", "state", "words"),
-    [
-        (True, "queued", "Waiting"),
-        (True, "running", "Checking"),
-        (False, "running", "Importing"),
-        (False, "published", "Imported"),
-        (False, "failed", "Not imported"),
-        (False, "cancelled", "Cancelled"),
-    ],
-)
-def test_the_heading_of_an_import_is_its_state(checking, state, words):
-    assert heading(Job(checking=checking, state=state), "Importing", "Imported") == words
-
-
 def test_a_file_is_checked_then_imported_and_then_forgotten():
     collection = make_collection(documents="b")
     job = asked(collection)
@@ -83,18 +67,6 @@ def test_a_file_is_checked_then_imported_and_then_forgotten():
     assert done.report["facts"][0] == "bm25: 2 rankings with 3 results; 2 new, 0 unchanged."
     assert Ranking.objects.filter(job=job).count() == 2
     assert not (uploads.folder() / job.files[0]["stored"]).exists()
-
-
-def test_the_same_file_again_changes_nothing():
-    collection = make_collection()
-    for _ in range(2):
-        job = asked(collection)
-        work()
-        jobs.start(job, {})
-        work()
-    assert (now_of(job).state, now_of(job).report["counts"]) == ("published", {"new": 0, "unchanged": 2})
-    assert not Ranking.objects.filter(job=job).exists()
-    assert Ranking.objects.count() == 2
 
 
 def test_what_is_refused_is_listed_and_can_be_tried_again_with_other_options():

@@ -90,26 +90,6 @@ def test_tables_of_pairs_are_of_one_kind_whatever_is_imported_from_them(collecti
     assert set(Document.objects.filter(key__in="xy").values_list("title", flat=True)) == {"Title x", "Title y"}
 
 
-def test_the_page_names_the_files_of_another_kind(admin):  # noqa: F811
-    job = sent(admin, "", zipped(BEIR), "beir.zip")
-    assert job.kind == "documents" and job.report["refused"] == 2
-    assert [refusal["file"] for refusal in job.report["refusals"]] == [
-        "beir.zip/queries.jsonl",
-        "beir.zip/qrels/test.tsv",
-    ]
-
-
-def test_archives_are_seen_and_imported_on_the_page(admin):  # noqa: F811
-    job = sent(admin, "", gzip.compress(tarred(RUNS)), "runs.tar.gz")
-    assert job.kind == "results"
-    html = page(admin, job)
-    assert 'The first rows of <span dir="auto">runs.tar.gz/runs/bm25.run</span>' in html
-    assert "3 rankings are added." in html and '<td dir="auto">bm25</td>' in html
-    act(admin, "start_import", job)
-    worker()
-    assert Ranking.objects.count() == 3
-
-
 def test_refused_lines_come_from_the_file_of_the_archive(admin):  # noqa: F811
     table = b"query,document,rater,grade\nq1,a,ann,%s\n"
     job = sent(admin, "ratings", zipped({"one.csv": table % b"1", "two.csv": table % b"good"}), "all.zip")
@@ -118,14 +98,6 @@ def test_refused_lines_come_from_the_file_of_the_archive(admin):  # noqa: F811
     response = admin.get(f"/collections/hills/import/{job.pk}/refused/?file=1")
     assert response.content == BOM + table % b"good"
     assert "refused-two.csv" in response.headers["Content-Disposition"]
-
-
-def test_a_workbook_is_imported_by_command(collection, file):  # noqa: F811
-    path = file(made(*GRADES[:2], Other="visible"), "r.xlsx")
-    _, err, refused = command("import_ratings", "hills", path)
-    assert refused and "several sheets: 'Sheet', 'Other'. Give --sheet NAME." in err
-    done("import_ratings", "hills", path, "--sheet", "Sheet")
-    assert Rating.objects.get().grade.value == 1
 
 
 def test_a_sheet_is_chosen_on_the_page(admin):  # noqa: F811
@@ -215,12 +187,3 @@ def test_text_as_it_was_sent_is_never_too_much(collection, file, settings, monke
     lines = b"".join(b'{"id": "x%d", "text": "%b"}\n' % (i, b"fog " * 100) for i in range(6_000))
     done("import_documents", "hills", file(lines))
     assert Document.objects.filter(key__startswith="x").count() == 6_000
-
-
-@pytest.mark.slow
-def test_a_table_with_too_many_columns_makes_no_large_page(admin):  # noqa: F811
-    header = "query,document," + ",".join(f"column{i}" for i in range(20_000))
-    job = sent(admin, "", f"{header}\nq1,a{',1' * 20_000}\n", "wide.csv")
-    html = page(admin, job)
-    assert "There are 20,002 columns, at most 1,000 are read" in html
-    assert len(html) < 20_000

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
 from ratings.importing import jobs, uploads
-from ratings.importing.pictures import decoding, sources, store
+from ratings.importing.pictures import decoding, store
 from ratings.importing.pictures.fetching import Fetching
 from ratings.importing.pull.fetching import Redirected
 from ratings.models import Collection, Document, Grade, Membership, Pair, Picture, Query, Role
@@ -211,27 +211,6 @@ def test_a_picture_that_lies_elsewhere_is_fetched_from_listed_hosts_alone(shop, 
     assert "169.254.169.254:80 is not in IDEALIST_PULL_HOSTS" in problems["2"]
     assert "it is redirected 4 times, at last to" in problems["3"]
     assert {each.partition(" ")[0] for each in asked} == {"cdn.example.org"}
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (slow_body, "there is no complete answer after 0.5 seconds"),
-        (endless, "the answer is larger than 1 MB"),
-        (lambda handler: handler.send(b"none", 404), "it answers 404 Not Found: 'none'"),
-    ],
-)
-def test_an_address_without_a_usable_answer_is_told_without_options_of_commands(
-    engine,  # noqa: F811
-    monkeypatch,
-    answer,
-    said,
-):
-    monkeypatch.setattr(sources, "SECONDS", 0.5)
-    monkeypatch.setattr(sources, "MOST_BYTES", 1_000_000)
-    with pytest.raises(ValueError) as error:
-        sources.from_web(engine(answer).url, ["127.0.0.1/32"])
-    assert str(error.value) == said
 
 
 def test_files_of_a_zip_are_found_by_name(shop, tmp_path):
@@ -469,18 +448,6 @@ def admin(shop, client):
     return client
 
 
-def test_the_page_tells_what_is_missing_and_why(admin, shop, django_assert_max_num_queries):
-    with_documents(shop, a="https://other.example/1.png", b="two.png")
-    turn = Fetching(shop)
-    turn.list_sources()
-    turn.fetch()
-    with django_assert_max_num_queries(20):
-        page = admin.get("/collections/shop/pictures/").content.decode()
-    assert "0 of 2 pictures are here, 2 are missing." in page
-    assert "IDEALIST_PULL_HOSTS=cdn.example.org,other.example" in page
-    assert "Idealist has no file of this name." in page
-
-
 @pytest.mark.both_databases
 def test_an_admin_sends_a_zip_and_tries_again(admin, shop, tmp_path):
     with_documents(shop, a="one.png", b="two.png")
@@ -508,13 +475,3 @@ def test_what_is_no_zip_is_refused(admin, shop):
     jobs.look_at.func(job.pk)
     job.refresh_from_db()
     assert job.state == "failed" and "x.zip is not a complete ZIP" in job.message
-
-
-@pytest.mark.both_databases
-def test_a_document_shows_its_pictures_or_says_that_they_are_missing(admin, shop):
-    with_documents(shop, a=["https://cdn.example.org/1.png", "two.png"])
-    fetched(shop)
-    page = admin.get(f"/collections/shop/documents/{shop.documents.get().pk}/").content.decode()
-    row = shop.pictures.get(state="ready")
-    assert f'src="{row.address("small")}" width="480" height="300" alt="Title a, picture 1 of 2"' in page
-    assert "The picture is missing" in page and 'src="http' not in page

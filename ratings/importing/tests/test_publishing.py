@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from decimal import Decimal
 
 import pytest
-from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -21,10 +20,8 @@ from ratings.importing import intake
 from ratings.importing.intake import publishing, stage
 from ratings.importing.intake.publishing import Superseded
 from ratings.importing.intake.undoing import remains, undo_import
-from ratings.importing.signs import Progress
 from ratings.models import (
     Anchor,
-    Assignment,
     Collection,
     Document,
     Drawn,
@@ -134,24 +131,6 @@ def test_who_lost_the_job_writes_nothing(monkeypatch, change, guarded):
     with pytest.raises(Superseded) if guarded else nullcontext():
         report.run()
     assert (seen(collection) == before) is guarded
-
-
-def test_a_cancel_in_the_middle_leaves_nothing(monkeypatch):
-    monkeypatch.setattr(intake.runs, "HELD", 2)
-    collection = make_collection(documents="b")
-    before = seen(collection)
-    job = Job.objects.create(collection=collection, kind="results", state="running", attempt=1)
-    progress = Progress()
-
-    def cancel(name, share, rows):
-        progress(name, share, rows)
-        if name == "writing":
-            assert Ranking.objects.filter(job=job).count() == 1
-            progress.superseded = True
-
-    with pytest.raises(Superseded):
-        intake.import_run(collection, [source(RUN)], progress=cancel, job=job)
-    assert seen(collection) == before and not Ranking.objects.exists()
 
 
 @pytest.mark.parametrize("gone", ["deleted", "put away"])
@@ -342,17 +321,6 @@ def test_what_was_rated_after_its_text_changed_keeps_that_text():
     assert undo_import(Job.objects.get()) == ["1 rating came after it, of documents whose text it changed."]
 
 
-def test_the_command_lists_imports_and_undoes_one(tmp_path, capsys):
-    make_collection()
-    file = tmp_path / "bm25.run"
-    file.write_text(RUN)
-    call_command("import_run", "hills", str(file))
-    job = Job.objects.get()
-    assert job.report["facts"][0] == "bm25: 2 rankings with 3 results; 2 new, 0 unchanged."
-    assert not undo_import(job)
-    assert System.objects.count() == 0
-
-
 # Ratings
 
 
@@ -391,11 +359,6 @@ def told_by_events() -> dict:
 
 def held_by(pair: Pair) -> list[tuple]:
     return list(pair.assignments.order_by("pk").values_list("state", "rater__name"))
-
-
-def tables() -> list[int]:
-    kinds = (Pair, Rating, RatingEvent, Rater, Grade, Document, Assignment)
-    return [kind.objects.count() for kind in kinds]
 
 
 def staged(collection: Collection, *rows: queue.ImportedRating) -> Job:

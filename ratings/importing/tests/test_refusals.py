@@ -6,61 +6,8 @@ import pytest
 
 from ratings.formats.refusal import Option, Place, Refusal
 from ratings.importing.refusals import fields_for, with_page_cure
-from ratings.importing.refusals import words as words_on_page
 from ratings.management.refusals import line_of
-from ratings.management.refusals import words as on_command
 from ratings.models import Job
-
-WORDED = [
-    ("results", Option("order", "score"), "give --order score", "choose “the score” under “What orders"),
-    ("results", Option("keep_first", True), "give --keep-first", "tick “Where a document appears twice"),
-    ("results", Option("system"), "give --system NAME", "fill in “Name of the system”"),
-    ("results", Option("system", ""), "leave --system out", "leave “Name of the system” empty"),
-    ("results", Option("system_from", ""), "leave --system-from out", "choose “its lines, and"),
-    ("results", Option("queries_by", "key"), "give --queries-by key", "choose “their id” under “It names"),
-    ("ratings", Option("rater"), "give --rater NAME", "fill in “Rater of grades without a name”"),
-    ("ratings", Option("map"), "give --map WORD=GRADE", "fill in “Words that stand"),
-    ("ratings", Option("map", {"so so": None}), "give --map 'so so=GRADE'", "write so so=… under “Words"),
-    ("ratings", Option("columns", {"raters": None}), "give --columns 'raters=NAME|NAME'", "say below which are"),
-    (
-        "ratings",
-        Option("columns", {"query": None, "document": None}),
-        "give --columns query=NAME,document=NAME",
-        "say below which column holds what",
-    ),
-    (
-        "ratings",
-        Option("columns", {"raters": "A|B"}),
-        "give --columns 'raters=A|B'",
-        "say below that “A”, “B” hold",
-    ),
-    ("queries", Option("columns", {"key": "nr"}), "give --columns key=nr", "say below that “nr” holds the id"),
-    (
-        "queries",
-        Option("columns", {"key": "nr, old"}),
-        "give --columns '\"key=nr, old\"'",
-        "say below that “nr, old” holds the id",
-    ),
-    (
-        "queries",
-        Option("columns", {"need": ""}),
-        "give --columns need=",
-        "say below that no column holds the information need",
-    ),
-    ("queries", Option("header", "no"), "give --header no", "choose “it is a row like all"),
-    ("queries", Option("sheet"), "give --sheet NAME", "choose it under “Sheet”"),
-    ("queries", Option("encoding"), "give --encoding NAME", "fill in “Encoding”"),
-    ("queries", Option("format"), "give --format NAME", "choose it under “Format”"),
-    ("queries", Option("kind", "results"), "use import_run", "choose “runs: what systems returned” under"),
-    ("results", Option("kind", "qrels"), "use import_qrels", "choose “ratings: grades, or qrels” under"),
-    ("results", Option("before", "queries"), "import queries first, with import_queries", "import queries"),
-]
-
-
-@pytest.mark.parametrize(("kind", "option", "command", "page"), WORDED)
-def test_each_option_has_words_for_commands_and_for_the_page(kind, option, command, page):
-    assert on_command(option) == command
-    assert words_on_page(option, fields_for(Job(kind=kind))).startswith(page)
 
 
 def test_what_helps_is_said_in_sentences_and_only_what_a_command_knows():
