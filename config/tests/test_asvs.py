@@ -172,6 +172,19 @@ def test_no_text_from_input_is_a_format():
     assert all(is_format_from_input(ast.parse(line).body[0].value) for line in caught)
 
 
+def test_nothing_is_called_html_but_what_was_cleaned_or_escaped():
+    """Templates escape everything else, such as names and texts of others."""
+    called = re.compile(r"\b(?:mark_safe|SafeString)\(|\|\s*safe\b|autoescape off|def __html__")
+    files = [*{path for path, _ in code_of_ours()}, *(ROOT / "templates").rglob("*.html")]
+    found = {path.relative_to(ROOT).as_posix() for path in files if called.search(path.read_text())}
+    cleaned = {"config/help/documents.py", "ratings/presentation/guidelines/markdown.py"}
+    assert found == cleaned | {
+        "ratings/presentation/html.py",
+        "templates/_field.html",
+        "templates/ratings/_parts.html",
+    }
+
+
 def test_no_script_writes_under_a_name_from_outside():
     """What comes from outside names an entry of a Map, or nothing: else `__proto__` would change every object."""
     risky = re.compile(

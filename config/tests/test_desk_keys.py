@@ -74,32 +74,6 @@ def test_keys_can_be_switched_off_and_the_buttons_still_work(page):
     eventually(lambda: Rating.objects.count() == 1)
 
 
-def test_help_tells_the_keys_and_grades_nothing(page):
-    begin(page)
-    before = shown(page)
-    page.keyboard.press("?")
-    expect(page.locator("#help")).to_be_visible()
-    page.keyboard.press("2")
-    page.keyboard.press("Escape")
-    expect(page.locator("#help")).to_be_hidden()
-    wait_for_the_bounce(page)
-    assert shown(page) == before
-    assert Rating.objects.count() == 0
-
-
-def test_my_ratings_are_one_key_away_and_a_changed_grade_leads_back(page, collection):
-    begin(page)
-    press(page, "0")
-    all_saved(page)
-    page.keyboard.press("m")
-    page.locator(".data a").first.focus()
-    page.keyboard.press("Enter")
-    ready(page)
-    page.keyboard.press("3")
-    page.wait_for_url("**/my-ratings/")
-    assert Rating.objects.get().grade == grade(collection, "3")
-
-
 # Guidelines
 
 

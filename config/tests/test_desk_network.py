@@ -141,17 +141,6 @@ def test_ten_minutes_offline(page, proxy):
     once_each()
 
 
-def test_back_online_it_sends_at_once(page, proxy):
-    begin_with_several(page)
-    page.context.set_offline(True)
-    done = judge(page, 3)
-    expect(page.locator("#state")).to_contain_text("3 kept on this device")
-    assert Rating.objects.count() == 0
-    page.context.set_offline(False)
-    all_saved(page)
-    assert graded() == sorted(done)
-
-
 def test_what_was_loaded_can_be_judged_offline_and_then_it_says_so(page, proxy):
     begin_with_several(page)
     proxy.fate = lambda line: DROP
@@ -211,23 +200,6 @@ def test_what_the_server_has_without_having_said_so_is_counted_once(page, proxy)
     sends_again(page)
     expect(page.locator("#done")).to_have_text("3")
     assert len(graded()) == 3
-
-
-def test_a_closed_tab_sends_the_rest_when_the_desk_is_opened_again(page, visit, proxy):
-    begin(page)
-    proxy.fate = lambda line: DROP if is_act(line) else WHOLE
-    done = judge(page, 3)
-    context = page.context
-    page.close()
-    assert Rating.objects.count() == 0
-    proxy.fate = lambda line: WHOLE
-    again = context.new_page()
-    again.goto("/collections/hills/rate/")
-    all_saved(again)
-    assert graded() == sorted(done)
-    once_each()
-    # What was judged is not shown again.
-    assert not any(token in again.locator("#rating").get_attribute("action") for token, _ in done)
 
 
 def test_a_database_that_the_browser_closed_is_opened_again(page, proxy):

@@ -222,12 +222,3 @@ def test_axe_finds_nothing_on_the_pages_of_pictures(visit, shop):
     show(shop, PRESETS["passage"])
     page.goto(pictures)
     examine(page, "no pictures shown")
-
-
-def test_the_first_column_of_the_parts_takes_no_room_from_the_others(visit, shop):
-    """Chromium minds no least width in this table, and other browsers do."""
-    make_member(shop, "dora", "admin")
-    page = visit.sign_in(visit.page(), "dora")
-    page.goto("/collections/hills/presentation/")
-    cells = page.locator(".parts-of tr > :first-child:not([colspan])")
-    assert set(cells.evaluate_all("all => all.map(e => getComputedStyle(e).minWidth)")) == {"0px"}

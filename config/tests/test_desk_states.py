@@ -26,13 +26,6 @@ def saved(page: Page, collection: Collection) -> None:
     expect(page.locator("#last")).to_contain_text("Last: 2 Good")
 
 
-def saving(page: Page, collection: Collection) -> None:
-    begin(page)
-    page.route("**/save/", lambda route: None)  # no answer comes
-    press(page, "2")
-    expect(page.locator("#state")).to_have_text("Saving 1")
-
-
 def server_error(page: Page, collection: Collection) -> None:
     begin(page)
     page.route("**/save/", lambda route: route.fulfill(status=500, content_type="text/html", body="oh"))
@@ -89,13 +82,6 @@ def comment(page: Page, collection: Collection) -> None:
     page.keyboard.press("c")
     page.keyboard.type("4 of 5 steps")
     expect(page.locator("#written")).to_be_visible()
-
-
-def no_text(page: Page, collection: Collection) -> None:
-    collection.documents.update(body="", url="https://hills.example/a-long-way/up.html")
-    begin(page)
-    press(page, "2")
-    expect(page.locator("article.doc")).to_contain_text("This document has no text.")
 
 
 def limit_reached(page: Page, collection: Collection) -> None:
@@ -210,20 +196,15 @@ def chosen_dark_and_very_large(page: Page, collection: Collection) -> None:
 
 STATES: list[Callable[[Page, Collection], None]] = [
     saved,
-    saving,
     server_error,
     conflict,
-    signed_out,
     signed_out_and_closed,
     retired,
     cannot_judge,
     comment,
-    no_text,
     limit_reached,
     own_rating,
-    warm_up,
     warm_up_answered,
-    in_a_list,
     reasons_in_a_list,
     help_on_keys,
     time_for_a_break,

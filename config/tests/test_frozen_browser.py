@@ -133,13 +133,3 @@ def test_on_grey_paper_the_numbers_stay(visit, collection):
     expect(page.locator("table").first).to_be_visible()
     expect(page.locator(".top nav")).to_be_hidden()
     assert page.locator(".chart svg text").all_inner_texts()
-
-
-def test_on_paper_a_page_breaks_between_its_parts(visit, collection):
-    """Firefox breaks no row of a grid: of each page half stayed empty."""
-    page = visit.sign_in(visit.page(viewport={"width": 794, "height": 1123}), "analyst")
-    page.goto("/collections/hills/differences/")
-    drawn(page)
-    page.emulate_media(media="print")
-    shown = page.locator(".page, .cols").evaluate_all("all => all.map(e => getComputedStyle(e).display)")
-    assert len(shown) > 1 and set(shown) == {"block"}

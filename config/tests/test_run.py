@@ -265,17 +265,6 @@ def test_the_sample_is_for_this_machine_and_its_own_database_only(run, monkeypat
     assert os.environ.get("IDEALIST_DEMO") == after
 
 
-def test_an_open_address_is_told_about_tls_and_host_names_unless_it_has_names(run, monkeypatch, capsys):
-    monkeypatch.delenv("IDEALIST_HOSTS", raising=False)
-    run.offer_demo("0.0.0.0")
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert all(word in captured.err for word in ("Without the sample", "TLS", "IDEALIST_HOSTS"))
-    monkeypatch.setenv("IDEALIST_HOSTS", "ratings.example.org")
-    run.offer_demo("0.0.0.0")
-    assert capsys.readouterr() == ("", "")
-
-
 def test_ctrl_c_is_no_traceback(run, monkeypatch, capsys):
     def interrupted(host: str, port: int) -> None:
         raise KeyboardInterrupt

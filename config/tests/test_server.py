@@ -188,18 +188,6 @@ def test_below_the_largest_answer_readers_that_stop_hold_the_threads(app):
             client.recv(1)
 
 
-@pytest.mark.slow
-def test_eight_stopped_readers_of_a_hundred_megabytes_hold_no_thread(app, monkeypatch, tmp_path):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with serving(app) as server, ExitStack() as stack:
-        for _ in range(LIMITS["threads"]):
-            stack.enter_context(connected(server, b"GET /big1600 HTTP/1.1\r\nHost: a\r\n\r\n", buffer=2**12))
-        until(lambda: sum(each.total_outbufs_len > 9e7 for each in list(server.active_channels.values())) == 8)
-        started = time.monotonic()
-        assert asked(server, PLAIN) == (200, b"GET /plain 0")
-        assert time.monotonic() - started < 2
-
-
 @pytest.mark.parametrize("what", ["a header", "a body"])
 def test_a_connection_that_drips_is_cut(app, monkeypatch, what):
     """However often a byte comes: a deadline begins with the first."""
@@ -230,20 +218,6 @@ def test_a_connection_that_was_silent_is_kept_for_its_next_request(app):
         time.sleep(1.5)
         client.sendall(PLAIN)
         assert answer(client) == (200, b"GET /plain 0")
-
-
-@pytest.mark.slow
-def test_two_thousand_connections_that_drip_stop_nobody(app):
-    with serving(app) as server, ExitStack() as stack:
-        drips = [stack.enter_context(connected(server, SILENT["a header"])) for _ in range(2_000)]
-        for _ in range(3):
-            for each in drips:
-                with suppress(OSError):
-                    each.send(b"x")
-            started = time.monotonic()
-            assert asked(server, PLAIN) == (200, b"GET /plain 0")
-            assert time.monotonic() - started < 2
-        assert len(server.active_channels) > 1_800
 
 
 def test_where_there_are_too_many_who_is_silent_for_the_longest_time_makes_room(app, monkeypatch):

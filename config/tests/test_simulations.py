@@ -98,23 +98,6 @@ def test_a_run_prints_every_table_and_is_not_played_twice(folder, monkeypatch, c
     assert kept.read_text().splitlines() == lines
 
 
-def test_forecasts_are_told_against_what_was_needed(folder, monkeypatch, capsys):
-    """After 30 judgments 20 more were forecast and 10 needed; after 40, none is left to tell."""
-    lines = [
-        {"collection": "c", "draw": 1, "column": "forecast", "budget": 0, "rounds": [[30, 20, 10], [35, 5, 5]]}
-    ]
-    assert "| c | 2 | 1.10 | 1.50 | 1.90 | 100% |" in bench.foretold(bench.Lines(lines))
-    monkeypatch.setattr(sys, "argv", ["next", "--data", str(folder), "--draws", "1", "--batch", "5", "--forecast"])
-    bench.main()
-    assert "forecast / needed" in capsys.readouterr().out
-
-
-def test_an_unknown_collection_is_refused_with_those_there_are(folder, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["next", "--data", str(folder), "--collections", "large"])
-    with pytest.raises(SystemExit, match="No collection large: there are small"):
-        bench.main()
-
-
 @pytest.mark.django_db
 def test_the_queue_plays_the_same_draw_to_its_true_means(folder, monkeypatch):
     """With systems in the order of the pool, whatever order the app has them in."""

@@ -4,10 +4,7 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
-from evaluation import record
 from evaluation.agreeing import consistency
 from evaluation.measures import Options
 from ratings.tests.cast import make_collection, make_ranking
@@ -161,19 +158,6 @@ def test_somebody_who_can_judge_nothing_is_counted_and_has_no_numbers():
     dan = as_json("hills")["raters"][3]
     assert (dan["rater"], dan["ratings"], dan["cannot"], dan["mean"]) == ("dan", 0, 2, None)
     assert dan["why"]["mean"] == "gave no grade"
-
-
-def test_the_number_of_database_queries_does_not_grow_with_the_ratings():
-    collection = three_raters()
-    with CaptureQueriesContext(
-        connection,
-    ) as few:
-        consistency.document(consistency.agreement_of(record.opinions(collection)))
-    rate(collection, "q2", rater="ann", a="0", b="1", c="2", d="3")
-    rate(collection, "q2", rater="bob", a="1", b="2", c="3", d="0")
-    with CaptureQueriesContext(connection) as many:
-        consistency.document(consistency.agreement_of(record.opinions(collection)))
-    assert len(few) == len(many) == 5  # the fifth finds the keys of documents in dispute
 
 
 def test_what_is_not_known_is_refused_in_one_line():

@@ -7,10 +7,7 @@ from evaluation import charts
 from evaluation.charts import pictures
 from evaluation.charts.over_time import over_time
 from evaluation.charts.spec import (
-    ACCENT,
     EDGE,
-    INK,
-    PAPER,
     score_domain,
     spread_labels,
 )
@@ -29,23 +26,6 @@ def mean_row(system="good", mean=0.5, low=0.4, high=0.6, leader=False) -> dict:
 def test_means_hold_every_system_in_the_order_given():
     spec = checked(charts.means([mean_row("b", 0.7, leader=True), mean_row("a", 0.5)]))
     assert [(row["system"], row["mean"]) for row in spec["datasets"]["means"]] == [("b", 0.7), ("a", 0.5)]
-
-
-def test_a_line_stands_at_the_best_of_several_means():
-    spec = checked(charts.means([mean_row("b", 0.7, leader=True), mean_row("a", 0.5)]))
-    assert spec["datasets"]["best"] == [{"mean": 0.7}]
-    assert spec["layer"][0]["data"] == {"name": "best"} and spec["layer"][0]["mark"]["type"] == "rule"
-    assert "best" not in checked(charts.means([mean_row("b", 0.7, leader=True)]))["datasets"]
-
-
-def test_the_neutral_point_is_drawn_only_where_it_is_given():
-    without, with_it = charts.means([mean_row()]), checked(charts.means([mean_row()], neutral=0.25))
-    assert len(with_it["layer"]) == len(without["layer"]) + 1
-    assert with_it["datasets"]["means"][0]["neutral"] == 0.25
-
-
-def test_a_mean_without_an_interval_can_be_drawn():
-    checked(charts.means([mean_row(low=None, high=None)]))
 
 
 def test_what_a_mean_can_still_become_is_a_whisker_behind_its_interval():
@@ -70,27 +50,6 @@ def test_the_heat_map_tells_below_undefined_and_shaded_cells_apart_by_more_than_
     fills = [layer["mark"].get("fill") for layer in spec["layer"][:3]]
     assert fills == [None, "url(#neg)", "url(#unj)"]
     assert spec["datasets"]["cells"] == cells
-
-
-def test_the_heat_map_has_five_equal_steps_up_to_the_top():
-    cells = [{"query": "q", "system": "a", "value": 4.0}]
-    spec = charts.heat_map(cells, [], systems=["a"], top=10)
-    scale = spec["layer"][0]["encoding"]["fill"]["scale"]
-    assert scale["domain"] == [2, 4, 6, 8]
-    assert len(scale["range"]) == 5
-
-
-def test_the_curve_names_each_system_at_its_end():
-    rows = [
-        {"system": name, "cutoff": k, "value": value, "leader": name == "b"}
-        for name, values in {"a": (0.2, 0.3), "b": (0.4, 0.6)}.items()
-        for k, value in zip((1, 10), values, strict=True)
-    ]
-    spec = checked(charts.curves(rows))
-    assert {row["system"]: row["place"] for row in spec["datasets"]["names"]} == {"a": 0.3, "b": 0.6}
-    assert spec["layer"][0]["encoding"]["x"]["axis"]["values"] == [1, 10]
-    stroke = spec["layer"][0]["encoding"]["stroke"]
-    assert (stroke["condition"], stroke["value"]) == ({"test": "datum.leader", "value": ACCENT}, INK)
 
 
 def test_a_curve_has_a_band_where_an_interval_is_known_and_of_many_systems_only_the_leaders():
@@ -135,14 +94,6 @@ def test_the_running_sum_keeps_negative_sums_on_its_axis():
     assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == [-1.0, 0.5]
 
 
-def test_bars_keep_the_order_given():
-    rows = [
-        {"query": q, "text": q, "value": v, "below": v < 0.2, "url": "/"} for q, v in (("q9", 0.9), ("q1", 0.1))
-    ]
-    spec = checked(charts.by_query(rows))
-    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == ["q9", "q1"]
-
-
 @pytest.mark.parametrize(
     ("values", "bounded", "whole", "domain"),
     [
@@ -157,10 +108,6 @@ def test_a_score_axis_always_has_its_zero(values, bounded, whole, domain):
     assert score_domain(values, bounded, whole) == pytest.approx(domain)
 
 
-def test_labels_that_would_touch_are_spread_around_their_middle():
-    assert spread_labels([0.50, 0.90, 0.51], 0.1) == pytest.approx([0.455, 0.90, 0.555])
-
-
 def test_labels_stay_apart_where_blocks_meet():
     places = sorted(spread_labels([0.1, 0.12, 0.2, 0.24, 0.9], 0.1))
     assert min(b - a for a, b in zip(places, places[1:], strict=False)) >= 0.1 - 1e-12
@@ -168,14 +115,6 @@ def test_labels_stay_apart_where_blocks_meet():
 
 def difference(label="a", value=-0.1, low=-0.2, high=0.05, significant=False) -> dict:
     return {"label": label, "value": value, "low": low, "high": high, "n": 40, "significant": significant}
-
-
-def test_differences_stand_beside_the_line_of_none_in_the_order_given():
-    spec = checked(charts.differences([difference("b", 0.1, 0.02, 0.2, significant=True), difference("a")]))
-    assert [row["label"] for row in spec["datasets"]["differences"]] == ["b", "a"]
-    assert spec["datasets"]["none"] == [{"value": 0}]
-    low, high = spec["layer"][2]["encoding"]["x"]["scale"]["domain"]
-    assert low < -0.2 and high > 0.2
 
 
 def test_pictures_beside_each_other_share_a_scale_that_few_queries_do_not_stretch():
@@ -186,29 +125,6 @@ def test_pictures_beside_each_other_share_a_scale_that_few_queries_do_not_stretc
     assert spec["datasets"]["whole"] == [{"value": 0.15}]
     grey = {"test": "datum.few", "value": EDGE}
     assert checked(charts.differences([few]))["layer"][1]["encoding"]["stroke"]["condition"][0] == grey
-
-
-def bar(query: str, value: float, start: int) -> dict:
-    facts = {"text": query, "first": 0.5, "second": 0.5 + value, "url": f"/{query}/"}
-    return {"query": query, "value": value, "start": start, "end": start + 1} | facts
-
-
-def test_bars_up_down_and_equal_are_told_apart_by_more_than_colour():
-    rows = [bar("a", 0.1, 0), bar("b", 0.0, 1), bar("c", -0.3, 2)]
-    spec = checked(charts.deltas(rows))
-    up, down, equal = spec["layer"]
-    assert spec["datasets"]["deltas"] == rows
-    assert [layer["transform"][0]["filter"][12:] for layer in (up, down, equal)] == ["> 0", "< 0", "== 0"]
-    assert (up["mark"]["fill"], down["mark"]["fill"], equal["mark"]["type"]) == ("var(--p3)", "url(#neg)", "rule")
-    assert up["encoding"]["x"]["scale"]["domain"] == [0, 3]
-    assert up["encoding"]["y"]["scale"]["domain"] == pytest.approx([-0.32, 0.12])  # a twentieth of 0.4 more
-
-
-def test_what_is_told_from_nought_is_filled_and_not_only_coloured():
-    dots = charts.differences([difference()])["layer"][2]
-    assert dots["mark"]["type"] == "point"
-    assert dots["encoding"]["fill"]["condition"] == {"test": "datum.significant", "value": ACCENT}
-    assert dots["encoding"]["fill"]["value"] == PAPER
 
 
 @pytest.mark.parametrize("value", [0.0, 0.3])
@@ -254,42 +170,6 @@ def test_a_course_without_intervals_can_be_drawn_and_every_strip_has_its_line_of
     assert calculated == {"calculate": "datum.place + 0.5 - 0.8 * clamp(datum.bias, -0.5, 0.5)", "as": "at"}
 
 
-def expected_row(system="good", **changes) -> dict:
-    row = {"expected": 0.6, "expected_low": 0.5, "expected_high": 0.7, "final": False}
-    return mean_row(system, 0.4, 0.3, 0.5) | row | {"lowest": 0.1, "highest": 0.9} | changes
-
-
-def test_an_expected_mean_is_hollow_until_it_is_final():
-    spec = checked(charts.expected_means([expected_row(), expected_row("b", final=True)]))
-    dot = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
-    assert dot["encoding"]["fill"]["value"] == PAPER
-    tests = [(each["test"], each["value"]) for each in dot["encoding"]["fill"]["condition"]]
-    assert tests == [("datum.final && datum.leader", ACCENT), ("datum.final", INK)]
-    assert [row["system"] for row in spec["datasets"]["means"]] == ["good", "b"]
-
-
-def test_missing_judgments_are_a_thick_bar_bounds_a_thin_line_and_queries_a_lighter_bar_below():
-    spec = checked(charts.expected_means([expected_row()]))
-    bars = {
-        layer["encoding"]["x"]["field"]: layer["mark"]
-        for layer in spec["layer"]
-        if layer["mark"]["type"] == "rule"
-    }
-    assert bars["lowest"]["strokeWidth"] < bars["low"]["strokeWidth"] < bars["expected_low"]["strokeWidth"]
-    assert bars["low"]["yOffset"] > 0 and "yOffset" not in bars["expected_low"]
-    assert bars["low"]["color"] == EDGE
-    plain = [layer for layer in spec["layer"] if layer["encoding"]["x"]["field"] == "mean"]
-    assert plain[0]["mark"]["type"] == "tick"
-    unknown = checked(charts.expected_means([expected_row(lowest=None, highest=None, low=None, high=None)]))
-    assert len(unknown["layer"]) == len(spec["layer"]) - 3
-
-
-def test_the_neutral_point_is_in_the_chart_of_expected_means_too():
-    spec = checked(charts.expected_means([expected_row()], neutral=0.25))
-    assert spec["datasets"]["means"][0]["neutral"] == 0.25
-    assert spec["layer"][0]["encoding"]["x"]["field"] == "neutral"
-
-
 @pytest.mark.parametrize("name", ["it's", '"a"', "a\\b", "var(--accent)", "</script>"])
 def test_over_rounds_any_name_is_drawn(name):
     rows = [round_row(each, judged) for each in (name, "b") for judged in (10, 25)]
@@ -313,22 +193,7 @@ def round_row(system: str, judged: int, low=0.3, barred=True) -> dict:
     }
 
 
-def test_over_rounds_only_barred_systems_have_intervals_side_by_side():
-    rows = [round_row(name, judged, barred=name != "c") for name in "abc" for judged in (10, 25)]
-    spec = checked(charts.over_rounds(rows))
-    assert {row["system"] for row in spec["datasets"]["bars"]} == {"a", "b"}
-    bars = [layer["mark"]["xOffset"] for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
-    assert bars == [-2, 2]
-    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == [10, 25]
-
-
 def test_over_rounds_without_an_interval_and_at_one_place_can_be_drawn():
     spec = checked(charts.over_rounds([round_row("a", 0, low=None)]))
     assert spec["datasets"]["bars"] == [] and not [x for x in spec["layer"] if x["mark"]["type"] == "rule"]
     assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, 1]
-
-
-def test_a_line_stands_where_the_order_counts_as_settled():
-    rows = [{"judged": 10, "wrong": 0.8, "when": "before round 2"}, {"judged": 30, "wrong": 0.05, "when": "now"}]
-    spec = checked(charts.wrong_over_rounds(rows, 0.1))
-    assert spec["datasets"]["settled"] == [{"wrong": 0.1}] and spec["datasets"]["rounds"] == rows

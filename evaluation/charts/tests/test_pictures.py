@@ -18,7 +18,6 @@ from evaluation.charts.spec import (
     SHADES,
     SOFT,
     WARN,
-    shortened,
 )
 from evaluation.tests.hills import analyst, make_hills
 
@@ -114,17 +113,6 @@ def test_several_are_drawn_one_after_the_other(monkeypatch):
     for thread in threads:
         thread.join(60)
     assert most == [1] * 4 and len(results) == 4
-
-
-def test_the_look_is_that_of_the_script():
-    """What both set must be the same, or a page without a script would look otherwise."""
-    script = (pictures.settings.BASE_DIR / "static" / "charts.js").read_text()
-    for part in ("axis", "text", "rule"):
-        for name, value in pictures.LOOK[part].items():
-            wanted = {False: "false"}.get(value, f'"{value}"' if isinstance(value, str) else value)
-            assert re.search(rf"{part}: \{{[^}}]*\b{name}: {re.escape(str(wanted))}", script), (part, name)
-    assert f"Math.floor(limit / {pictures.LETTER})" in script and "Math.floor(most / 3)" in script
-    assert "slice(n, 0, 4) + '…' + slice(n, -7)" in shortened("n", 12)
 
 
 # Over the address of a page

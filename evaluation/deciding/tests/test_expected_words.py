@@ -4,7 +4,6 @@ import pytest
 
 from evaluation.deciding import Expected, Mean
 from evaluation.deciding.sentences import named_machines
-from evaluation.expected.order import APART
 
 from ...tests.fragments import fragment
 
@@ -73,47 +72,7 @@ def test_a_final_mean_needs_no_chance():
 # Whether the order is settled
 
 
-@pytest.mark.parametrize(
-    ("facts", "said"),
-    [
-        ({"wrong": 0.1},
-         "<p>Settled at 90 %: no two systems 0.02 apart or more are likely shown in the wrong order.</p>"),
-        ({"wrong": 0.11}, "<p>Not settled: two systems 0.02 apart or more can be shown in the wrong order.</p>"),
-        ({"wrong": None}, ""),
-        ({"wrong": 0.0, "judged": 9}, ""),
-    ],
-)  # fmt: skip
-def test_the_order_is_settled_or_not_while_means_are_open(facts, said):
-    assert fragment("_expected_order", told=expected(**facts), apart=APART) == said
-
-
 # Caveats
-
-
-@pytest.mark.parametrize(
-    ("facts", "said"),
-    [
-        ({}, []),
-        ({"means": (mean("a", 0.5, outside=1), mean("b", 0.25))},
-         ["One document above the cutoff is not in the pool, will not be judged, and so gains nothing."]),
-        ({"means": (mean("a", 0.5, outside=1200), mean("b", 0.25, outside=34))},
-         ["1,234 documents above the cutoff are not in the pool, will not be judged, and so gain nothing."]),
-        ({"nothing_found": 1},
-         ["One query has nothing relevant found yet. The expected values include such a query in the draws in "
-          "which a relevant document is found."]),
-        ({"nothing_found": 2, "skipped": 1},
-         ["Two queries have nothing relevant found yet. The expected values include such a query in the draws in "
-          "which a relevant document is found.",
-          "One drawn pair will not be judged. The model's prediction is used for it, on the assumption that "
-          "skipping does not depend on the grade."]),
-        ({"skipped": 13},
-         ["13 drawn pairs will not be judged. The model's prediction is used for them, on the assumption that "
-          "skipping does not depend on the grade."]),
-    ],
-)  # fmt: skip
-def test_caveats_are_a_paragraph_each(facts, said):
-    paragraphs = " ".join(f'<p class="soft">{each}</p>' for each in said)
-    assert fragment("_expected_caveats", told=expected(**facts), machines="") == paragraphs
 
 
 PREDICTING = (
@@ -133,10 +92,3 @@ def test_machines_are_named_as_plain_text_that_pages_escape():
     assert said == f"{PREDICTING} {TRIAGE}"
     shown = said.replace("<", "&lt;").replace(">", "&gt;")
     assert fragment("_expected_caveats", told=expected(), machines=said) == f'<p class="soft">{shown}</p>'
-
-
-def test_plain_means_mislead():
-    assert fragment("_misleads") == (
-        "The plain means mislead until all pairs are judged: they count unjudged documents as gain 0, and this "
-        "order of rating prefers documents that look relevant or that decide between systems."
-    )

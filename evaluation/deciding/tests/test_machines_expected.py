@@ -156,16 +156,6 @@ def test_every_page_file_and_command_names_it(judged, client, capsys):
         assert "est=design+machine" in printed.out and NAMED in printed.err
 
 
-def test_a_round_that_was_drawn_with_it_says_so(judged):
-    run = asked_of(judged)
-    uses.switch_on(run.version, "expected")
-    made = draw_next(judged.collection, seed=9)
-    assert made.seen["machines"] == [NAMED]
-    header, *lines = rounds.table(judged.collection)
-    rows = [dict(zip(header, line, strict=True)) for line in lines]
-    assert {row["round"]: row["machines"] for row in rows} == {1: "[]", 2: "[]", 3: json.dumps([NAMED])}
-
-
 def test_a_frozen_one_keeps_what_it_takes_to_compute_it_again(judged, client, tmp_path):
     collection = judged.collection
     without, _ = frozen.freeze(collection, "without", AIM, expected=True)

@@ -146,16 +146,6 @@ def test_keys_and_names_with_odd_characters_come_back(tmp_path):
     assert "'=1+1" in cells and "=1+1" not in cells
 
 
-def test_numbers_have_all_digits_in_both_forms():
-    archive = made(freeze(sample.load())[0])
-    document = json.loads(archive.read("evaluation.json"))
-    rows = list(csv.DictReader(io.StringIO(archive.read("per_query.csv").decode())))
-    values = {(row["system"], row["measure"], row["query"]): row["value"] for row in rows}
-    for entry in document["results"]:
-        for query, value in entry["per_query"].items():
-            assert values[entry["system"], entry["measure"], query] == ("" if value is None else repr(value))
-
-
 # Charts and words
 
 
@@ -171,21 +161,6 @@ def test_charts_carry_title_and_words_and_no_address(tmp_path):
         assert archive.read(f"charts/{name}.png").startswith(b"\x89PNG")
         assert archive.read(f"charts/{name}.pdf").startswith(b"%PDF")
     assert "hybrid 0.8616 (0.8159 to 0.9039)" in archive.read("charts/means.txt").decode()
-
-
-def test_the_paragraph_says_what_was_done_and_what_came_out():
-    archive = made(freeze(make_hills(), name="The *first* one")[0])
-    text, markdown = (archive.read(f"methods.{kind}").decode() for kind in ("txt", "md"))
-    for said in (
-        "There were 5 judgments",
-        "from 5 ratings of one rater; rule: the mean of the grades.",
-        "nDCG@10 (lin log2 ideal=judged unj=0 neg=minmax)",
-        "2,000 resamples, seed 225",
-        "good 0.8155",
-        HILLS,
-    ):
-        assert said in text
-    assert r"“The \*first\* one”" in markdown
 
 
 def test_the_tests_of_differences_are_named_with_what_they_found(tmp_path):

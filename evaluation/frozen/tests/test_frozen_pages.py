@@ -8,12 +8,11 @@ import zipfile
 import pytest
 from django.db.models import QuerySet
 from django.test import Client
-from pandas import Series
 
 from evaluation import frozen
 from evaluation.comparing.views import compare
 from evaluation.frozen import over_time
-from evaluation.frozen.changes import Changes, differences
+from evaluation.frozen.changes import Changes
 from evaluation.frozen.tests.test_frozen import MEASURES, freeze
 from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import (
@@ -381,12 +380,6 @@ def test_other_scores_in_the_same_order_are_no_other_ranking():
     second, new = freeze(collection, "second")
     assert new and Changes(first, second).rankings == {}
     assert Changes(first, second).scores == ["good"]
-
-
-def test_differences_have_the_largest_first_and_those_without_a_value_last():
-    before = Series({"a": 0.5, "b": 0.1, "c": None, "gone": 1.0})
-    after = Series({"a": 0.4, "b": 0.9, "c": 0.2, "new": 1.0})
-    assert differences(before, after).index.tolist() == ["b", "a", "c"]
 
 
 # All of them

@@ -74,12 +74,6 @@ def test_a_map_may_begin_with_a_minus_on_the_command_line_too():
     assert parser.parse_args(["hills", "--map", "-.5=0", "--rule", "min"]).map == "-.5=0"
 
 
-def test_an_inverted_scale_can_be_turned_around():
-    collection = make_collection(queries=("q1",))
-    rate(collection, "q1", a="1", b="2", c="3")
-    assert run("hills", "--map", "1=3,3=1")[0] == "q1 0 a 3\nq1 0 b 2\nq1 0 c 1\n"
-
-
 def test_a_map_that_cannot_be_read_is_refused():
     worked_collection()
     for text in ("0.5", "0.5=0.5", "a=1", "0.5=1,,", "1=2=3", "nan=1", "0.5=1,0.50=2"):
@@ -93,14 +87,6 @@ def test_qrels_can_go_to_a_file(tmp_path):
     assert run("hills", "--output", str(path)) == ("", "")
     assert path.read_bytes() == "q1 0 é 1\n".encode()
     assert "No such file" in refusal("hills", "--output", str(tmp_path / "no" / "folder"))
-
-
-def test_a_refused_export_leaves_the_file_as_it_was(tmp_path):
-    worked_collection()
-    path = tmp_path / "hills.qrels"
-    path.write_text("before")
-    refusal("hills", "--output", str(path))
-    assert path.read_text() == "before"
 
 
 def test_other_formats_name_queries_as_they_do_and_keep_decimals():

@@ -1,4 +1,3 @@
-import csv
 import io
 import json
 
@@ -129,22 +128,6 @@ def test_bounds_tell_what_a_difference_can_still_become():
     assert "can become" in run("hills", "bad", "other", "--bounds")[0]
     _, unbounded = as_json("hills", "bad", "other", "--measure=nDCG@1", "--measure=P@1", "--bounds")["results"]
     assert (unbounded["lowest"], unbounded["why"]["lowest"]) == (None, "no bounds are known")
-
-
-def test_csv_has_a_row_for_each_pair_and_one_for_each_query():
-    twelve_queries()
-    rows = list(csv.DictReader(io.StringIO(run("hills", "bad", "good", "mixed", "--format=csv")[0])))
-    assert [(row["system"], row["queries"], row["dropped"]) for row in rows] == [
-        ("good", "12", "1"),
-        ("mixed", "12", "1"),
-    ]
-    (first, _) = as_json("hills", "bad", "good", "mixed")["results"]
-    assert float(rows[0]["p_holm"]) == first["p_holm"]
-    assert rows[0]["options"] == Options().fingerprint()
-    rows = list(csv.DictReader(io.StringIO(run("hills", "bad", "good", "--format=csv", "--per-query")[0])))
-    assert [row["query"] for row in rows] == [*QUERIES, "q13"]
-    assert (rows[-1]["difference"], rows[-1]["reason"]) == ("", "not judged")
-    assert float(rows[0]["difference"]) == float(rows[0]["system_value"]) - float(rows[0]["baseline_value"])
 
 
 def test_what_is_not_known_is_refused_in_one_line():

@@ -34,14 +34,6 @@ def test_the_drawing_adds_up(client):
         assert f"<b>{value:.2f}</b>" in page
 
 
-@pytest.mark.parametrize(
-    ("demo", "name", "said"), [(True, "localhost", 1), (True, "testserver", 0), (False, "localhost", 0)]
-)
-def test_the_ways_into_the_sample_are_said_on_its_machine(client, settings, demo, name, said):
-    settings.DEMO = demo
-    assert text_of(client.get("/", SERVER_NAME=name)).count("Look around in the sample") == said
-
-
 def test_an_analyst_sees_counts_and_the_leader(client):
     page = text_of(analyst(client, make_hills()).get("/"))
     assert "good has the highest mean nDCG@10, 0.8155. Its 95 % interval is" in page

@@ -232,11 +232,6 @@ def test_the_mean_by_query_weight_is_another_number_with_its_own_name(client):
     assert float(weighted["good", "nDCG@10"]) == pytest.approx((3 + 0.6309297535714575) / 4, abs=1e-15)
 
 
-def test_a_count_has_its_total(client):
-    page = text_of(analyst(client, make_hills()).get(URL, {"measure": "NumRet"}))
-    assert re.search(r"System NumRet 95 % interval Total n .* good 2.5000 .* 5 2 0", page)
-
-
 def test_adjudications_can_be_ignored(client):
     collection = make_hills()
     pair, three = make_pair(collection, "q2", "a"), grade(collection, "3")
@@ -249,25 +244,6 @@ def test_adjudications_can_be_ignored(client):
     assert "text of q2 q2 0.3155 0.6309 0.6309 0.0000 1" in page and "neg=minmax adjudications=ignore" in page
     assert "DCG, the sum 4.2619" in text_of(client.get(query))  # 3 + 2 / log2(3)
     assert "DCG, the sum 1.2619" in text_of(client.get(query, ignored))
-
-
-def test_the_file_has_full_precision_and_the_options(client):
-    response = analyst(client, make_hills()).get(URL + "scores.csv")
-    assert response["Content-Type"] == "text/csv; charset=utf-8"
-    assert response["Content-Disposition"] == 'attachment; filename="hills-systems-nDCG@10.csv"'
-    assert response.content.startswith("\ufeffsystem,".encode())
-    assert client.get(URL + "scores.csv", {"raw": "1"}).content.startswith(b"system,")
-    rows = rows_in(response)
-    means = {(row["system"], row["measure"]): float(row["mean"]) for row in rows}
-    assert means["good", "nDCG@10"] == pytest.approx(0.8154648767857287, abs=1e-15)
-    assert means["bad", "CG@10"] == 1.0  # (2 + 0) / 2
-    assert {row["options"] for row in rows} == {"lin log2 ideal=judged unj=0 neg=minmax"}
-
-
-def test_text_that_a_spreadsheet_would_run_is_made_harmless(client):
-    collection = make_hills(rankings={"=1+1": {"q1": "ad"}})
-    response = analyst(client, collection).get(URL + "scores.csv")
-    assert "\r\n'=1+1," in response.content.decode()
 
 
 def test_gold_hits_stand_beside_the_numbers_as_soon_as_a_gold_pair_is_answered(client):

@@ -70,28 +70,12 @@ def test_a_value_that_counts_in_no_mean_has_no_shade_and_says_why(client):
     assert rows_of(client.get(URL, {"measure": "NumRet@10", "sort": f"-s{pk}"})) == ["q1", "q2", "q3"]
 
 
-def test_a_value_on_the_line_between_two_shades_has_the_stronger(client):
-    grades = {("q1", letter): "1" for letter in "abcd"} | {("q2", "a"): "1"}
-    rankings = {"half": {"q1": "ab", "q2": "ba"}}
-    analyst(client, make_hills(grades=grades, rankings=rankings))
-    assert shades_of(client.get(URL, {"measure": "P@5"})) == {"q1": ["h3"], "q2": ["h2"]}  # 0.4 and 0.2
-
-
 def test_a_large_table_leaves_digits_to_its_files(client, monkeypatch):
     exact = analyst(client, make_hills()).get(URL)
     monkeypatch.setattr(queries, "MOST_EXACT", 3)
     short = client.get(URL)
     assert '<data value="0.4087' in exact.content.decode() and "<data " not in short.content.decode()
     assert "0.7044 0.5913 1.0000 0.4087 4" in text_of(short)
-
-
-def test_the_file_has_a_row_for_each_query_and_system(client):
-    response = analyst(client, make_hills()).get(URL + "scores.csv")
-    rows = {(row["query"], row["system"]): row for row in rows_in(response)}
-    assert float(rows["q1", "bad"]["value"]) == pytest.approx(1.8927892607143724 / 4.630929753571458, abs=1e-15)
-    assert rows["q2", "bad"]["Judged@10"] == ""
-    assert rows["q2", "good"]["Judged@10"] == "0.5"
-    assert rows["q2", "good"]["options"].startswith("lin log2")
 
 
 def test_an_undefined_value_is_an_empty_cell_with_its_reason(client):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evaluation.tests.hills import analyst, make_hills, make_unjudged, rows_in, text_of
+from evaluation.tests.hills import analyst, make_hills, make_unjudged, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -58,11 +58,3 @@ def test_a_query_that_counts_in_no_mean_is_neither_best_nor_worst_and_says_why(c
     assert "Worst: “text of q1” , −1.0000." in page
     assert "−3.0000 counts in no mean: not judged not judged" in page
     assert "q3" not in str(response.context["charts"]["bars"].spec["datasets"])
-
-
-def test_the_file_has_a_row_for_each_query(client):
-    collection = make_hills()
-    response = analyst(client, collection).get(address(collection) + "scores.csv")
-    rows = rows_in(response)
-    assert [(row["query"], row["documents"]) for row in rows] == [("q1", "3"), ("q2", "2")]
-    assert float(rows[1]["value"]) == pytest.approx(0.6309297535714575, abs=1e-15)

@@ -5,7 +5,7 @@ from django.db import IntegrityError, connection
 
 from ratings.importing import intake
 from ratings.importing.intake.publishing import land
-from ratings.models import Collection, Rating, RatingEvent, Receipt, Role
+from ratings.models import Collection, Rating, Receipt, Role
 from ratings.tests.calls import Caller, make_caller, pointers
 from ratings.tests.cast import make_collection, make_member, make_ranking, make_rater, make_user
 from ratings.tests.races import race
@@ -46,19 +46,6 @@ def test_queries_are_added_and_corrected_and_what_is_not_said_stays(caller, coll
     assert caller.post(f"{HILLS}/queries", {"queries": [batch[1] | {"tags": []}]}).json()["changed"] == 1
     ninth.refresh_from_db()
     assert ninth.tags == []
-
-
-def test_documents_come_whole(caller, collection):
-    sent = {
-        "key": "a",
-        "title": "T",
-        "body": "B",
-        "url": "https://a.example",
-        "fields": {"year": 1999, "docid": "x"},
-    }
-    assert caller.post(f"{HILLS}/documents", {"documents": [sent]}).json()["changed"] == 1
-    found = collection.documents.get(key="a")
-    assert {name: getattr(found, name) for name in sent} == sent
 
 
 def test_what_a_document_leaves_out_stays_and_what_is_sent_empty_is_emptied(caller, collection):
@@ -152,14 +139,6 @@ def test_ratings_are_those_of_the_import(caller, collection):
             ],
         )
     )
-
-
-def test_the_same_ratings_again_change_nothing(caller):
-    for expected in ((1, 0, 0), (0, 0, 1)):
-        answer = caller.post(f"{HILLS}/ratings", {"ratings": [one_rating()]}).json()
-        assert tuple(answer[name] for name in ("new", "changed", "unchanged")) == expected
-    assert RatingEvent.objects.count() == 1
-    assert caller.post(f"{HILLS}/ratings", {"ratings": [one_rating(grade=3)]}).json()["changed"] == 1
 
 
 def test_nobody_speaks_for_who_rates_here(caller, collection):
@@ -259,28 +238,6 @@ def test_a_parameter_that_is_a_list_is_named(caller):
     assert pointers(caller.client.get(address, headers=caller.headers())) == ["measure"]
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "said"),
-    [
-        ("queries", {"querys": []}, "did you mean queries?"),
-        ("queries", {"queries": [{"key": "a", "text": "t", "tag": []}]}, "did you mean tags?"),
-        ("rankings", {"system": "s", "rankings": [{"query": "q1", "document": ["a"]}]}, "did you mean documents?"),
-        ("queries", {"queries": [5]}, "It must be an object."),
-        ("queries", {"queries": "x"}, "It must be a list."),
-        ("queries", {"queries": []}, "It must not be empty."),
-        ("queries", {"queries": [{"key": 1, "text": "t"}]}, "It must be text."),
-        ("queries", {"queries": [{"key": "k" * 3_000, "text": "t"}]}, "characters."),
-        ("ratings", {"ratings": [{"grade": 10**400}]}, "It must be a number."),
-        ("ratings", {"ratings": [{"reason": "bad"}]}, "It must be 'broken', 'language'"),
-        ("ratings", {"ratings": [{"seconds": -1}]}, "It must be at least 0."),
-    ],
-)
-def test_what_is_wrong_with_a_member_is_said_in_words(caller, path, body, said):
-    details = [error["detail"] for error in caller.post(f"{HILLS}/{path}", body).json()["errors"]]
-    assert any(said in detail for detail in details), details
-    assert not any("Input should" in detail or "ctx" in detail for detail in details)
-
-
 def test_a_parameter_that_stands_twice_is_refused_unless_it_is_a_list(caller):
     address = "/api/v1/collections/hills/"
     twice = caller.client.get(f"{address}ratings?query=q1&query=q2", headers=caller.headers())
@@ -312,14 +269,6 @@ def test_who_is_no_superuser_any_more_makes_no_collection(collection):
 
 
 # While another import is under way
-
-
-BATCHES = {
-    "queries": {"queries": [{"key": "q9", "text": "nine"}]},
-    "documents": {"documents": [{"key": "z"}]},
-    "rankings": one_ranking(),
-    "ratings": {"ratings": [one_rating()]},
-}
 
 
 def test_a_batch_is_looked_at_again_where_somebody_wrote_meanwhile(caller, collection, monkeypatch):

@@ -8,20 +8,16 @@ from html import unescape
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.test import Client
-from django.utils import timezone
 from django_tasks_db.management.commands import db_worker
 
 from ratings.collection import deleting, putting_away
-from ratings.copies import restoring
 from ratings.copies.jobs import copy
 from ratings.desk import queue
-from ratings.importing import jobs, uploads
 from ratings.management.commands._collection_command import Refused
 from ratings.management.commands.work import work
-from ratings.models import Anchor, Assignment, Check, Collection, Deletion, Document, Job, JudgeRun, Rating, Role
+from ratings.models import Anchor, Assignment, Check, Collection, Deletion, Job, JudgeRun, Rating, Role
 from ratings.people import tokens
 from ratings.pool import anchors
 from ratings.tests.cast import (
@@ -183,17 +179,6 @@ def test_the_record_is_not_changed_while_it_is_put_away(client, collection):
     assert not Job.objects.exists() and not Anchor.objects.exists()
 
 
-def test_an_import_that_was_checked_before_is_refused_by_the_worker(client, collection):
-    file = uploads.keep(SimpleUploadedFile("q.tsv", b"q9\tgreen\n"))
-    job = jobs.check(collection, "queries", [file], {}, None)
-    work()
-    putting_away.put_away(collection)
-    jobs.start(Job.objects.get(pk=job.pk), {})
-    work()
-    assert Job.objects.get(pk=job.pk).state == "refused"
-    assert not collection.queries.filter(key="q9").exists()
-
-
 def test_commands_and_programs_are_refused_and_change_nothing(collection, admin, tmp_path):
     putting_away.put_away(collection)
     (tmp_path / "q.tsv").write_text("q9\tgreen\n")
@@ -295,46 +280,11 @@ def test_a_wrong_name_of_a_copy_is_refused(maker, collection):
     assert not Job.objects.exists()
 
 
-def test_an_address_that_is_taken_meanwhile_ends_the_copy_with_nothing_written(maker, collection):
-    job = copy(collection, "copy", "Copy", maker)
-    Collection.objects.create(slug="copy", name="Another")
-    work()
-    assert Job.objects.get(pk=job.pk).state == "failed" and Collection.written.count() == 2
-
-
 def test_a_source_that_is_deleted_meanwhile_ends_the_copy(maker, collection):
     job = copy(collection, "copy", "Copy", maker)
     deleting.delete(collection, None)
     work()
     assert Job.objects.get(pk=job.pk).state == "failed" and not Collection.objects.exists()
-
-
-@pytest.mark.both_databases
-def test_a_copy_is_cancelled_before_and_while_it_is_written(maker, collection, monkeypatch):
-    before, during = (copy(collection, slug, slug, maker) for slug in ("before", "during"))
-    signed_in(maker).post(f"/copies/{before.pk}/cancel/")
-    restore = restoring.restore
-
-    def cancelled(*args, **facts):
-        jobs.cancel(Job.objects.get(pk=during.pk))
-        return restore(*args, **facts)
-
-    monkeypatch.setattr(restoring, "restore", cancelled)
-    work()
-    work()
-    assert list(Collection.written.values_list("slug", flat=True)) == ["hills"]
-    assert Document.objects.count() == 4
-    assert signed_in(maker).get(f"/copies/{during.pk}/").status_code == 200
-
-
-def test_a_copy_whose_worker_died_is_taken_up_by_the_next_which_begins_anew(maker, collection):
-    job = copy(collection, "copy", "Copy", maker)
-    dead = timezone.now() - timedelta(minutes=1)
-    Job.objects.update(state="running", attempt=1, beat_at=dead)
-    jobs.reap()
-    work()
-    assert Job.objects.get(pk=job.pk).state == "published"
-    assert Collection.objects.get(slug="copy").documents.count() == 4
 
 
 # Delete
@@ -381,33 +331,6 @@ def test_it_is_gone_for_everybody_at_once_and_listed_for_its_admins(client, coll
     assert json.loads(told)["deletions"][0]["collection"] == "Hills"
 
 
-def test_restored_it_is_where_it_was(client, collection):
-    Collection.objects.update(name=" Green \n hills")  # blanks that nobody can see need not be typed
-    client.post(DELETE + "confirm/", sent(name="Green hills", download="unneeded"))
-    client.post(f"/deleted/{Deletion.objects.get().pk}/restore/")
-    assert client.get("/collections/hills/").status_code == 200
-    assert 'id="deleted"' not in client.get("/").content.decode()
-
-
-def test_its_address_can_be_taken_meanwhile_and_it_moves(client, collection):
-    client.post(DELETE + "confirm/", sent())
-    facts = {"name": "Hills", "slug": "hills", "preset": "graded"}
-    assert root().post("/new-collection/make/", facts).status_code == 302
-    client.post(f"/deleted/{Deletion.objects.get().pk}/restore/")
-    collection.refresh_from_db()
-    assert collection.slug == "hills-2"
-
-
-def test_what_is_being_removed_is_not_restored(client, collection):
-    client.post(DELETE + "confirm/", sent())
-    deletion = Deletion.objects.get()
-    Deletion.objects.update(removing=True)
-    client.post(f"/deleted/{deletion.pk}/restore/")
-    assert not Collection.objects.exists()
-    deleting.remove_due()
-    assert client.post(f"/deleted/{deletion.pk}/restore/").status_code == 404
-
-
 def test_only_a_superuser_has_it_removed_at_once(client, collection):
     client.post(DELETE + "confirm/", sent())
     remove, own = f"/deleted/{Deletion.objects.get().pk}/remove/", root()
@@ -417,14 +340,6 @@ def test_only_a_superuser_has_it_removed_at_once(client, collection):
     assert "Restore</button>" not in client.get("/").content.decode()
     deleting.remove_due()
     assert not Collection.written.exists() and 'id="deleted"' not in own.get("/").content.decode()
-
-
-def test_after_seven_days_the_worker_removes_it(client, collection):
-    client.post(DELETE + "confirm/", sent())
-    for days in (6, 7):
-        assert Collection.written.exists()
-        deleting.remove_due(now=timezone.now() + timedelta(days=days))
-    assert not Collection.written.exists()
 
 
 def test_the_first_page_takes_the_same_queries_for_any_number_of_deleted_ones(django_assert_num_queries):

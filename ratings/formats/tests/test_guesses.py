@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from ratings.formats.header import delimiter_of, names_columns
+from ratings.formats.header import delimiter_of
 from ratings.formats.refusal import Refusal
 from ratings.formats.registry import kind_of, recognised
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine
@@ -119,20 +119,6 @@ def test_a_header_that_stands_again_is_no_row():
     refused, *rows = rows_of("queries", "id,query\n1,red\nid,query\n2,blue\n")
     assert (refused.line, refused.problem) == (3, "the header is repeated here")
     assert [row.key for row in rows] == ["1", "2"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "first", "below", "answer"),
-    [
-        ("ratings", ["query", "docid", "1", "2"], [["red", "d1", "3", "0"]], True),  # names of raters
-        ("documents", ["id", "title"], [["d1", "A"]], True),
-        ("documents", ["d1", "document"], [["d2", "invoice"]], None),
-        ("documents", ["d1", "A tale"], [["d2", "Another"]], False),
-        ("results", ["q1", "d1", "1"], [["q1", "d2", "2"]], False),
-    ],
-)
-def test_the_evidence_for_a_header(kind, first, below, answer):
-    assert names_columns(kind, first, below) is answer
 
 
 # The delimiter

@@ -3,11 +3,8 @@
 import io
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ratings.formats.jsonl import DocumentLine, read_documents
-from ratings.formats.refusal import Refusal
 from ratings.formats.source import Source
 
 
@@ -73,8 +70,3 @@ def test_a_line_that_is_no_document_is_refused(line, problem):
 def test_an_escaped_backslash_and_a_whole_surrogate_pair_are_plain_text():
     (row,) = documents_of(r'{"id": "a", "title": "\\u0000", "body": "\ud83d\ude00"}')
     assert (row.title, row.body) == (r"\u0000", "😀")
-
-
-@given(st.binary(max_size=200))
-def test_no_bytes_at_all_break_the_reader(content):
-    assert all(isinstance(item, Refusal | DocumentLine) for item in documents_of(content))

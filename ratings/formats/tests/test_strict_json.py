@@ -86,8 +86,3 @@ def test_a_file_that_is_too_long_is_refused(monkeypatch):
     content = b"[" + b'"x",' * 999_999 + b"1]"
     (refusal,) = parts_of(gzip.compress(content))
     assert refusal.problem == "it is longer than 3 MB" and "Split it" in refusal.cure[0]
-
-
-@given(st.binary(max_size=200))
-def test_no_bytes_at_all_break_it(content):
-    assert all(isinstance(item, Part | Refusal) for item in parts_of(b"{" + content))

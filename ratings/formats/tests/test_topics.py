@@ -5,7 +5,7 @@ import io
 import pytest
 
 from ratings.formats.refusal import Refusal
-from ratings.formats.source import Source, opened
+from ratings.formats.source import Source
 from ratings.formats.topics import Topic, read_topics
 
 
@@ -200,29 +200,6 @@ def test_a_billion_characters_in_one_topic_are_refused():
     text = '<t><topic number="1"><query>' + ("x" * 999 + "\n") * 10_100
     assert "10 MB of text in one topic" in topics_of(text)[-1].problem
     assert "not closed" in topics_of("<top>\n<num> 1\n<title> " + ("x" * 999 + "\n") * 10_100)[-1].problem
-
-
-@pytest.mark.parametrize(
-    ("file", "count", "first"),
-    [
-        ("cranfield/topics.tsv", 225, "1"),
-        ("cranfield/cran.qry.xml", 225, "1"),
-        ("quepid/topics.tsv", 135, "205277"),
-        ("robust03/topics.robust04.txt", 250, "301"),
-        ("qrels-zoo/topics.core17.txt", 50, "307"),
-        ("qrels-zoo/topics.dl19-doc.txt", 43, "156493"),
-        ("qrels-zoo/topics.dl19-passage.txt", 43, "156493"),
-        ("qrels-zoo/topics.web.51-100.txt", 50, "51"),
-        ("qrels-zoo/topics.web.151-200.txt", 50, "151"),
-        ("trec-covid/round1/topics.covid-round1.xml", 30, "1"),
-    ],
-)
-def test_real_topics_are_read_whole(shared, file, count, first):
-    with opened(str(shared / "data" / file)) as source:
-        topics = list(read_topics(source))
-    assert [t for t in topics if isinstance(t, Refusal)] == []
-    assert (len(topics), topics[0].key) == (count, first)
-    assert not any(":" in t.key or t.text.startswith("Number") or "Description:" in (t.need or "") for t in topics)
 
 
 def test_attributes_do_not_hide_a_topic():

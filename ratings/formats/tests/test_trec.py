@@ -315,11 +315,3 @@ def ranked(line: str, queries: int = 2) -> str:
 )
 def test_a_run_is_not_taken_for_grades_whatever_its_second_and_last_columns(text):
     assert doubt(source(text).start) is None
-
-
-def test_no_real_run_is_taken_for_grades(shared):
-    runs = [*(shared / "data").rglob("*.run*"), *(shared / "data" / "trec_eval").glob("results*")]
-    assert len(runs) > 20
-    for path in runs:
-        with sources.opened(str(path)) as file:
-            assert doubt(file.start) is None, path

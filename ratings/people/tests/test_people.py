@@ -268,9 +268,3 @@ def test_another_weight_makes_numbers_old_and_another_limit_does_not(collection)
 
 def version(collection: Collection) -> int:
     return Collection.objects.get(pk=collection.pk).version
-
-
-def test_queries_are_found_by_tag(collection):
-    collection.queries.filter(key="q2").update(tags=["snow", "long"])
-    assert members.tags_of(collection) == ["long", "snow"]
-    assert [query.key for query in members.queries_tagged(collection, "snow")] == ["q2"]

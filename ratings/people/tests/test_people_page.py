@@ -4,7 +4,6 @@ import re
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.db import OperationalError
 from django.urls import reverse
 
 from ratings.desk import queue
@@ -17,14 +16,11 @@ from ratings.tests.cast import (
     make_member,
     make_pair,
     make_rater,
-    make_user,
     signed_in,
     text,
 )
 
 pytestmark = pytest.mark.django_db
-
-SCRIPT = '<script>alert("x")</script>'
 
 
 class World:
@@ -136,17 +132,6 @@ def test_a_token_for_another_collection_is_not_there(world):
     assert tokens.valid_token(key) == token
 
 
-def test_a_name_cannot_carry_a_script(world):
-    Rater.objects.filter(pk=world.imported.pk).update(name=SCRIPT)
-    get_user_model().objects.filter(username="carla").update(username=SCRIPT)
-    pages = [world.invite(names=SCRIPT), world.get(), world.get("rater_settings", world.imported.pk)]
-    pages.append(world.get("member", world.collection.memberships.get(role=Role.ANALYST).pk))
-    pages.append(world.post("set_role", world.collection.memberships.get(role=Role.ANALYST).pk, role="admin"))
-    for page in pages:
-        assert "<script>alert" not in page.content.decode()
-        assert "&lt;script&gt;" in page.content.decode()
-
-
 # Invitations
 
 
@@ -188,16 +173,6 @@ def test_a_pasted_list_is_looked_at_line_by_line(world):
     assert found == ["frida@example.org", "gone"]
 
 
-def test_an_invitation_is_withdrawn_once_and_not_after_it_was_accepted(world):
-    for name in ("emil", "frida"):
-        invitation, _ = members.invite(world.collection, [name], role=Role.RATER, days=7, by=None)[0]
-        if name == "frida":
-            members.accept(invitation, make_user("frida"))
-        world.post("withdraw_invitation", invitation.pk)
-    states = {i.name: members.state_of(i) for i in Invitation.objects.all()}
-    assert states == {"emil": "withdrawn", "frida": "accepted"}
-
-
 def test_every_invitation_can_be_seen_and_withdrawn(world, monkeypatch):
     monkeypatch.setattr(views, "AT_ONCE", 2)
     made = members.invite(world.collection, "abcde", role=Role.RATER, days=7, by=world.admin)
@@ -220,19 +195,6 @@ def test_a_role_is_changed_and_the_last_admin_stays(world):
     assert world.membership("dora").role == "admin"
     world.post("set_role", world.membership("carla").pk, role="king")
     assert world.membership("carla").role == "rater"
-
-
-def test_who_gives_up_being_an_admin_is_led_home(world):
-    world.post("set_role", world.membership("carla").pk, role="admin")
-    assert world.post("set_role", world.membership("dora").pk, role="analyst", follow=False).url == reverse("home")
-    assert world.get().status_code == 404
-
-
-def test_who_is_removed_loses_access_and_keeps_what_they_rated(world):
-    world.post("remove_member", world.membership("anna").pk)
-    client = signed_in(world.rater.user)
-    assert client.get(address("rate")).status_code == 404
-    assert world.rater.ratings.count() == 1
 
 
 def test_who_removes_somebody_stays_and_who_removes_themselves_is_led_home(world):
@@ -299,14 +261,6 @@ def test_a_person_is_erased_only_when_their_name_is_typed(world):
     assert "anna" not in world.get().content.decode()
 
 
-def test_the_last_admin_who_has_rated_is_not_erased(world):
-    world.post("set_role", world.membership("anna").pk, role="admin")
-    world.post("remove_member", world.membership("dora").pk)
-    world.client.force_login(world.rater.user)
-    world.post("erase_rater", world.rater.pk, name="anna")
-    assert Rater.objects.get(pk=world.rater.pk).name == "anna" and world.membership("anna").role == "admin"
-
-
 # Whose they are
 
 
@@ -325,14 +279,3 @@ def test_who_is_of_another_collection_is_not_there(world):
     invitation, _ = members.invite(sea, ["emil"], role=Role.RATER, days=7, by=None)[0]
     assert world.post("withdraw_invitation", invitation.pk).status_code == 404
     assert members.is_open(Invitation.objects.get())
-
-
-def test_where_the_database_is_busy_the_form_is_given_back_to_send_again(world, monkeypatch):
-    def busy(*args, **kwargs):
-        raise OperationalError("database is locked")
-
-    monkeypatch.setattr(members, "invite", busy)
-    world.client.raise_request_exception = False  # as a server, which answers with config.urls.handler500
-    page = world.invite(names="emil\nfrida")
-    assert page.status_code == 503
-    assert "emil\nfrida" in page.content.decode()

@@ -131,24 +131,6 @@ def test_an_ended_session_is_not_kept_by_a_request_that_is_under_way():
     assert not Session.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("agent", "words"),
-    [
-        (FIREFOX, "Firefox on Linux"),
-        (
-            "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0",
-            "Edge on Windows",
-        ),
-        ("Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/130.0 Safari/537.36", "Chrome on Android"),
-        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18 like Mac OS X) Version/18.0 Safari/604.1", "Safari on iPhone"),
-        ("<script>" * 900, "another program"),
-        ("", "another program"),
-    ],
-)
-def test_a_browser_is_told_in_words(agent, words):
-    assert sessions.browser_of(agent) == words
-
-
 def test_the_export_tells_of_sessions_without_their_keys():
     user = make_user("anna")
     key = browser("anna").session.session_key

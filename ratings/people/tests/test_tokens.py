@@ -1,6 +1,5 @@
 """Tokens: their page, the command, what they may, how often they may call, and that no key is kept."""
 
-import logging
 from datetime import timedelta
 from io import StringIO
 
@@ -113,13 +112,6 @@ def test_nobody_revokes_the_token_of_another(collection):
     assert ApiToken.objects.get().revoked_at is None
 
 
-def test_the_list_says_of_a_token_that_a_new_role_made_it_idle(collection):
-    user = make_member(collection, "ana", Role.ANALYST)
-    make_caller(user, collection, "read")
-    collection.memberships.update(role=Role.RATER)
-    assert "does not work: your role changed" in signed_in(user).get(reverse("tokens")).content.decode()
-
-
 def test_erasing_a_person_takes_their_tokens(collection):
     rater = make_rater(collection, "ana")
     make_rater(make_collection("sea"), "boris")
@@ -170,13 +162,6 @@ def test_the_command_says_what_is_wrong(collection, arguments, said):
 
 
 # What is written of it
-
-
-def test_no_line_of_a_log_has_a_key():
-    record = logging.LogRecord(
-        "x", logging.WARNING, "", 0, "GET /?t=%s Bearer %s", ("idl_abc-D_1", "idl_xyz9"), None
-    )
-    assert TextFormatter().format(record) == "GET /?t=idl_… Bearer idl_…"
 
 
 def test_no_error_repeats_the_key_that_was_sent(collection, caplog):

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
@@ -251,17 +250,6 @@ def test_a_second_admin_is_refused_and_told_what_stands_and_by_whom(world):
     assert "I think not" in text(response) and Adjudication.objects.get().grade.plain == "2"
 
 
-def test_the_same_form_sent_twice_is_one_decision(world):
-    pair = world.graded("q1", "a", "-1", "3")
-    seen = adjudication.latest_act(pair)
-    # That a rater puts the pair off meanwhile changes nothing for who decides.
-    assert next_pair(world.raters[2]) == pair
-    queue.skip(world.raters[2], pair, now=NOW)
-    queue.undo(world.raters[2], now=NOW)
-    assert {world.decide(pair, seen=seen).status_code for _ in range(2)} == {302}
-    assert pair.events.filter(kind="adjudicate").count() == 1
-
-
 def test_a_form_older_than_a_rating_is_told_and_can_be_sent_again(world):
     pair = world.graded("q1", "a", "-1", "3")
     seen = adjudication.latest_act(pair)
@@ -287,41 +275,6 @@ def test_withdrawn_with_a_reason_the_pair_is_open_again(world):
     last = pair.events.last()
     assert (last.kind, last.comment, last.actor) == ("undo", "not so clear", world.admin)
     assert world.withdraw(pair, seen).status_code == 409
-
-
-def test_only_the_decision_that_was_seen_is_withdrawn_and_no_form_is_older_than_that(world):
-    pair = world.graded("q1", "a", "-1", "3")
-    before = adjudication.latest_act(pair)
-    world.decide(pair, "2")
-    seen = Adjudication.objects.get().pk
-    world.withdraw(pair, seen)
-    assert world.decide(pair, "2", seen=before).status_code == 409 and not Adjudication.objects.exists()
-    world.decide(pair, "0", "on a second look")
-    response = world.withdraw(pair, seen, "this one is wrong")
-    assert response.status_code == 409
-    assert ">this one is wrong</textarea>" in response.content.decode()
-    assert Adjudication.objects.get().grade.plain == "0"
-
-
-def test_a_busy_database_gives_the_form_back(world, monkeypatch):
-    def busy(*arguments, **facts):
-        raise OperationalError("database is locked")
-
-    monkeypatch.setattr("ratings.pool.adjudication.adjudicate", busy)
-    world.client.raise_request_exception = False  # as a server, which answers with config.urls.handler500
-    pair = world.graded("q1", "a", "-1", "3")
-    response = world.decide(pair, reason="because it is")
-    assert response.status_code == 503
-    assert 'value="because it is"' in response.content.decode()
-
-
-def test_who_was_signed_out_meanwhile_comes_back_to_the_pair_with_the_reason(world):
-    pair = world.graded("q1", "a", "-1", "3")
-    back = f"{reverse('sign_in')}?next={address('adjudicate_pair', pair.token)}"
-    decided = world.decide(pair, client=Client(), reason="because it is")
-    page = decided.content.decode()
-    assert decided.status_code == 403 and f'href="{back}"' in page and "because it is</textarea>" in page
-    assert Client().post(address("withdraw_adjudication", pair.token)).url == back
 
 
 # Who rated stays unknown where it could sway a decision

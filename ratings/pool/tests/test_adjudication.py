@@ -118,13 +118,6 @@ def test_an_adjudication_is_nothing_that_a_rater_can_undo():
     assert next_pair(rater) == pair
 
 
-def test_a_collection_goes_with_its_adjudications():
-    collection = make_collection()
-    adjudicate(make_pair(collection), grade(collection, "2"), reason="clear", actor=None)
-    collection.delete()
-    assert not Adjudication.objects.exists()
-
-
 @pytest.mark.django_db(transaction=True)
 def test_of_two_at_once_one_decides_and_the_other_is_told():
     collection = make_collection()

@@ -76,13 +76,6 @@ def test_a_plan_says_what_a_pool_would_do_and_writes_nothing(world):
     assert deeper.context["plan"]["by_system"] == [("bm25", 4, 3), ("dense", 2, 1)]
 
 
-def test_the_post_beside_a_plan_does_it(world):
-    assert world.post("make_pool", **world.asked()).url == reverse("pool", args=["hills"])
-    assert Assignment.objects.count() == 15
-    assert "5 pairs want 3 ratings each; 15 ratings are left." in text(world.get())
-    assert "5 pairs, 0 of them new; 0 more ratings wanted." in text(world.get(**world.asked()))
-
-
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("wanted", [1, 2, 4])
 def test_a_plan_is_what_the_pool_then_does(world, depth, wanted):
@@ -115,13 +108,6 @@ def test_a_plan_costs_hours_at_the_median_time_of_a_grade(world):
     queue.save(world.rater, pair, queue.Submission(grade=grade(world.collection, "1"), seconds=480), now=NOW)
     # 15 ratings of 8 minutes.
     assert "15 more ratings wanted, about 2 hours of rating" in text(world.get(**world.asked()))
-
-
-def test_one_system_is_planned_without_the_others(world):
-    page = world.get(**world.asked(systems=[world.dense], wanted=1))
-    assert page.context["plan"]["by_system"] == [("dense", 2, 2)]
-    world.post("make_pool", **world.asked(systems=[world.dense], wanted=1))
-    assert Assignment.objects.count() == 2
 
 
 def test_a_pool_that_makes_no_sense_is_not_made(world):
