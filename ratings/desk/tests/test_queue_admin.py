@@ -22,6 +22,8 @@ from .test_queue_batches import make_pool, statements
 
 pytestmark = pytest.mark.django_db
 
+LATE = NOW + 2 * queue.LEASE
+
 
 @pytest.fixture
 def collection():
@@ -140,6 +142,68 @@ def test_fewer_ratings_are_wanted_and_nobody_loses_what_they_gave_or_hold():
     queue.want_fewer([pair.pk], 1, now=NOW)
     queue.want([pair.pk], 4)
     assert pair.ratings.count() == 3 and states(pair) == ["done", "done", "done", "open", "open"]
+
+
+def test_a_pair_is_given_to_one_rater_and_comes_next(collection, alice):
+    bob = make_rater(collection, "bob")
+    (task,), held = queue.claim(alice, now=NOW), queue.claim(bob, 2, now=NOW)
+    limited(bob, 0)
+    bob.queries.set([collection.queries.exclude(pk=task.pair.query_id).first()])
+    assert queue.give(task.pair, bob, now=NOW)
+    assert [one.token for one in queue.held(bob)] == [task.token, *(one.token for one in held)]
+    assert queue.held(alice) == [] and states(task.pair) == ["leased"]
+    assert queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "surplus"
+    assert queue.save(bob, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
+
+
+def test_what_is_free_is_given_before_anything_is_taken_from_somebody():
+    collection = make_pool(queries=1, documents=1, wanted=2)
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    (task,) = queue.claim(alice, now=NOW)
+    assert queue.give(task.pair, bob, now=NOW)
+    assert queue.held(alice) == [task] and len(queue.held(bob)) == 1
+
+
+def test_a_pair_is_not_given_to_who_has_it_or_cannot_have_it(collection, alice):
+    bob, carol = make_rater(collection, "bob"), make_rater(collection, "carol")
+    (task,) = queue.claim(alice, now=NOW)
+    assert not queue.give(task.pair, alice, now=NOW)
+    queue.save(alice, task, queue.Submission(reason="language"), now=NOW)
+    assert not queue.give(task.pair, alice, now=NOW), "who cannot judge it does not get it again"
+    Rater.objects.filter(pk=carol.pk).update(active=False)
+    assert not queue.give(task.pair, carol, now=NOW)
+    queue.save(bob, task.pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
+    assert not queue.give(task.pair, make_rater(collection, "dora"), now=NOW), "nobody is wanted for it"
+    other = Pair.objects.exclude(pk=task.pair.pk).first()
+    queue.retire([other.pk], now=NOW)
+    assert not queue.give(other, alice, now=NOW)
+
+
+def test_a_late_grade_fills_what_ran_out_before_the_pair_is_given(collection, alice):
+    pair = make_pair(collection, "q0", "d0")
+    bob, carol = make_rater(collection, "bob"), make_rater(collection, "carol")
+    Assignment.objects.exclude(pair=pair).delete()
+    queue.claim(alice, now=NOW)
+    queue.claim(bob, now=LATE)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3")), now=LATE)
+    assert not queue.give(pair, carol, now=LATE + 2 * queue.LEASE)
+    assert list(Assignment.objects.values_list("rater__name", "state")) == [("alice", "done")]
+
+
+def test_where_late_grades_make_all_that_is_held_enough_nobody_loses_it():
+    collection = make_pool(queries=1, documents=1, wanted=2)
+    alice, bob, carol, dora, emil = (make_rater(collection, name) for name in "abcde")
+    (task,) = queue.claim(carol, now=NOW)
+    queue.release(carol)
+    queue.claim(alice, now=NOW)
+    queue.claim(bob, now=NOW + timedelta(minutes=1))
+    queue.save(carol, task, queue.Submission(grade=grade(collection, "3")), now=NOW)
+    # Two are held, and of the two that are wanted one is here already: one is wanted yet, and alice loses it.
+    assert queue.give(task.pair, dora, now=NOW + timedelta(minutes=2))
+    assert [len(queue.held(rater)) for rater in (alice, bob, dora)] == [0, 1, 1]
+    queue.save(alice, task, queue.Submission(grade=grade(collection, "3")), now=NOW)
+    assert not queue.give(task.pair, emil, now=NOW + timedelta(minutes=3))
+    assert [len(queue.held(rater)) for rater in (bob, dora, emil)] == [1, 1, 0]
 
 
 def test_who_is_given_a_pair_with_full_hands_gives_back_the_last(collection, alice):
