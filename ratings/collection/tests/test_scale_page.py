@@ -74,14 +74,6 @@ def text(response) -> str:
 # What is there
 
 
-@pytest.mark.both_databases
-def test_the_page_says_what_rests_on_each_grade(world):
-    shown = text(world.get())
-    for use in ("3 ratings: it cannot be removed.", "1 rating: it", "1 anchor: it", "1 decision: it"):
-        assert use in shown
-    assert shown.count("Nothing uses it.") == 1  # of 0
-
-
 # What it would do
 
 

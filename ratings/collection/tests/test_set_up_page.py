@@ -13,7 +13,7 @@ from ratings.collection import making, scales, stages
 from ratings.desk import queue
 from ratings.importing import samples, signs
 from ratings.management.commands.work import work
-from ratings.models import Collection, Document, Job, Role
+from ratings.models import Collection, Job, Role
 from ratings.people import members
 from ratings.pool import pooling
 from ratings.presentation import versions as presentation
@@ -82,17 +82,6 @@ def test_of_a_new_collection_scale_and_guidelines_are_done_and_queries_come_next
     assert 'value="queries" id="id_kind_1" checked' in client.get(address("imports"), {"kind": "queries"}).text
 
 
-def test_the_states_have_their_counts(client, new):
-    filled(new)
-    now = states(new)
-    assert now["queries"] == "2 queries." and now["documents"] == "3 documents."
-    assert now["runs"] == "1 system with 2 rankings."
-    assert now["pool"] == "No rating is wanted yet. The first 10 places are 4 pairs."
-    make_rater(new, "anna")
-    members.invite(new, ["boris", "carla"], role=Role.RATER, days=7, by=None)
-    assert states(new)["people"] == "1 rater and 2 invitations open."
-
-
 def test_the_pool_has_its_cost(client, new):
     filled(new)
     page = shown(client).content.decode()
@@ -105,16 +94,6 @@ def test_the_pool_has_its_cost(client, new):
     task = queue.claim(rater, now=NOW)[0]
     queue.save(rater, task.pair, queue.Submission(grade=grade(new, "2"), seconds=60.0), now=NOW)
     assert states(new)["pool"] == "11 ratings wanted, about 11 minutes."
-
-
-@pytest.mark.both_databases
-def test_documents_without_a_text_are_told(client, new):
-    new.documents.create(key="a")
-    assert "Bring their texts" in shown(client).content.decode()
-    new.documents.create(key="b", fields={"brand": "Altra"})
-    assert "Some have no text." in shown(client).content.decode()
-    Document.objects.filter(key="a").update(title="A")
-    assert "text." not in states(new)["documents"] and "no text" not in shown(client).content.decode()
 
 
 def test_judgments_that_were_brought_need_no_pool(new):

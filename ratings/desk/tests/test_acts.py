@@ -177,13 +177,6 @@ def test_late_work_is_kept_like_any_other(client, collection, alice):
     assert Rating.objects.count() == 2
 
 
-def test_a_retired_document_is_kept_and_told(client, collection):
-    pair = make_pair(collection)
-    token = claimed(client)["order"][0]
-    queue.retire([pair.pk])
-    assert "no longer needed" in save(client, token).json()["said"]
-
-
 @pytest.mark.both_databases
 def test_skip_and_undo_answer_their_key(client, collection):
     for document in "ab":

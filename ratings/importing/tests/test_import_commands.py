@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from ratings.management.progress import ProgressLine
 from ratings.models import Collection, Document, Ranking, Rating, System
 from ratings.tests.cast import make_collection
 
@@ -117,26 +116,6 @@ def test_standard_input_is_a_file(monkeypatch):
     assert Ranking.objects.count() == 2
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-    def write(self, text, style=None, ending=""):
-        return super().write(text + ending)
-
-
-def test_progress_is_one_line_and_only_on_a_terminal():
-    quiet, terminal = io.StringIO(), Terminal()
-    for stderr in (quiet, terminal):
-        progress = ProgressLine(stderr)
-        progress("a.run", 0.42, 1_234)
-        progress.clear()
-    assert quiet.getvalue() == ""
-    assert "\ra.run" in terminal.getvalue().replace("\x1b[K", "")
-    assert "42% 1,234 rows" in terminal.getvalue()
-    assert "\n" not in terminal.getvalue()
-
-
 @pytest.mark.slow
 def test_the_process_exits_with_1_and_names_no_python(tmp_path):
     """The whole way once, as a script sees it, with a grade that begins with a minus."""
@@ -186,13 +165,6 @@ def test_an_export_that_fails_leaves_no_file_and_keeps_the_old_one(tmp_path):
     assert refused and "has a blank in its name" in err
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("out", "old")]
     assert command("export_ratings", "hills", "--output", tmp_path / "no" / "out")[2]
-
-
-def test_an_unknown_system_is_refused_with_those_that_are_there(file):
-    make_collection()
-    assert command("export_run", "hills", "x")[2]
-    done("import_run", "hills", file(RUN))
-    assert command("export_run", "hills", "x")[1] == "There is no system 'x'. Systems here: bm25."
 
 
 # Real collections

@@ -87,16 +87,6 @@ def test_members_come_by_role_and_then_who_rated_without_being_one(world, monkey
         assert [name for name, *_ in rows(page)] == ["Boris", "import"]
 
 
-def test_who_is_not_active_or_left_or_cannot_sign_in_is_told_as_such(world):
-    members.deactivate(world.rater)
-    assert ("anna", "rater", "not active", 1, True) in rows(world.get())
-    members.remove(world.membership("anna"))
-    assert ("anna", "", "no member", 1, True) in rows(world.get())
-    carla = get_user_model().objects.filter(username="carla")
-    carla.update(is_active=False)
-    assert ("carla", "analyst", "account closed", 0, False) in rows(world.get())
-
-
 def test_the_number_of_queries_does_not_grow_with_the_people(world, django_assert_num_queries):
     members.invite(world.collection, ["guest"], role=Role.RATER, days=7, by=world.admin)
     with django_assert_num_queries(14):

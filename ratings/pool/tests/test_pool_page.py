@@ -278,26 +278,6 @@ def test_shares_that_make_no_sense_are_refused(world):
     assert rows() == before
 
 
-def test_gold_and_repeats_say_what_they_cost(world):
-    world.post("make_pool", **world.asked(wanted=4))  # 20 ratings
-    assert "every answer counts as a rating" in text(world.get())
-    world.collection.gold_share, world.collection.repeat_share = Decimal("0.1"), Decimal("0.1")
-    world.collection.save()
-    # 20 ratings are 0.8 of the answers: 25, and 5 beside.
-    assert "cost up to 5 answers beside the 20 ratings left" in text(world.get())
-
-
-def test_gold_that_would_run_out_is_told_before_raters_know(world):
-    world.post("make_pool", **world.asked(wanted=1))  # 5 pairs
-    set_anchor(Pair.objects.filter(wanted=1).first(), use="gold", grade=grade(world.collection, "1"))
-    world.collection.gold_share = Decimal("0.25")
-    for order, told in (("random", True), ("depth", True), ("query", False)):
-        world.collection.order = order
-        world.collection.save()
-        said = "Of the 5 pairs in the pool 1 is gold, less than their share. After about 4 answers a rater"
-        assert (said in text(world.get())) is told
-
-
 QUERIES = {"pool": 20, "holes": 18}
 
 
