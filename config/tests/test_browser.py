@@ -106,32 +106,6 @@ def test_ten_pairs_by_keyboard_alone_and_the_numbers_that_follow(visit, collecti
     assert shown_mean(analyst, "bm25") == "0.8138"
 
 
-def test_undo_comment_cannot_judge_and_later_by_keyboard(visit, collection):
-    page = visit.sign_in(visit.page(), "rater")
-    begin(page)
-    first = page.locator("article.doc h2").inner_text()
-
-    page.keyboard.press("c")
-    expect(page.get_by_label("Comment, saved with your grade")).to_be_focused()
-    page.keyboard.type("4 of 5 steps, u see")  # digits and letters are text here
-    page.keyboard.press("Escape")
-    press(page, "2")
-    all_saved(page)
-    assert Rating.objects.get().comment == "4 of 5 steps, u see"
-
-    press(page, "u")
-    expect(page.locator("article.doc h2")).to_have_text(first)
-    rated(page, 0)
-
-    press(page, "l")
-    wait_for_the_bounce(page)
-    page.keyboard.press("x")
-    expect(page.get_by_role("button", name="I do not read this language")).to_be_visible()
-    press(page, "2")
-    all_saved(page)
-    assert Rating.objects.get().reason == "language"
-
-
 def test_a_key_held_down_rates_once(visit, collection):
     page = visit.sign_in(visit.page(), "rater")
     begin(page)

@@ -274,11 +274,14 @@ def test_other_keyboards_grade_by_the_place_of_the_key(page):
         assert (shown(page) == before) == (value is None)
 
 
-def test_letters_of_acts_are_found_on_a_cyrillic_keyboard(page):
+def test_letters_of_acts_are_found_on_a_cyrillic_keyboard_and_a_reason_has_a_digit(page):
     begin(page)
     pressed = {"key": "ч", "code": "KeyX", "bubbles": True}
     page.evaluate("pressed => document.dispatchEvent(new KeyboardEvent('keydown', pressed))", pressed)
     expect(page.locator("#cannot")).to_be_visible()
+    press(page, "2")
+    all_saved(page)
+    assert Rating.objects.get().reason == "language"
 
 
 def test_with_several_negative_grades_a_minus_waits_for_its_digit(page, collection):

@@ -86,16 +86,6 @@ def test_j_and_k_move_and_the_grade_goes_to_the_document_in_focus(page):
     assert Rating.objects.get(pair__token=second).grade.value == 3
 
 
-def test_where_the_system_forces_colours_the_given_grade_is_seen(page):
-    page.emulate_media(forced_colors="active")
-    press(page, "2")
-    frames = page.locator(".row button.grade").evaluate_all(
-        "all => all.map(e => [e.ariaPressed === 'true', getComputedStyle(e).outlineStyle === 'solid'])"
-    )
-    assert [True, True] in frames
-    assert all(pressed == framed for pressed, framed in frames)
-
-
 def test_a_grade_can_be_changed_before_and_after_it_arrived(page, visit):
     page.route("**/save/", lambda route: route.abort())
     press(page, "-")
