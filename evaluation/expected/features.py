@@ -34,26 +34,27 @@ def features(rank: np.ndarray, cutoff: int, depth: int, machine: np.ndarray | No
     """
     retrieved, above = rank <= depth, rank <= cutoff
     weight = np.where(retrieved, discount(rank, DEFAULTS), 0.0)
-    by, mean, systems = retrieved.sum(axis=1), weight.mean(axis=1), rank.shape[1]
-    general = np.column_stack(
-        [
-            mean,
-            np.log(0.02 + mean),
-            by / systems,
-            weight.max(axis=1),
-            above.mean(axis=1),
-            np.log(rank.min(axis=1)),
-            above.any(axis=1),
-        ]
-    )
-    own = weight / np.sqrt(np.maximum(by, 1))[:, np.newaxis]
-    none = np.zeros(systems)
+    retrieving, mean, systems = retrieved.sum(axis=1), weight.mean(axis=1), rank.shape[1]
+    features_and_prior_means = [
+        (mean, 0.4),
+        (np.log(0.02 + mean), 0.0),
+        (retrieving / systems, 0.0),
+        (weight.max(axis=1), 0.2),
+        (above.mean(axis=1), 0.2),
+        (np.log(rank.min(axis=1)), 0.0),
+        (above.any(axis=1), 0.0),
+    ]
+    over_all, prior_means = zip(*features_and_prior_means, strict=True)
+    own = weight / np.sqrt(np.maximum(retrieving, 1))[:, np.newaxis]
     by_machine = [] if machine is None else [_grade_features(column) for column in machine.T]
     machines = sum(columns.shape[1] for columns in by_machine)
+    general = _standardised(np.column_stack(over_all))
     return Features(
-        values=np.hstack([np.ones((len(rank), 1)), _standardised(general), _standardised(own), *by_machine]),
-        mean=np.concatenate([[-1.0, 0.4, 0.0, 0.0, 0.2, 0.2, 0.0, 0.0], none, np.zeros(machines)]),
-        precision=np.concatenate([[0.25], np.full(general.shape[1], 1.0), none + 2.0, np.full(machines, MACHINE)]),
+        values=np.hstack([np.ones((len(rank), 1)), general, _standardised(own), *by_machine]),
+        mean=np.concatenate([[-1.0], prior_means, np.zeros(systems + machines)]),
+        precision=np.concatenate(
+            [[0.25], np.ones(len(over_all)), np.full(systems, 2.0), np.full(machines, MACHINE)]
+        ),
     )
 
 

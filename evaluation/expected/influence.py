@@ -73,13 +73,14 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: 
     least = pool.by_query(np.where(judged, taken, 0.0))
     variance = pool.by_query(np.where(judged, 0.0, chances * (1 - chances)))
     variance = variance + variance**2 * effect_variance[:, np.newaxis]
+    # How many documents of each query take each step, at the nodes of their distribution: [queries, steps, nodes].
     counts = pool.by_query(taken)[..., np.newaxis] + np.sqrt(variance)[..., np.newaxis] * NODES
     counts = np.maximum(counts, least[..., np.newaxis])
 
-    best, one_more = _sum_of_first(pool, counts)
-    worst, one_less = _sum_of_first(pool, np.maximum(pool.size[:, np.newaxis, np.newaxis] - counts, 0))
-    ideal = (best * pool.step_gain_above).sum(axis=1) + pool.least_best
-    worst = pool.greatest_worst - (worst * pool.step_gain_below).sum(axis=1)
+    discounts_above, one_more = _sum_of_first(pool, counts)
+    discounts_below, one_less = _sum_of_first(pool, np.maximum(pool.size[:, np.newaxis, np.newaxis] - counts, 0))
+    ideal = (discounts_above * pool.step_gain_above).sum(axis=1) + pool.least_best
+    worst = pool.greatest_worst - (discounts_below * pool.step_gain_below).sum(axis=1)
     # Where hardly anything relevant is known, the span is at least half the gain of one document of the top level.
     span = np.maximum(ideal - worst, 0.5 * (pool.gains[-1] - min(pool.gains[0], 0.0)))
     gained = pool.by_query((pool.gains[0] + taken @ pool.step_gain)[:, np.newaxis] * pool.discount)

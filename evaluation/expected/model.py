@@ -176,7 +176,7 @@ def newton(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float, b
             if reached >= height - ROUNDING or not backtracking:
                 break
         else:
-            break
+            break  # no part of the step leads upwards
         gained, height, (fixed, effect) = reached - height, reached, there
         if abs(gained) < ENOUGH and part == PARTS[0]:
             break

@@ -90,9 +90,10 @@ class Pool:
         """
         key = pair_key(self.number[self.query], self.document)
         order, machine = np.argsort(key), np.full((self.pairs, len(machines)), np.nan)
+        in_order = key[order]
         for column, graded in enumerate(machines):
-            place = np.minimum(np.searchsorted(key[order], graded.key), self.pairs - 1)
-            inside = key[order][place] == graded.key
+            place = np.minimum(np.searchsorted(in_order, graded.key), self.pairs - 1)
+            inside = in_order[place] == graded.key
             machine[order[place[inside]], column] = graded.grade[inside]
         return replace(self, machine=machine)
 

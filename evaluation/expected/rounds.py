@@ -76,9 +76,9 @@ def at_random(rows: np.ndarray, size: int, score: float, generator: np.random.Ge
     with np.errstate(divide="ignore"):
         keys = -np.log1p(-np.arange(size + 1) / max(len(rows), 1))
     chance = np.full(len(rows), size / max(len(rows), 1))
-    alone, ones = np.arange(size), np.ones(size)
+    drawn, unit, ones = generator.permutation(rows)[:size], np.arange(size), np.ones(size)
     precision = _precision(np.full(len(rows), score), chance)
-    return Round(none, generator.permutation(rows)[:size], alone, ones, ones, keys, precision)
+    return Round(none, drawn, unit, within=ones, rate=ones, keys=keys, precision=precision)
 
 
 def mean_score(pool: Pool) -> float:
@@ -142,16 +142,15 @@ def draw_round(
     score, rate: float64[rows].
     """
     size = min(size, len(rows))
-    certain = np.argsort(-score)[: round(GREEDY * size) if size < len(rows) else 0]
-    rest = np.delete(np.arange(len(rows)), certain)
-    size -= len(certain)
+    number_greedy = round(GREEDY * size) if size < len(rows) else 0
+    greedy = np.argsort(-score)[:number_greedy]
+    rest = np.delete(np.arange(len(rows)), greedy)
+    size -= number_greedy
     chosen, keys = _bottom(rate[rest], size, generator)
     drawn = rest[chosen]
     chance = -np.expm1(-rate[rest] * size / rate[rest].sum())
-    alone = np.arange(len(drawn))
-    return Round(
-        rows[certain], rows[drawn], alone, np.ones(len(drawn)), rate[drawn], keys, _precision(score[rest], chance)
-    )
+    unit, within = np.arange(len(drawn)), np.ones(len(drawn))  # each document is a unit of its own
+    return Round(rows[greedy], rows[drawn], unit, within, rate[drawn], keys, _precision(score[rest], chance))
 
 
 def draw_batches(

@@ -45,13 +45,13 @@ def design(
     precision = np.zeros(len(rounds))
     for number, each in enumerate(rounds):
         done = judged[each.drawn] | skipped[each.drawn]
-        units = len(each.rate) if done.all() else int(each.unit[np.argmin(done)])
+        complete_units = len(each.rate) if done.all() else int(each.unit[np.argmin(done)])
         rows = np.concatenate([each.greedy, each.drawn])
         number_of[rows[judged[rows]]] = number
-        chances = each.chance(units)
-        chance[each.drawn[: len(chances)]] = chances
+        of_complete = each.chance(complete_units)
+        chance[each.drawn[: len(of_complete)]] = of_complete
         # One unit and the key of the next have no evidence on the number of others.
-        if units > 1 or units == len(each.rate):
+        if complete_units > 1 or complete_units == len(each.rate):
             precision[number] = each.precision
     result = weigh(number_of, chance, precision, birth, np.where(judged, 0 if known is None else known, 0))
     return replace(result, equal=any(each.equal for each in rounds))
@@ -72,12 +72,13 @@ def weigh(
     """
     late = np.zeros(len(number), bool) if known is None else (number < 0) & (known > 0)
     rows = np.flatnonzero((number >= 0) | late)
+    late, chance = late[rows], chance[rows]
     # A judgment in no round counts like a round without precision just before the later rounds.
-    of = np.where(late[rows], known[rows] - 1, number[rows]) if late.any() else number[rows]
-    since = np.append(np.cumsum(precision[::-1])[::-1], 0.0)  # total precision from each round on
-    total, own = since[birth[rows]], np.where(late[rows], 0.0, precision[of])
+    round_of = np.where(late, known[rows] - 1, number[rows]) if late.any() else number[rows]
+    precision_from = np.append(np.cumsum(precision[::-1])[::-1], 0.0)  # the total of each round and all later ones
+    total, own = precision_from[birth[rows]], np.where(late, 0.0, precision[round_of])
     without = total <= 0
     total = np.where(without, 1.0, total)
-    weight = np.where(without, 1.0, (own / chance[rows] + since[of + 1]) / total)
-    variance = (own / total) ** 2 * (1 - chance[rows]) / chance[rows] ** 2
+    weight = np.where(without, 1.0, (own / chance + precision_from[round_of + 1]) / total)
+    variance = (own / total) ** 2 * (1 - chance) / chance**2
     return Design(rows, weight, np.where(without, 0.0, variance), float(precision.sum()))
