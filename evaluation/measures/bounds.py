@@ -116,25 +116,26 @@ def _graded(judgments: Judgments, rankings: Rankings, options: Options, cutoff: 
 def _case(
     graded: GradedRankings, cutoff: int | None, pool: tuple[np.ndarray, np.ndarray], lowest: float, highest: float
 ) -> Case:
+    """The input of `extreme`. lowest, highest: the gains of the ends of the scale."""
     queries, options = graded.queries, graded.options
     weight = _weight(graded, cutoff)
     # Documents with weight 0 are interchangeable, and count as outside the ranking.
-    mine = ~graded.judged & (weight > 0)
-    inside = np.bincount(graded.query[mine], minlength=queries)
-    outside = _outside(pool, graded, mine)
-    deepest = graded.judgments.count + graded.length + outside
-    depth = deepest.max(initial=0) if cutoff is None else min(cutoff, deepest.max(initial=0))
+    inside = ~graded.judged & (weight > 0)  # bool[rows]; the others here have a number for each query
+    query = graded.query[inside]
+    number_inside, number_outside = np.bincount(query, minlength=queries), _outside(pool, graded, inside)
+    deepest = (graded.judgments.count + graded.length + number_outside).max(initial=0)
+    depth = deepest if cutoff is None else min(cutoff, deepest)
     # More documents than the ideal has places change nothing.
-    outside = np.minimum(outside, depth)
+    number_open = number_inside + np.minimum(number_outside, depth)
 
-    weights = np.zeros((queries, (inside + outside).max(initial=0)))
-    place = np.arange(mine.sum()) - (np.cumsum(inside) - inside)[graded.query[mine]]
-    weights[graded.query[mine], place] = weight[mine]
+    weights = np.zeros((queries, number_open.max(initial=0)))
+    first = np.cumsum(number_inside) - number_inside  # the place of each query in `query`
+    weights[query, np.arange(len(query)) - first[query]] = weight[inside]
     above, below = _both_layers(graded, lowest, highest)
     return Case(
         fixed=graded.total(graded.contribution, cutoff),
         weights=weights,
-        open=inside + outside,
+        open=number_open,
         above=above,
         below=below,
         ranks=np.append(0.0, np.cumsum(discount(np.arange(1, depth + 1), options))),
@@ -142,21 +143,24 @@ def _case(
     )
 
 
-def _outside(pool: tuple[np.ndarray, np.ndarray], graded: GradedRankings, mine: np.ndarray) -> np.ndarray:
-    """The number of unjudged documents outside the top ranks that could enter the ideal, int64[queries]."""
-    keys, judged = distinct(pair_key(*map(np.asarray, pool))), graded.judgments.key
-    keys = keys[~_among(keys, judged)]
-    if not keys.size:  # all of the pool is judged, so the search among all rows is spared
+def _outside(pool: tuple[np.ndarray, np.ndarray], graded: GradedRankings, inside: np.ndarray) -> np.ndarray:
+    """The number of unjudged documents outside the top ranks that could enter the ideal, int64[queries].
+
+    pool: the (query, document) of its pairs; inside: bool[rows], unjudged documents at the top ranks.
+    """
+    keys = distinct(pair_key(*map(np.asarray, pool)))
+    unjudged = keys[~_among(keys, graded.judgments.key)]
+    if not unjudged.size:  # all of the pool is judged, so the search among all rows is spared
         return np.zeros(graded.queries, np.int64)
 
-    def in_pool(rows: np.ndarray) -> np.ndarray:
+    def number_in_pool(rows: np.ndarray) -> np.ndarray:
         query = graded.query[rows]
-        pooled = _among(pair_key(query, graded.document[rows]), keys)
+        pooled = _among(pair_key(query, graded.document[rows]), unjudged)
         return np.bincount(query[pooled], minlength=graded.queries)
 
     if graded.options.ideal == "retrieved":
-        return in_pool(~graded.judged & ~mine)
-    return np.bincount(keys >> DOCUMENT_BITS, minlength=graded.queries) - in_pool(mine)
+        return number_in_pool(~graded.judged & ~inside)
+    return np.bincount(unjudged >> DOCUMENT_BITS, minlength=graded.queries) - number_in_pool(inside)
 
 
 def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -191,13 +195,13 @@ def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, h
     is_judged, query, edges = order < len(gainful), query[order], edges[order]
 
     # From the highest gain of a query downwards, the judged documents so far are those that reach the layer.
-    new = np.diff(query, append=-1) != 0
-    new[:-1] |= edges[1:] != edges[:-1]
-    reached = np.cumsum(is_judged)
-    before = np.append(0, reached)[np.searchsorted(query, np.arange(queries))]
-    last = np.flatnonzero(new)[::-1]
-    last = last[np.argsort(query[last], kind="stable")]
-    query, edges, judged = query[last], edges[last], (reached[last] - before[query[last]])
+    is_last = np.diff(query, append=-1) != 0  # of the rows with its query and edge
+    is_last[:-1] |= edges[1:] != edges[:-1]
+    judged_so_far = np.cumsum(is_judged)
+    before = np.append(0, judged_so_far)[np.searchsorted(query, np.arange(queries))]  # in earlier queries
+    last = np.flatnonzero(is_last)[::-1]
+    last = last[np.argsort(query[last], kind="stable")]  # the queries in their order, the edges of each from 0 up
+    query, edges, judged = query[last], edges[last], judged_so_far[last] - before[query[last]]
     lower = np.where(np.diff(query, prepend=-1) > 0, 0.0, np.append(0.0, edges[:-1]))
     return Layers(query, edges - lower, judged, all=edges <= lowest, none=edges > highest)
 
@@ -211,16 +215,20 @@ def _valid_bounds(
     gains: tuple[float, float],
     judged: np.ndarray,
 ) -> Bounds:
-    """The bounds: nan where no value is possible, the present value where no judgment is missing."""
-    options, worst, some = graded.options, case.worst_counts, case.open > 0
+    """The bounds: nan where no value is possible, the present value where no judgment is missing.
+
+    low, high: the extremes; gains: of the ends of the scale; judged: bool[queries], with a judgment in the end.
+    """
+    options, worst_counts, is_open = graded.options, case.worst_counts, case.open > 0
     lowest, highest = gains
-    certain = _any(case.above, case.queries) | (worst & _any(case.below, case.queries))
-    certain |= some & (lowest > 0 or (worst and highest < 0))
-    possible = certain | (some & (highest > 0 or (worst and lowest < 0)))
+    # A query has a value if something gains above 0 or, where the worst list counts, below 0.
+    certain = _any(case.above, case.queries) | (worst_counts & _any(case.below, case.queries))
+    certain |= is_open & (lowest > 0 or (worst_counts and highest < 0))
+    possible = certain | (is_open & (highest > 0 or (worst_counts and lowest < 0)))
     # With a loss in the DCG, an arbitrarily small ideal makes the ratio unbounded.
     endless = possible & ~certain & ((lowest < 0) | (case.fixed < 0)) & (options.negatives == "raw")
     now = ndcg(graded, cutoff)
-    low, high = np.where(some, low, now), np.where(some, high, now)
+    low, high = np.where(is_open, low, now), np.where(is_open, high, now)
     if options.undefined == "zero":
         low, high = np.where(certain, low, np.fmin(low, 0.0)), np.where(certain, high, np.fmax(high, 0.0))
         possible = certain = judged

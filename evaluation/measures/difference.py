@@ -46,14 +46,15 @@ def difference(first: Explanation, second: Explanation, measure: str) -> Differe
     """
     if measure not in SPLIT:
         raise ValueError(f"{measure} is not split by rank; {', '.join(SPLIT)} are.")
-    values = [_value(explanation, measure) for explanation in (first, second)]
+    values = _value(first, measure), _value(second, measure)
     if any(isnan(value) for value in values):
         return None
-    adds = ([_part(row, explanation, measure) for row in explanation.ranking] for explanation in (first, second))
+    added = [[_part(row, each, measure) for row in each.ranking] for each in (first, second)]
+    by_rank = zip_longest(*added, fillvalue=0.0)
     return Difference(
         *values,
-        empty=Part(0, *(_empty(explanation, measure) for explanation in (first, second))),
-        parts=[Part(rank, *both) for rank, both in enumerate(zip_longest(*adds, fillvalue=0.0), 1)],
+        empty=Part(0, _empty(first, measure), _empty(second, measure)),
+        parts=[Part(rank, *both) for rank, both in enumerate(by_rank, start=1)],
         one_ideal=(first.idcg, first.min_dcg) == (second.idcg, second.min_dcg),
     )
 

@@ -86,11 +86,13 @@ def extreme(case: Case, sign: int) -> np.ndarray:
 
 
 class _Search:
+    """The search of `extreme`. Tables [queries, n + 1] have a column for each number of unjudged documents."""
+
     def __init__(self, case: Case, sign: int) -> None:
         self.case, self.sign = case, sign
         self.count = np.arange(case.weights.shape[1] + 1)
-        self.beyond = self.count > case.open[:, np.newaxis]
-        self.rest = np.maximum(case.open[:, np.newaxis] - self.count, 0)
+        self.beyond = self.count > case.open[:, np.newaxis]  # more than the query has
+        self.rest = np.maximum(case.open[:, np.newaxis] - self.count, 0)  # how many others the query has
         heaviest = np.zeros((case.queries, len(self.count)))
         np.cumsum(case.weights, axis=1, out=heaviest[:, 1:])
         lightest = heaviest[:, -1:] - np.take_along_axis(heaviest, self.rest, axis=1)
@@ -115,10 +117,10 @@ class _Search:
         case, own_above = self.case, self.sign > 0
         above = self._table(case.above, self.gaining, self.ideal, -ratio)
         below = self._table(case.below, -self.losing, self.worst, 1 - ratio)
-        above, reach_above = self._summed(above, case.above, own_above)
-        below, reach_below = self._summed(below, case.below, not own_above)
+        sum_above, reach_above = self._summed(above, case.above, own_above)
+        sum_below, reach_below = self._summed(below, case.below, not own_above)
         # Both sides share the unjudged documents.
-        total = above + np.take_along_axis(below, self.rest, axis=1)
+        total = sum_above + np.take_along_axis(sum_below, self.rest, axis=1)
         total[self.beyond] = -np.inf
         split = total.argmax(axis=1)
         return (
@@ -142,16 +144,16 @@ class _Search:
         With `own_numbers` at most that many reach each layer, else exactly that many. The second array is how many
         do, int64[layers, n + 1].
         """
-        best, at = table, np.tile(self.count, (len(table), 1))
+        best, reaching = table, np.tile(self.count, (len(table), 1))
         if own_numbers:
             best = np.maximum.accumulate(table, axis=1)
-            at = np.maximum.accumulate(np.where(table == best, at, 0), axis=1)
-        at[layers.none] = 0
-        at[layers.all] = self.case.open[layers.query[layers.all], np.newaxis]
+            reaching = np.maximum.accumulate(np.where(table == best, reaching, 0), axis=1)
+        reaching[layers.none] = 0
+        reaching[layers.all] = self.case.open[layers.query[layers.all], np.newaxis]
         total = np.zeros((self.case.queries, len(self.count)))
-        first = np.flatnonzero(np.diff(layers.query, prepend=-1))
+        first = np.flatnonzero(np.diff(layers.query, prepend=-1))  # layer of each query
         total[layers.query[first]] = np.add.reduceat(best, first, axis=0)
-        return total, at
+        return total, reaching
 
     def _ratio_of(self, above: np.ndarray, below: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
         """The ratio for these numbers of unjudged documents in each layer; `otherwise` where it is 0 / 0."""

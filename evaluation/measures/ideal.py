@@ -41,12 +41,14 @@ def _extreme_lists(graded: GradedRankings, end: str) -> GradedLists:
 def _sorted_lists(
     queries: int, query: np.ndarray, document: np.ndarray, grade: np.ndarray, options: Options, end: str
 ) -> GradedLists:
+    """The list of each query: by gain, descending for the `end` "best", ascending for "worst".
+
+    It has the documents with a gain (in the worst list, a loss); under minmax_closed all that are judged.
+    """
     gains = gain(grade, options)
-    if options.negatives == "minmax_closed":
-        wanted = np.flatnonzero(~np.isnan(grade))
-    else:
-        wanted = np.flatnonzero(gains > 0 if end == "best" else gains < 0)
-    order = wanted[np.lexsort((-gains[wanted] if end == "best" else gains[wanted], query[wanted]))]
+    ascending = -gains if end == "best" else gains
+    wanted = np.flatnonzero(~np.isnan(grade) if options.negatives == "minmax_closed" else ascending < 0)
+    order = wanted[np.lexsort((ascending[wanted], query[wanted]))]
     query = query[order]
     rank = np.arange(len(order)) - np.searchsorted(query, np.arange(queries))[query] + 1
     return GradedLists(queries, query, rank, document, order, grade[order], gains[order], discount(rank, options))

@@ -93,6 +93,7 @@ def _refuse_unfit(measure: Measure, options: Options) -> None:
 
 
 def _score(measure: Measure, graded: GradedRankings) -> tuple[np.ndarray, np.ndarray]:
+    """The value of each query, float64[queries], nan for none, and the reason why it has none, int8[queries]."""
     definition, options = MEASURES[measure.name], graded.options
     params = {name: value for name, value in measure.params if name != "dcg"}
     values = definition.function(graded, measure.cutoff, **params)

@@ -17,11 +17,11 @@ def pack(
     is also the tiebreak of trec_eval. A query that is not in `rankings` has no ranking.
     """
     queries = dict.fromkeys([*judgments, *rankings])
-    keys = {key for lists in (judgments, rankings) for listed in lists.values() for key in listed}
+    keys = {key for by_query in (judgments, rankings) for listed in by_query.values() for key in listed}
     # Code points stand in the order of their UTF-8 bytes.
     number = {key: place for place, key in enumerate(sorted(keys))}
-    lists = [_best_first(rankings.get(query, [])) for query in queries]
-    documents = [number[key] for listed in lists for key, _ in listed]
+    results = [_best_first(rankings.get(query, [])) for query in queries]
+    documents = [number[key] for ranked in results for key, _ in ranked]
     graded = [
         (place, number[key], grade)
         for place, query in enumerate(queries)
@@ -31,9 +31,9 @@ def pack(
     return (
         Judgments(len(queries), query, document, grade),
         Rankings(
-            offsets=np.cumsum([0, *map(len, lists)]),
+            offsets=np.cumsum([0, *map(len, results)]),
             documents=documents,
-            scores=[score for listed in lists for _, score in listed],
+            scores=[score for ranked in results for _, score in ranked],
             present=[query in rankings for query in queries],
             tiebreak=documents,
         ),

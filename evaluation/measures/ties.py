@@ -20,16 +20,17 @@ def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray, ties:
         with np.errstate(over="ignore"):
             rankings = replace(rankings, scores=rankings.scores.astype(np.float32))
     in_order = -rankings.scores
-    edges, parts = rankings.offsets.tolist(), np.searchsorted(query, np.arange(rankings.queries + 1)).tolist()
+    edges = rankings.offsets.tolist()  # of the queries in the rankings
+    edges_in_row = np.searchsorted(query, np.arange(rankings.queries + 1)).tolist()
     unsorted = _steps(rankings)[0].any()
-    sought, first = in_order[row], np.empty(len(row), np.int64)
-    for start, end, begin, stop in zip(edges, edges[1:], parts, parts[1:], strict=False):
+    sought, first = in_order[row], np.empty(len(row), np.int64)  # the first place with the score that is sought
+    for start, end, begin, stop in zip(edges, edges[1:], edges_in_row, edges_in_row[1:], strict=False):
         if unsorted:
             in_order[start:end].sort()
         first[begin:stop] = start + in_order[start:end].searchsorted(sought[begin:stop])
     rank = first - rankings.offsets[query] + 1
-    shared = np.flatnonzero(first + 1 < rankings.offsets[query + 1])
-    shared = shared[in_order[first[shared] + 1] == sought[shared]]
+    has_next = np.flatnonzero(first + 1 < rankings.offsets[query + 1])
+    shared = has_next[in_order[first[has_next] + 1] == sought[has_next]]
     if shared.size:
         rank[shared] += _before(rankings, row[shared], query[shared])
     return rank
