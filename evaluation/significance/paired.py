@@ -114,13 +114,14 @@ def _signed_rank_p(column: np.ndarray) -> float:
     from scipy.special import ndtr
 
     ranks, ties = _signed_ranks(column)
-    n = int(ties.sum())
+    n = int(ties.sum())  # of differences that are not 0
     if not n:
         return np.nan
     rises, expected = ranks[ranks > 0].sum(), n * (n + 1) / 4
-    if len(ties) == len(column) <= EXACT_RANKS:
-        ways = _ways_of_rank_sums(n)
-        return min(1.0, 2 * ways[: int(min(rises, 2 * expected - rises)) + 1].sum() / 2**n)
+    no_ties_or_zeros = len(ties) == len(column)
+    if no_ties_or_zeros and n <= EXACT_RANKS:
+        smaller_sum = int(min(rises, 2 * expected - rises))
+        return min(1.0, 2 * _ways_of_rank_sums(n)[: smaller_sum + 1].sum() / 2**n)
     variance = (n * (n + 1) * (2 * n + 1) - (ties**3 - ties).sum() / 2) / 24
     return 2 * float(ndtr(-abs(rises - expected) / np.sqrt(variance)))
 

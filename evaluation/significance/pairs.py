@@ -126,6 +126,7 @@ def _columns(values: np.ndarray, pairs: np.ndarray, draws: int, seed: int) -> di
 
 
 def _block(difference: np.ndarray, draws: int, seed: int) -> dict[str, np.ndarray]:
+    """The columns of some pairs of systems, float64[pairs] each. difference: float64[queries, pairs]."""
     undefined = np.full(difference.shape[1], np.nan)
     mean, spread = paired.mean(difference), paired.deviation(difference)
     effect = undefined.copy()
@@ -176,9 +177,11 @@ def _comparison(
     needed = needed and max(needed, FEWEST)  # with fewer there is no test, however large the difference
     numbers |= {
         "detectable": nan if least is None or numbers["deviation"] == 0 else least * numbers["deviation"],
-        "needed": nan if needed is None else needed,
-        "more": nan if needed is None else 0 if significant else max(0, needed - queries),
+        "needed": nan,
+        "more": nan,
     }
+    if needed is not None:
+        numbers |= {"needed": needed, "more": 0 if significant else max(0, needed - queries)}
     return Comparison(
         **{name: None if isnan(number) else number for name, number in numbers.items()},
         verdict=(HIGHER if numbers["difference"] > 0 else LOWER) if significant else CANNOT_TELL,
