@@ -59,7 +59,8 @@ def courses(table: Table) -> list[Course]:
 def _course(table: Table, rater: int, rows: np.ndarray, distance: np.ndarray) -> Course:
     """The course of one rater. rows: the rater's rows of the table, in the order of time."""
     in_order = bool(2 * np.unique(table.moment[rows]).size >= rows.size)
-    early, late = (mine[~np.isnan(mine)] for mine in np.array_split(distance[rows] if in_order else rows[:0], 2))
+    halves = np.array_split(distance[rows if in_order else rows[:0]], 2)
+    early, late = (half[~np.isnan(half)] for half in halves)
     moved, low, high = _welch(early, late)
     return Course(
         rater=rater,

@@ -60,11 +60,8 @@ def cohen(table: Table) -> Iterator[PairOfRaters]:
     distance = np.abs(table.grades[:, np.newaxis] - table.grades)
     for start, count in zip(*groups(grade_pairs.first_rater, grade_pairs.second_rater), strict=True):
         rows = slice(start, start + count)
-        first, second, frequency = (
-            grade_pairs.first_level[rows],
-            grade_pairs.second_level[rows],
-            grade_pairs.count[rows],
-        )
+        first, second = grade_pairs.first_level[rows], grade_pairs.second_level[rows]
+        frequency = grade_pairs.count[rows]
         counts = np.zeros((levels, levels))
         counts[first, second] = frequency
         percent = _percent(frequency, np.abs(first - second))

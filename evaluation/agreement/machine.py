@@ -80,21 +80,23 @@ def bias_differences(
 
     The intervals hold simultaneously at 95 %, by Bonferroni's correction.
     """
-    place = NAMES.index("bias")
+    bias = NAMES.index("bias")
     whole = paired.by_query
     numbers = np.unique(paired.query)
+
+    def difference(tables: np.ndarray) -> np.ndarray:
+        """The bias by the first table of each two minus that by the second, float64[n]."""
+        return _figures(tables[:, 0], paired.grades)[:, bias] - _figures(tables[:, 1], paired.grades)[:, bias]
+
     differences = []
     for rows in groups:
         part, table = paired.subset(rows), np.zeros_like(whole)
         table[np.searchsorted(numbers, np.unique(part.query))] = part.by_query
         together = np.stack([table, whole], axis=1)  # resampled by the same queries
-        drawn = _resampled(together, draws, seed)
-        value, resampled = (
-            _figures(each[:, 0], paired.grades)[:, place] - _figures(each[:, 1], paired.grades)[:, place]
-            for each in (together.sum(axis=0)[np.newaxis], drawn)
-        )
-        low, high = _interval(resampled[:, np.newaxis], 1 - 0.05 / len(groups))
-        differences.append(Figure(float(value[0]), float(low[0]), float(high[0])))
+        (value,) = difference(together.sum(axis=0)[np.newaxis])
+        drawn = difference(_resampled(together, draws, seed))
+        (low,), (high,) = _interval(drawn[:, np.newaxis], 1 - 0.05 / len(groups))
+        differences.append(Figure(float(value), float(low), float(high)))
     return differences
 
 

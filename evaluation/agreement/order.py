@@ -78,15 +78,15 @@ def stability(
         return None
     single = np.zeros(rows.size, bool)
     single[rows[starts[counts == 1]]] = True
-    means, drawn, without = means[0], means[1 : draws + 1], means[draws + 1 :]
-    signs, others = _signs(means), np.array([_signs(each) for each in drawn])
+    by_all, drawn, without = means[0], means[1 : draws + 1], means[draws + 1 :]
+    signs, others = _signs(by_all), np.array([_signs(each) for each in drawn])
     # nan >= 0 is False: a system that loses its mean keeps no order. A system that never had one is left out.
-    keeps = (signs * others >= 0) | np.isnan(signs)
+    keeps = (signs * others >= 0) | np.isnan(signs)  # bool[draws, systems, systems]
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     has_order = bool((signs > 0).any())
-    best = means == np.nanmax(means) if has_order else np.zeros(means.size, bool)
+    best = by_all == np.nanmax(by_all) if has_order else np.zeros(by_all.size, bool)
     return Stability(
-        means=means,
+        means=by_all,
         low=low,
         high=high,
         pairs=int((counts > 1).sum()),

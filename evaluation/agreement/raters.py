@@ -123,7 +123,7 @@ def disputed(table: Table) -> Disputes:
         return Disputes(np.empty(0, np.int64))
     starts, n = groups(shared.pair)
     pairs = shared.pair[starts]
-    lowest, highest = (reduce.reduceat(shared.level, starts) for reduce in (np.minimum, np.maximum))
+    lowest, highest = np.minimum.reduceat(shared.level, starts), np.maximum.reduceat(shared.level, starts)
     mean = np.add.reduceat(shared.grade, starts) / n
     squares = np.add.reduceat((shared.grade - np.repeat(mean, n)) ** 2, starts)
     deviation = np.sqrt(squares / (n - 1))

@@ -100,6 +100,7 @@ def table(
 
 
 def _grade_pairs(rows: Table) -> GradePairs:
+    """The counts of a table of shared pairs. A cell is one number: (first rater, second rater, their levels)."""
     levels, cells, counts = max(rows.grades.size, 1), [], []
     # Rows of one pair are adjacent: compare each with the next, then with the one after it, and so on.
     for apart in range(1, int(rows.ratings.max(initial=0))):
@@ -112,5 +113,7 @@ def _grade_pairs(rows: Table) -> GradePairs:
         counts.append(count)
     cell, place = np.unique(np.concatenate([np.empty(0, np.int64), *cells]), return_inverse=True)
     count = np.bincount(place, np.concatenate([np.empty(0), *counts]), cell.size).astype(np.int64)
-    raters, grades = np.divmod(cell, levels * levels)
-    return GradePairs(*np.divmod(raters, max(rows.raters, 1)), *np.divmod(grades, levels), count)
+    both_raters, both_levels = np.divmod(cell, levels * levels)
+    first_rater, second_rater = np.divmod(both_raters, max(rows.raters, 1))
+    first_level, second_level = np.divmod(both_levels, levels)
+    return GradePairs(first_rater, second_rater, first_level, second_level, count)

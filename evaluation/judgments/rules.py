@@ -61,17 +61,17 @@ def stacked(several: Sequence[Ratings]) -> Ratings:
     """Several ratings of the same queries in one: query q of the i-th becomes query i * queries + q."""
     queries = several[0].queries
 
-    def together(columns: str, of: Sequence) -> dict[str, np.ndarray]:
-        joined = {name: np.concatenate([getattr(each, name) for each in of]) for name in columns.split()}
-        joined["query"] = np.concatenate([each.query + place * queries for place, each in enumerate(of)])
-        return joined
+    def joined(parts: Sequence, *names: str) -> dict[str, np.ndarray]:
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        columns["query"] = np.concatenate([part.query + place * queries for place, part in enumerate(parts)])
+        return columns
 
     every, decided = len(several) * queries, [each.adjudicated for each in several]
-    weighed = "" if several[0].weight is None else " weight"
+    weight = [] if several[0].weight is None else ["weight"]
     return Ratings(
         every,
-        **together("document rater grade" + weighed, several),
-        adjudicated=None if decided[0] is None else Judgments(every, **together("document grade", decided)),
+        **joined(several, "document", "rater", "grade", *weight),
+        adjudicated=None if decided[0] is None else Judgments(every, **joined(decided, "document", "grade")),
     )
 
 
