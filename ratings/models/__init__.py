@@ -30,9 +30,9 @@ from .judge import (
     MachineGrade,
     Probe,
     SampledPair,
-    probe_results,
 )
 from .picture import Picture, digest_of
+from .probes import probe_results
 from .ranking import Ranking, System
 from .rating import (
     HAS_ROUND,

@@ -1,0 +1,45 @@
+"""The results of a judge's probes, of each version and kind."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+from django.db.models import Count, Q
+
+from .collection import Collection
+from .judge import JudgeVersion, Probe
+
+
+class ProbeResult(NamedTuple):
+    """The results of the probes of one kind."""
+
+    kind: str
+    label: str
+    asked: int  # that were answered, or failed
+    through: int  # of them, those that were graded as relevant
+    graded: int
+
+    @property
+    def ungraded(self) -> int:
+        return self.asked - self.graded
+
+
+def probe_results(
+    collection: Collection, versions: Sequence[JudgeVersion]
+) -> list[tuple[JudgeVersion, list[ProbeResult]]]:
+    """Each version with an answered probe, and its results by kind. At most one database query."""
+    graded = Q(state=Probe.State.GRADED)
+    done = Probe.objects.filter(version__in=versions).exclude(state=Probe.State.WAITING).order_by()
+    rows = done.values("version", "kind").annotate(
+        n=Count("pk"),
+        through=Count("pk", filter=graded & Q(value__gte=collection.relevant_from)),
+        graded=Count("pk", filter=graded),
+    )
+    found = {(row["version"], row["kind"]): row for row in rows}
+    by_version = defaultdict(list)
+    for version, kind in product(versions, Probe.Kind):
+        if row := found.get((version.pk, kind)):
+            result = ProbeResult(kind.value, kind.label, row["n"], row["through"], row["graded"])
+            by_version[version].append(result)
+    return list(by_version.items())
