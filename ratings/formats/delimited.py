@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from ..words import counted
 from . import spreadsheet
@@ -73,20 +74,21 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
             begun = reader.line_num + source.reading.header_line
     except csv.Error:
         if not broken:
-            yield source.stop(begun, *_broken(last))
+            problem, how = _broken(last)
+            yield source.stop(begun, problem, *how)
     if guarded:
         lines = counted(guarded, "record has a cell", "records have cells")
         source.notes.append(f"{source.name}: {lines} {spreadsheet.UNGUARDED}.")
     yield from broken
 
 
-def _broken(line: Line | None) -> tuple[Cure, ...]:
+def _broken(line: Line | None) -> tuple[str, tuple[Cure, ...]]:
     """The problem and the cure of a record that is broken on this line; `line` is None at the end of the file."""
     if line is None:
-        return "a cell of the record that begins here has a quotation mark that is never closed", *QUOTE_CURE
+        return "a cell of the record that begins here has a quotation mark that is never closed", QUOTE_CURE
     if "\r" in line.text.rstrip("\r"):
-        return "a line of the record that begins here ends with CR alone, unlike the others", LINES_CURE
-    return "a cell of the record that begins here continues after its closing quotation mark", *QUOTE_CURE
+        return "a line of the record that begins here ends with CR alone, unlike the others", (LINES_CURE,)
+    return "a cell of the record that begins here continues after its closing quotation mark", QUOTE_CURE
 
 
 def _line(line: Line) -> str:
@@ -117,5 +119,5 @@ def texts(source: Source, delimiter: str) -> Iterator[tuple[int, bytes]]:
         return
 
 
-def _quoting(source: Source) -> int:
+def _quoting(source: Source) -> Literal[0, 3]:
     return csv.QUOTE_NONE if source.reading.quoting else csv.QUOTE_MINIMAL

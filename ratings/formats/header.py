@@ -50,8 +50,11 @@ def first_records(start: Start, delimiter: str) -> list[list[str]]:
         text = text.rpartition("\n")[0] or text  # the last line may be cut off, but there must be one
     found = []
     try:
-        quoting = csv.QUOTE_NONE if start.unquoted else csv.QUOTE_MINIMAL
-        rows = csv.reader((f"{line}\n" for line in text.split("\n")), delimiter=delimiter, quoting=quoting)
+        rows = csv.reader(
+            (f"{line}\n" for line in text.split("\n")),
+            delimiter=delimiter,
+            quoting=csv.QUOTE_NONE if start.unquoted else csv.QUOTE_MINIMAL,
+        )
         cut = (cells[: MOST_COLUMNS + 1] for cells in rows)
         found.extend(islice((cells for cells in cut if any(cell.strip() for cell in cells)), SAMPLE + 1))
     except csv.Error:

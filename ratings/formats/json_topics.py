@@ -78,7 +78,10 @@ def _turns(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
     """The topics; in place of a conversation its turns, with keys such as 31_1, as TREC numbers them."""
     told = False
     for item in _records(source):
-        record = {} if isinstance(item, Refusal) else item[1]
+        if isinstance(item, Refusal):
+            yield item
+            continue
+        line, record = item
         turns = next((record[name] for name in TURNS if isinstance(record.get(name), list)), None)
         if not turns or not all(isinstance(turn, dict) for turn in turns):
             yield item
@@ -90,7 +93,7 @@ def _turns(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
         for place, turn in enumerate(turns, 1):
             number = turn.get("number", turn.get("turn_id", place))
             text = next((turn[name] for name in UTTERANCES if name in turn), "")
-            yield item[0], {"key": f"{topic}_{number}", "text": text}
+            yield line, {"key": f"{topic}_{number}", "text": text}
 
 
 def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:

@@ -18,10 +18,14 @@ CURE = 'A line is one object such as {"id": "d1", "title": "…", "body": "…",
 def read_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
     """Documents in the order of the file. Blank lines are skipped."""
     for item in objects(source, CURE):
+        if isinstance(item, Refusal):
+            yield item
+            continue
+        line, record = item
         try:
-            yield item if isinstance(item, Refusal) else document_of(*item, source)
+            yield document_of(line, record, source)
         except ValueError as error:
-            yield source.refusal(item[0], str(error), *cure_of(error, CURE))
+            yield source.refusal(line, str(error), *cure_of(error, CURE))
 
 
 def is_list(start: Start) -> bool:

@@ -1,5 +1,6 @@
 """Runs and qrels from files as arrays, with the same numbers as after an import. No database, no Django."""
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -73,8 +74,8 @@ def load(
             if system_from is None:
                 _refuse_doubt(files, trec.ARE_SYSTEMS)
             for file in files:
-                how = order, tiebreak, same_numbers, keep_first, without_own
-                results[file.name] = _run(file, qrels, judged, *how)
+                found = read_run(file, judged, order, tiebreak, same_numbers, keep_first, without_own)
+                results[file.name] = _noted(file, qrels, judged, *found)
     notes = judged.notes + [note for _, notes in results.values() for note in notes]
     rankings = {path: rankings for path, (rankings, _) in results.items()}
     if system_from == "file":
@@ -112,11 +113,10 @@ def _refuse_others(files: Sequence[Source]) -> None:
             raise Refused([file.refusal(0, f"it is in the format {binary.name}, {binary.title}", cure)])
 
 
-def _run(
-    source: Source, qrels: str, judged: Qrels, *how: str | bool | None
+def _noted(
+    source: Source, qrels: str, judged: Qrels, rankings: dict[str, Rankings], skipped: Counter, notes: list[str]
 ) -> tuple[dict[str, Rankings], list[str]]:
-    """The rankings in one file, by run tag, and notes for the user."""
-    rankings, skipped, notes = read_run(source, judged, *how)
+    """The rankings in one file, by run tag, and notes for the user. The last three are what `read_run` returns."""
     if not any(ranking.present.any() for ranking in rankings.values()):
         own, known = first_keys(skipped), first_keys(judged.queries)
         problem = f"none of its queries ({own}) is in {qrels}, which has {known}"
@@ -124,9 +124,8 @@ def _run(
     if skipped:
         lines = counted(skipped.total(), "line")
         notes.append(f"{source.name}: {lines} for queries outside the qrels skipped ({first_keys(skipped)}).")
-    known = len(judged.judgments.grade)
     for system, ranking in rankings.items():
-        if ranking.present.any() and not (ranking.documents < known).any():
+        if len(ranking.documents) and not (ranking.documents < len(judged.judgments.grade)).any():
             ids = first_keys(judged.documents.slice(0, 100).to_pylist())
             notes.append(
                 f"{source.name}: no document of {system} is judged, so all its scores are those of an empty list."

@@ -24,7 +24,7 @@ def reading(options: Mapping[str, Any]) -> Reading:
         checked_encoding(chosen["encoding"])
     grades = {word: values.grade(value) for word, value in options.get("grades", {}).items()}
     header = options.get("header")
-    named = {"header": HEADERS[header]} if header in HEADERS else {"header": True, "header_line": int(header)}
+    named = {"header": HEADERS[header]} if header in HEADERS else {"header": True, "header_line": int(str(header))}
     return Reading(**chosen | named | {"grades": grades})
 
 
