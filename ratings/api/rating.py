@@ -244,8 +244,8 @@ def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, submission: queue.S
     except queue.KeyUsed:  # by another call, after this one was checked
         return about | {"saved": False, "revision": task.rating.revision if task.rating else 0, "said": KEY_USED}
     except limits.Reached as reached:
-        stored = task.rating.revision if task.rating else 0
-        return about | {"saved": False, "revision": stored, "said": reached.messages[0]}
+        revision = task.rating.revision if task.rating else 0
+        return about | {"saved": False, "revision": revision, "said": reached.messages[0]}
     except queue.Conflict as conflict:
         stored = conflict.current
         answer = {"revision": stored.revision if stored else 0, "said": "It was changed elsewhere meanwhile."}
