@@ -114,6 +114,19 @@ def test_rooms_import_only_rooms_below_them_and_few(app):
     assert len(between_rooms(app)) <= MOST_IMPORTS[app]
 
 
+def test_the_room_of_judges_can_be_taken_out():
+    """Only the import of grades made elsewhere needs it. `apps.py` and `urls.py` of ratings name it as text."""
+    files = [file for app in ("config", *FLOORS) for file in modules_under(app)]
+    users = {
+        str(file.relative_to(ROOT))
+        for file in files
+        if not file.is_relative_to(ROOT / "ratings/judges")
+        and any(name.startswith("ratings.judges") for name in imports_of(file))
+    }
+    assert users == {"ratings/management/commands/import_ratings.py"}
+    assert "ratings.judges" not in (ROOT / "config/settings.py").read_text()
+
+
 @pytest.mark.parametrize("app", FLOORS)
 def test_no_view_imports_a_view(app):
     assert between_views(app) == []
