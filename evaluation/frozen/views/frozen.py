@@ -347,7 +347,9 @@ def free_name(collection: Collection, name: str) -> str:
 
 def frozen_now(request: HttpRequest, collection: Collection, asked: Asked, beside: list, **fields) -> HttpResponse:
     """Freezes, and leads to the page of what is frozen. fields: those of FreezeForm."""
-    limits.refuse_over(MOST_A_DAY, "frozen evaluations", FrozenEvaluation.objects.filter(created_by_id=request.user.pk))
+    limits.refuse_over(
+        MOST_A_DAY, "frozen evaluations", FrozenEvaluation.objects.filter(created_by=request.user.pk)
+    )
     found, new = frozen.freeze(collection, asked=asked, beside=beside, by=request.user, **fields)
     if new:
         messages.success(request, f"Frozen as “{found.name}”. It never changes.")

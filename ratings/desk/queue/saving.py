@@ -266,7 +266,7 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
         return _retried(Saved(earlier, current, fate, answer), check.pair, check.kind, sent)
     _refuse_conflict(current, sent)
     if sent.comment or current:
-        refuse_over(me, check.pair)
+        refuse_over(me, task.pair)
     event = record(me, check.pair, Kind.WARM_UP if is_warm_up else Kind.REPEAT, now, **sent.event_fields)
     _answered(check=check.pk, event=event.pk)
     if is_warm_up and not me.warmed_up_at and not to_warm_up(me).exists():

@@ -11,6 +11,7 @@ from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.models import Authenticator
 from allauth.mfa.stages import AuthenticateStage
 from allauth.mfa.utils import is_mfa_enabled
+from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.dispatch import Signal
@@ -44,7 +45,8 @@ def is_missing_for_programs(user: User) -> bool:
     Nothing says what a provider asked for when a token was made, so a person who comes from one that asks for a
     second factor keeps their tokens.
     """
-    return lacks(user) and not (settings.PROVIDER_SECOND_FACTOR and user.socialaccount_set.exists())
+    from_provider = SocialAccount.objects.filter(user=user)
+    return lacks(user) and not (settings.PROVIDER_SECOND_FACTOR and from_provider.exists())
 
 
 def lacks(user: User) -> bool:
