@@ -7,7 +7,7 @@ from math import isnan
 import numpy as np
 from django.db.models import Exists, OuterRef
 
-from ratings.models import JudgeSample, JudgeVersion, MachineGrade, probe_results
+from ratings.models import UNANSWERED, JudgeSample, JudgeVersion, MachineGrade, probe_results
 
 from .. import record
 from ..agreement.machine import Figure, Paired, bias_differences, confusion, figures
@@ -125,7 +125,7 @@ def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]
     """The fields again and unsure of `Against`. One database query."""
     repeated = version.grades.filter(query=OuterRef("query"), document=OuterRef("document"), repeat__gt=1)
     answers = version.grades.filter(Exists(repeated)).exclude(state=MachineGrade.State.WAITING)
-    rows = answers.exclude(problem__in=MachineGrade.UNANSWERED).order_by("query", "document", "repeat")
+    rows = answers.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")
     first, graded_again, unsure, known = {}, [], 0, set(scale.tolist())
     for query, document, repeat, value in rows.values_list("query", "document", "repeat", "value"):
         value = None if value is None or float(value) not in known else float(value)

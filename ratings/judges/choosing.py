@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 from django.db.models import Avg, Max, Q, QuerySet
 
-from ..models import Document, Judge, JudgeRun, JudgeVersion, MachineGrade, Pair, Probe, Query
+from ..models import UNANSWERED, Document, Judge, JudgeRun, JudgeVersion, MachineGrade, Pair, Probe, Query
 from ..pool import pooling
 from . import asking
 
 Choice = JudgeRun.Choice
-Problem = MachineGrade.Problem
 SAMPLED = 50  # pairs from which the length of prompts is estimated
 BYTES_A_TOKEN = 4
 TOKENS_OUT = 12  # of an answer {"grade": n}
@@ -20,8 +19,8 @@ SECONDS = 1.0  # of a call, before any was timed
 AT_ONCE = 2_000
 # Runs that make no more calls, unless somebody resumes them.
 ENDED = [JudgeRun.State.DONE, JudgeRun.State.CANCELLED, JudgeRun.State.CAPPED, JudgeRun.State.FAILED]
-UNANSWERED = Q(problem__in=MachineGrade.UNANSWERED)
-LEFT = Q(state=MachineGrade.State.WAITING) | Q(state=MachineGrade.State.UNGRADED) & UNANSWERED
+NO_ANSWER = Q(problem__in=UNANSWERED)
+LEFT = Q(state=MachineGrade.State.WAITING) | Q(state=MachineGrade.State.UNGRADED) & NO_ANSWER
 KEYS = {MachineGrade: ("query", "document", "repeat"), Probe: ("query", "kind")}  # unique, with the version
 OPTIONS = {Choice.RANDOM: ("size", "seed"), Choice.AGAIN: ("size", "seed"), Choice.HOLES: ("depth",)}
 
@@ -48,7 +47,7 @@ def asks_of(version: JudgeVersion, choice: str, options: dict) -> list[Ask]:
     """
     if choice != Choice.AGAIN:
         return [(*pair, 1) for pair in pairs_of(version.judge, choice, options)]
-    answered = version.grades.exclude(state=MachineGrade.State.WAITING).exclude(UNANSWERED)
+    answered = version.grades.exclude(state=MachineGrade.State.WAITING).exclude(NO_ANSWER)
     times = answered.order_by("query", "document").values_list("query", "document").annotate(n=Max("repeat"))
     graded = version.grades.filter(state=MachineGrade.State.GRADED, repeat=1).values_list("query", "document")
     first = set(graded)

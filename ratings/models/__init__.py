@@ -5,6 +5,7 @@ for both.
 """
 
 from .anchor import Anchor, Check
+from .answers import UNANSWERED, probe_results
 from .audit import AuditEvent
 from .collection import (
     Collection,
@@ -21,18 +22,8 @@ from .collection import (
 )
 from .content import Document, FormerText, Query
 from .job import LEASE, MAKERS, Job
-from .judge import (
-    Judge,
-    JudgeRun,
-    JudgeSample,
-    JudgeUse,
-    JudgeVersion,
-    MachineGrade,
-    Probe,
-    SampledPair,
-)
+from .judge import Judge, JudgeRun, JudgeSample, JudgeUse, JudgeVersion, MachineGrade, Probe, SampledPair
 from .picture import Picture, digest_of
-from .probes import probe_results
 from .ranking import Ranking, System
 from .rating import (
     HAS_ROUND,
@@ -59,6 +50,7 @@ __all__ = [
     "LOTS",
     "MAKERS",
     "SCOPES_OF",
+    "UNANSWERED",
     "UNDRAWN",
     "UNRANKED",
     "Adjudication",

@@ -248,9 +248,6 @@ class Answer(models.Model):
         NETWORK = "network", "the connection failed"
         UNKNOWN = "unknown", "made elsewhere, without a reason"
 
-    # Problems without an answer of the model: the next run asks about these pairs again.
-    UNANSWERED = [Problem.BUSY, Problem.ERROR, Problem.TIMEOUT, Problem.NETWORK, Problem.NO_ANSWER]
-
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     value = models.DecimalField(max_digits=15, decimal_places=9, null=True, help_text="On the collection's scale.")
     problem = models.CharField(max_length=10, choices=Problem.choices, blank=True)

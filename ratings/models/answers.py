@@ -1,4 +1,4 @@
-"""The results of a judge's probes, of each version and kind."""
+"""What the answers of judges say, for their own pages and for the figures about them."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,7 +8,11 @@ from typing import NamedTuple
 from django.db.models import Count, Q
 
 from .collection import Collection
-from .judge import JudgeVersion, Probe
+from .judge import JudgeVersion, MachineGrade, Probe
+
+Problem = MachineGrade.Problem
+# Problems without an answer of the model: the next run asks about these pairs again.
+UNANSWERED = [Problem.BUSY, Problem.ERROR, Problem.TIMEOUT, Problem.NETWORK, Problem.NO_ANSWER]
 
 
 class ProbeResult(NamedTuple):
