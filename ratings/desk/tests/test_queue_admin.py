@@ -57,6 +57,27 @@ def test_a_limit_counts_what_is_graded_and_held_and_nothing_else(collection, ali
     assert (queue.outlook(alice, now=NOW).why, queue.outlook(alice, now=NOW).left) == ("limit", 0)
 
 
+def test_a_limit_never_refuses_what_was_done(collection, alice):
+    first, second = queue.claim(alice, 2, now=NOW)
+    limited(alice, 1)
+    for task in (first, second):
+        assert queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
+    assert Rating.objects.count() == 2
+
+
+def test_queries_of_their_own_are_all_that_a_rater_gets(collection, alice):
+    own = collection.queries.order_by("pk")[1]
+    alice.queries.set([own])
+    assert queue.outlook(alice, now=NOW).left == 8
+    got = []
+    while tasks := queue.claim(alice, 3, now=NOW):
+        got += tasks
+        for task in tasks:
+            queue.save(alice, task, queue.Submission(grade=grade(collection, "0")), now=NOW)
+    assert len(got) == 8 and {task.pair.query for task in got} == {own}
+    assert queue.outlook(alice, now=NOW) == queue.Outlook(8, 0, False, 0, None)
+
+
 def test_what_is_held_of_a_query_that_is_not_theirs_any_more_is_left_to_do():
     collection = make_pool(queries=2, documents=1, wanted=2)
     own, other = collection.queries.order_by("pk")
@@ -68,6 +89,57 @@ def test_what_is_held_of_a_query_that_is_not_theirs_any_more_is_left_to_do():
     assert queue.outlook(alice, now=NOW).left == 1
     alice.queries.set([own])
     assert queue.outlook(alice, now=NOW).left == 2
+
+
+def test_who_is_not_active_gets_nothing_and_keeps_what_was_done(collection, alice):
+    first, second = queue.claim(alice, 2, now=NOW)
+    queue.save(alice, first, queue.Submission(grade=grade(collection, "1")), now=NOW)
+    Rater.objects.filter(pk=alice.pk).update(active=False)
+    assert queue.claim(alice, 5, now=NOW) == []
+    assert states(second.pair) == ["open"]
+    assert queue.outlook(alice, now=NOW).why == "not_active"
+    assert queue.save(alice, second, queue.Submission(grade=grade(collection, "2")), now=NOW).fate == "counted"
+
+
+def test_cannot_judge_and_put_off_leave_the_pair_to_others(collection, alice):
+    bob = make_rater(collection, "bob")
+    first, second = queue.claim(alice, 2, now=NOW)
+    queue.save(alice, first, queue.Submission(reason="knowledge"), now=NOW)
+    queue.skip(alice, second, now=NOW)
+    got = []
+    while tasks := queue.claim(bob, now=NOW):
+        got.append(tasks[0].pair)
+        queue.save(bob, tasks[0], queue.Submission(grade=grade(collection, "0")), now=NOW)
+    assert {first.pair, second.pair} <= set(got)
+
+
+def test_a_retired_pair_is_given_to_nobody_and_its_leases_end_quietly(collection, alice):
+    first, second = queue.claim(alice, 2, now=NOW)
+    assert queue.retire([first.pair.pk], now=NOW) == 1
+    assert queue.retire([first.pair.pk], now=LATE) == 0
+    assert [task.token for task in queue.held(alice)] == [second.token]
+    assert states(first.pair) == []
+    assert first.pair.pk not in [task.pair.pk for task in queue.claim(alice, 20, now=NOW)]
+    assert Pair.objects.get(pk=first.pair.pk).retired_at == NOW
+
+
+def test_a_late_grade_of_a_retired_pair_is_kept_and_counts_as_a_rating(collection, alice):
+    (task,) = queue.claim(alice, now=NOW)
+    queue.retire([task.pair.pk], now=NOW)
+    known = queue.task(alice, task.token)
+    assert queue.save(alice, known, queue.Submission(grade=grade(collection, "2")), now=NOW).fate == "retired"
+    assert Rating.objects.get().grade == grade(collection, "2")
+    assert queue.undo(alice, now=NOW).pair == task.pair
+    assert not Rating.objects.exists() and queue.held(alice) == []
+
+
+def test_a_grade_that_is_taken_back_from_a_retired_pair_leaves_nothing_open(collection, alice):
+    (task,) = queue.claim(alice, now=NOW)
+    queue.save(alice, task, queue.Submission(grade=grade(collection, "2")), now=NOW)
+    queue.retire([task.pair.pk], now=NOW)
+    assert states(task.pair) == ["done"]
+    queue.save(alice, task, queue.Submission(reason="unclear", base_revision=1), now=NOW)
+    assert states(task.pair) == []
 
 
 def test_nothing_but_unretire_brings_a_retired_pair_back():
@@ -102,6 +174,30 @@ def test_release_gives_back_what_one_rater_holds(collection, alice):
     assert all(states(task.pair) == ["open"] for task in tasks)
     assert LostLease.objects.filter(rater=alice).count() == 3
     assert queue.save(alice, tasks[0], queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
+
+
+def test_release_gives_back_leases_by_their_ids(collection, alice):
+    bob = make_rater(collection, "bob")
+    queue.claim(alice, 2, now=NOW)
+    queue.claim(bob, 2, now=NOW)
+    Assignment.objects.filter(rater=bob).update(leased_until=LATE)
+    ran_out = Assignment.objects.filter(leased_until__lt=NOW + timedelta(minutes=40))
+    everything = list(Assignment.objects.values_list("pk", flat=True))
+    assert queue.release(ran_out.values_list("pk", flat=True)) == 2
+    assert (len(queue.held(alice)), len(queue.held(bob))) == (0, 2)
+    assert queue.release(everything) == 2
+    assert queue.release(everything) == 0
+
+
+def test_release_lets_a_late_grade_fill_the_place(collection, alice):
+    pair = make_pair(collection, "q0", "d0")
+    bob = make_rater(collection, "bob")
+    Assignment.objects.exclude(pair=pair).delete()
+    queue.claim(alice, now=NOW)
+    queue.claim(bob, now=LATE)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3")), now=LATE)
+    queue.release(bob)
+    assert list(Assignment.objects.values_list("rater__name", "state")) == [("alice", "done")]
 
 
 def test_an_import_for_who_holds_the_pair_fills_their_own_assignment(collection, alice):
@@ -142,6 +238,15 @@ def test_fewer_ratings_are_wanted_and_nobody_loses_what_they_gave_or_hold():
     queue.want_fewer([pair.pk], 1, now=NOW)
     queue.want([pair.pk], 4)
     assert pair.ratings.count() == 3 and states(pair) == ["done", "done", "done", "open", "open"]
+
+
+def test_a_retired_pair_comes_back_with_the_lower_number(collection):
+    pair = Pair.objects.first()
+    queue.want([pair.pk], 9)
+    queue.retire([pair.pk], now=NOW)
+    assert queue.want_fewer([pair.pk], 2, now=NOW) == 0
+    queue.unretire([pair.pk])
+    assert states(pair) == ["open", "open"]
 
 
 def test_a_pair_is_given_to_one_rater_and_comes_next(collection, alice):
