@@ -28,6 +28,8 @@ from .test_queue_batches import statements
 
 pytestmark = pytest.mark.django_db
 
+LATE = NOW + 2 * queue.LEASE
+
 
 def make_pool(*, queries: int = 3, documents: int = 6, wanted: int = 1, order: str = "decisive") -> Collection:
     collection = make_collection(
@@ -98,11 +100,72 @@ def test_the_query_at_hand_comes_first_in_the_next_round_too():
     assert blocks(got)[0] == ("q1", {"d0", "d1", "d2"})
 
 
+def test_a_drawn_pair_that_is_held_stays_with_its_rater_and_knows_its_round():
+    collection = make_pool()
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    pair = next_pair(alice)
+    make_round(collection, [pair])
+    assert Assignment.objects.get(pair=pair).round == 1
+    assert next_pair(bob) != pair
+    queue.stop(alice)
+    queue.stop(bob)
+    assert next_pair(bob) == pair
+
+
+def test_raters_of_some_queries_get_the_rounds_of_these():
+    collection = make_pool()
+    make_round(collection, of("q0 d0", "q1 d0"))
+    make_round(collection, of("q0 d1", "q2 d1"))
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    alice.queries.set(collection.queries.filter(key__in=["q1", "q2"]))
+    bob.queries.set(collection.queries.filter(key="q1"))
+    assert rated(alice, 2) == ["q1 d0", "q2 d1"]
+    assert {place.split()[0] for place in rated(bob)} == {"q1"}
+
+
+def test_a_lease_that_ran_out_is_free_in_its_round():
+    collection = make_pool()
+    make_round(collection, of("q1 d0"))
+    make_round(collection, of("q0 d0"))
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    assert place_of(next_pair(alice)) == "q1 d0"
+    assert place_of(next_pair(bob)) == "q0 d0"
+    queue.stop(bob)
+    assert place_of(next_pair(bob, LATE)) == "q1 d0"
+    assert queue.held(alice) == []
+
+
 # What changes while rounds are open
 
 
 def rounds_of(pair: Pair) -> list[int]:
     return sorted(Assignment.objects.filter(pair=pair).values_list("round", flat=True))
+
+
+def test_a_pair_keeps_its_round_when_it_is_retired_and_comes_back():
+    collection = make_pool()
+    (pair,) = of("q0 d0")
+    drawn = make_round(collection, [pair]).drawn.get()
+    make_round(collection, of("q1 d0"))
+    queue.retire([pair.pk], now=NOW)
+    assert rounds_of(pair) == []
+    alice = make_rater(collection)
+    assert rated(alice, 1) == ["q1 d0"], "a retired pair keeps nobody"
+    queue.unretire([pair.pk])
+    assert rounds_of(pair) == [1]
+    assert rated(alice, 1) == ["q0 d0"]
+    drawn.refresh_from_db()
+    assert (drawn.round.number, drawn.born) == (1, 0)
+
+
+def test_more_ratings_of_a_drawn_pair_are_of_its_round():
+    collection = make_pool()
+    (pair,) = of("q0 d0")
+    make_round(collection, of("q1 d0"))
+    make_round(collection, [pair])
+    queue.want([pair.pk], 3)
+    assert rounds_of(pair) == [2, 2, 2]
+    assert Pair.objects.get(pk=pair.pk).born == 0, "it was there from the start"
 
 
 def test_who_comes_to_the_pool_later_is_born_after_the_rounds_before():

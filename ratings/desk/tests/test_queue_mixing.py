@@ -83,6 +83,21 @@ def test_the_answer_to_a_warm_up_comes_back_and_is_no_rating(warming):
     assert queue.last_acts(alice) == [] and queue.undo(alice, now=NOW) is None
 
 
+def test_a_warm_up_that_is_put_off_comes_after_the_others(warming):
+    alice = make_rater(warming)
+    first = queue.claim(alice, now=NOW)[0]
+    queue.skip(alice, first, now=NOW)
+    assert work(alice, warming, 6)[-1].token == first.token
+
+
+def test_a_warm_up_is_out_of_the_pool_and_comes_back_when_it_is_none(warming):
+    anchor = Anchor.objects.order_by("pk").first()
+    assert not Assignment.objects.filter(pair=anchor.pair).exists()
+    remove_anchor(anchor.pair)
+    assert Assignment.objects.filter(pair=anchor.pair, state="open").count() == 2
+    assert not Anchor.objects.filter(pk=anchor.pk).exists()
+
+
 def test_what_was_retired_before_it_became_a_warm_up_stays_retired(warming):
     pair = Pair.objects.filter(anchor=None).first()
     queue.retire([pair.pk], now=NOW - queue.LEASE)
@@ -237,6 +252,18 @@ def test_where_a_document_stands_does_not_tell_that_it_is_gold(ahead):
     assert gold_alone == 0
 
 
+def test_what_the_rater_gets_is_the_same_after_a_new_start():
+    collection = make_pool(queries=2, documents=60, wanted=1)
+    make_anchors(collection, "gold", Pair.objects.all()[::4])
+    shares(collection, gold="0.5", repeat="0.3")
+    alice = make_rater(collection)
+    work(alice, collection, 25)
+    queue.stop(alice)
+    first = [(task.kind, task.pair) for task in queue.claim(alice, 10, now=NOW)]
+    queue.stop(alice)
+    assert [(task.kind, task.pair) for task in queue.claim(alice, 10, now=NOW)] == first
+
+
 # Repeats
 
 
@@ -305,6 +332,20 @@ def test_a_repeat_is_graded_again_and_undone_like_any_other_pair(repeating):
     assert Rating.objects.get(pair=task.pair).grade == grade(collection, "1")
 
 
+@pytest.mark.slow
+@pytest.mark.both_databases
+def test_a_repeat_that_is_put_off_comes_again_and_can_be_taken_back(repeating):
+    collection, alice = repeating
+    task = next_repeat(alice)
+    queue.skip(alice, task, now=NOW)
+    assert task.token not in [one.token for one in queue.held(alice)]
+    assert queue.last_acts(alice)[0].token == task.token
+    assert queue.undo(alice, now=NOW).token == task.token
+    assert queue.held(alice)[0].token == task.token
+    queue.skip(alice, task, now=NOW)
+    assert task.token in [one.token for one in work(alice, collection)]
+
+
 def test_what_was_written_comes_back_with_a_repeat_as_with_any_other_pair(repeating):
     collection, alice = repeating
     task = next_repeat(alice)
@@ -313,6 +354,24 @@ def test_what_was_written_comes_back_with_a_repeat_as_with_any_other_pair(repeat
     assert queue.held(alice)[0].comment == "half read"
     queue.save(alice, task, queue.Submission(grade=grade(collection, "3"), comment="all read"), now=NOW)
     assert queue.undo(alice, now=NOW).comment == "all read"
+
+
+def test_a_repeat_of_a_retired_pair_is_no_longer_asked_for(repeating):
+    _, alice = repeating
+    task = next_repeat(alice)
+    queue.retire([task.pair.pk], now=NOW)
+    assert task.token not in [one.token for one in queue.held(alice)]
+
+
+def test_nobody_is_asked_again_too_early(monkeypatch):
+    collection = make_pool(queries=2, documents=60)
+    shares(collection, repeat="0.5")
+    alice = make_rater(collection)
+    done = work(alice, collection, 60)
+    for place, task in enumerate(done):
+        if task.kind == "repeat":
+            assert task.pair.pk in [one.pair.pk for one in done[: place - mixing.REPEAT_AFTER + 1]]
+    assert any(task.kind == "repeat" for task in done)
 
 
 # Anchors
