@@ -111,10 +111,7 @@ def by_query(rows: Rows, *, bounded: bool = True) -> dict:
             domain=score_domain([row["value"] for row in rows], bounded), nice=False
         ),
         href=alt.Href("url:N"),
-        tooltip=[
-            *QUERY,
-            alt.Tooltip("value:Q", title="Value", format=".4f"),
-        ],
+        tooltip=[*QUERY, alt.Tooltip("value:Q", title="Value", format=".4f")],
     )
     layers = [
         base.transform_filter("!datum.below").mark_bar(fill="var(--p3)"),

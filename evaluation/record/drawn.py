@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from django.db.models import Case, Exists, IntegerField, OuterRef, Value, When
+from django.db.models import Case, Exists, IntegerField, OuterRef, Q, Value, When
 from django.db.models.functions import Coalesce
 
 from ratings.models import Anchor, Assignment, Collection, Drawn, Pair, Round
@@ -64,18 +64,10 @@ def pool_rows(collection: Collection) -> PoolRows:
     columns = rows.annotate(
         known_at=Coalesce("known", NOT_KNOWN, output_field=IntegerField()),
         is_waiting=flag(Exists(Assignment.objects.waiting().filter(**of_pair))),
-        is_retired=Case(When(retired_at__isnull=False, then=Value(1)), default=Value(0)),
+        is_retired=flag(Q(retired_at__isnull=False)),
         is_anchored=flag(Exists(Anchor.objects.filter(**of_pair))),
     ).values_list(
-        "pk",
-        "query_id",
-        "document_id",
-        "wanted",
-        "born",
-        "known_at",
-        "is_waiting",
-        "is_retired",
-        "is_anchored",
+        "pk", "query_id", "document_id", "wanted", "born", "known_at", "is_waiting", "is_retired", "is_anchored"
     )
     *numbers, waiting, retired, anchored = columns_of(*columns.query.sql_with_params(), 9)
     return PoolRows(*numbers, waiting > 0, retired > 0, anchored > 0)

@@ -43,19 +43,23 @@ def judgments(
     queries = read.queries["key"].to_numpy()[combined.query].tolist()
     keys = record.document_keys(np.unique(combined.document).tolist())
     documents = [keys[pk] for pk in combined.document.tolist()]
-    grades = [replacing.get(grade, grade) for grade in combined.grade.tolist()]
-    rows = list(zip(queries, documents, grades, combined.grade.tolist(), strict=True))
-    refused = [row for row in rows if row[3] not in replacing and (row[3] < 0 or row[3] % 1)]
+    grades = combined.grade.tolist()
+    written = [replacing.get(grade, grade) for grade in grades]
+    rows = list(zip(queries, documents, written, grades, strict=True))
+    fit = {grade for grade in set(grades) if grade in replacing or (grade >= 0 and grade % 1 == 0)}
+    refused = [(*row, grade) for *row, grade in rows if grade not in fit]
     if refused and format.whole:
         scale = {float(grade.value) for grade in collection.grades.all()}
-        between = rule in MEANS and any(row[3] not in scale for row in refused)
+        between = rule in MEANS and any(grade not in scale for *_, grade in refused)
         cannot, some = refusal(refused, len(rows), format.name.removeprefix("trec-"))
         steps = ",".join(f"{grade}=…" for grade in some)
         cure = ["; ", MEDIAN, " keeps to the grades of the scale."] if between else ["."]
         raise Unfit(f"{cannot}. Give an integer for each: ", MAP, steps, *cure)
     names = query_names(collection, format)
-    in_order = sorted(rows, key=lambda row: (natural(row[0]), natural(row[1])))
-    return [RatingLine(0, names[row[0]], row[1], "", Decimal(decimal_text(row[2]))) for row in in_order]
+    lines = []
+    for query, document, grade, _ in sorted(rows, key=lambda row: (natural(row[0]), natural(row[1]))):
+        lines.append(RatingLine(0, names[query], document, "", Decimal(decimal_text(grade))))
+    return lines
 
 
 def refusal(refused: list[tuple], total: int, format: str) -> tuple[str, list[str]]:

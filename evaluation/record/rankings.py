@@ -25,11 +25,8 @@ def results(collection: Collection, record: Record, system: str) -> Iterator[tup
     """
     rankings, queries = record.rankings[system], record.queries["pk"].tolist()
     for places in _by_size(rankings.length):
-        rows = Ranking.objects.filter(
-            system__collection=collection,
-            system__name=system,
-            query__in=[queries[place] for place in places],
-        )
+        of_system = Ranking.objects.filter(system__collection=collection, system__name=system)
+        rows = of_system.filter(query__in=[queries[place] for place in places])
         read = {query: lists for query, *lists in rows.values_list("query_id", "documents", "scores")}
         for place in places:
             expected = rankings.documents[slice(*rankings.offsets[place : place + 2])]
@@ -68,20 +65,23 @@ def rankings_of(systems: dict[int, str], queries: pd.DataFrame, with_scores: boo
 
 
 def _packed(lists: dict[int, list[np.ndarray]], queries: int) -> Rankings:
-    """One system's rankings from lists by query number; scores are nan where a ranking has none."""
+    """One system's rankings; scores are nan where a ranking has none.
+
+    lists: by query number, the documents of the ranking, and its scores if these were read.
+    """
     order = sorted(lists)
+    documents = [lists[query][0] for query in order]
     length = np.zeros(queries, np.int64)
-    length[order] = [len(lists[query][0]) for query in order]
+    length[order] = [len(each) for each in documents]
     present = np.zeros(queries, bool)
     present[order] = True
-    documents, *scores = zip(*(lists[query] for query in order), strict=True) if order else ([],)
-    if scores:
-        filled = (np.full(len(d), np.nan) if s is None else s for d, s in zip(documents, *scores, strict=True))
-        scores = [np.concatenate([np.empty(0), *filled])]
+    scores = []
+    for ranked, *read in (lists[query] for query in order):
+        scores += [np.full(len(ranked), np.nan) if each is None else each for each in read]
     return Rankings(
         offsets=np.append(0, np.cumsum(length)),
         documents=np.concatenate([np.empty(0, np.uint32), *documents]),
-        scores=scores[0] if scores else None,
+        scores=np.concatenate([np.empty(0), *scores]) if scores else None,
         present=present,
     )
 

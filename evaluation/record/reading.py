@@ -232,15 +232,13 @@ class _Rows:
         Rows whose query, grade or rater was deleted between two reads are left out. The deletion raises the
         version, so the next request reads again.
         """
-        (query, document, rater, grade), decided = self.ratings, self.adjudications
-        query, grade, weight = (
-            index_of(query, queries),
-            looked_up(grade, values.grades),
-            looked_up(rater, values.weights),
-        )
+        query, document, rater, grade = self.ratings
+        query, grade = index_of(query, queries), looked_up(grade, values.grades)
+        weight = looked_up(rater, values.weights)
         there = (query >= 0) & ~np.isnan(grade) & ~np.isnan(weight)
-        place, decision = index_of(decided[0], queries), looked_up(decided[2], values.grades)
-        stands = (place >= 0) & ~np.isnan(decision)
+        decided_query, decided_document, decision = self.adjudications
+        decided_query, decision = index_of(decided_query, queries), looked_up(decision, values.grades)
+        stands = (decided_query >= 0) & ~np.isnan(decision)
         return Ratings(
             queries=len(queries),
             query=query[there],
@@ -248,5 +246,5 @@ class _Rows:
             rater=rater[there],
             grade=grade[there],
             weight=weight[there],
-            adjudicated=Judgments(len(queries), place[stands], decided[1][stands], decision[stands]),
+            adjudicated=Judgments(len(queries), decided_query[stands], decided_document[stands], decision[stands]),
         )

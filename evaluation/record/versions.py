@@ -53,9 +53,9 @@ def version(collection: Collection) -> Version:
         rows = cursor.fetchall()
     if not rows:
         raise Collection.DoesNotExist
-    *facts, decided, _, _ = rows[0]
-    acts = {rater: act for *_, rater, act in rows if act}
-    return Version(*facts, {None: decided, **acts})
+    *facts, last_decision, _, _ = rows[0]  # in each row the same, before a rater and the last act of this rater
+    last_acts = {rater: act for *_, rater, act in rows if act}
+    return Version(*facts, {None: last_decision, **last_acts})
 
 
 def changed_queries(collection: Collection, since: Version, now: Version) -> list[int] | None:

@@ -78,10 +78,11 @@ def read_qrels(source: Source) -> Qrels:
     again = np.append(False, pair[order][1:] == pair[order][:-1])
     first = order[np.maximum.accumulate(np.where(again, 0, np.arange(len(order))))]
     same = again & (grade[order] == grade[first])
-    for one, two in zip(order[again & ~same].tolist(), first[again & ~same].tolist(), strict=True):
-        problem = f"document {documents[one]} has another grade for the same query"
-        other = source.at(int(lines[two]))
-        refusals.append(source.refusal(int(lines[one]), problem, KEEP_ONE, other=other))
+    conflicting = again & ~same
+    for row, first_row in zip(order[conflicting].tolist(), first[conflicting].tolist(), strict=True):
+        problem = f"document {documents[row]} has another grade for the same query"
+        other = source.at(int(lines[first_row]))
+        refusals.append(source.refusal(int(lines[row]), problem, KEEP_ONE, other=other))
     _refuse(refusals)
     kept = np.sort(order[~again])
     kept = kept[np.argsort(query[kept], kind="stable")]
@@ -131,13 +132,9 @@ def read_run(
     _refuse(refusals)
     if extra:
         notes.append(f"{source.name}: {counted(extra, 'line')} with more than six columns; the rest was ignored.")
-    near = [
-        tie
-        for each in rankings.values()
-        for ranking in each.values()
-        if (tie := near_tie(ranking.lines, ranking.scores))
-    ]
-    notes += [tie.warning(source.name) for tie in sorted(near)[:1]]
+    every = [ranking for each in rankings.values() for ranking in each.values()]
+    if near := list(filter(None, (near_tie(ranking.lines, ranking.scores) for ranking in every))):
+        notes.append(min(near).warning(source.name))
     packed = {system: _packed(each, qrels, order, tiebreak, same_numbers) for system, each in rankings.items()}
     return packed, skipped, notes
 
