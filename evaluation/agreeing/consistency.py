@@ -114,9 +114,10 @@ def cached_order(collection: Collection, asked: scores.Asked, draws: int = RATER
         values, counted = zip(*worlds.scored(data), strict=True)
         return {"values": np.stack(values, axis=1), "counted": np.stack(counted, axis=1)}
 
-    of = cache.columns(collection, version, source, ("order", worlds), compute).of
-    means = [_means(of["values"][:, world], of["counted"][:, world]) for world in range(of["values"].shape[1])]
-    return _order(collection, worlds, data, np.array(means), of["counted"][:, 0].sum(axis=0))
+    columns = cache.columns(collection, version, source, ("order", worlds), compute).of
+    values, counted = columns["values"], columns["counted"]  # [queries, worlds, systems] each
+    means = [_means(values[:, world], counted[:, world]) for world in range(values.shape[1])]
+    return _order(collection, worlds, data, np.array(means), counted[:, 0].sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -149,16 +150,16 @@ class Worlds:
         return rankings if cutoff is None or below or options.ideal == "retrieved" else rankings.top(cutoff)
 
     def _scored(self, some: list[Ratings], rankings: list[Rankings]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The same for some worlds, scored together: each query of each world as a query of its own."""
-        ratings, queries = stacked(some), np.tile(np.arange(some[0].queries), len(some))
-        judgments = combine(ratings, self.asked.rule, adjudications=self.asked.adjudications)
+        """As `scored` for some worlds, in one go: each query of each world is a query of its own."""
+        worlds, queries, systems = len(some), some[0].queries, len(rankings)
+        judgments = combine(stacked(some), self.asked.rule, adjudications=self.asked.adjudications)
         measure, options = self.asked.measure, self.asked.options
-        every = [kernel.evaluate([measure], judgments, each.of(queries), options) for each in rankings]
-        shape = (len(some), some[0].queries, len(rankings))
-        values, counted = np.empty(shape), np.empty(shape, bool)
-        for place, each in enumerate(every):
-            values[..., place] = each.values[measure].reshape(shape[:2])
-            counted[..., place] = each.counted(measure).reshape(shape[:2])
+        of_each_world = np.tile(np.arange(queries), worlds)
+        values, counted = np.empty((worlds, queries, systems)), np.empty((worlds, queries, systems), bool)
+        for system, ranking in enumerate(rankings):
+            result = kernel.evaluate([measure], judgments, ranking.of(of_each_world), options)
+            values[..., system] = result.values[measure].reshape(worlds, queries)
+            counted[..., system] = result.counted(measure).reshape(worlds, queries)
         return zip(values, counted, strict=True)
 
 

@@ -97,17 +97,19 @@ def _grades(version: JudgeVersion, sample: JudgeSample, place: dict[int, int]) -
 
 def _rows(
     opinions: Opinions, chance: dict[tuple[int, int], float], graded: dict[tuple[int, int], float]
-) -> dict[str, np.ndarray]:
-    """The grades of people for pairs that the machine graded, too, by column."""
+) -> np.ndarray:
+    """The grades of people for pairs that the machine graded, too, as a structured array.
+
+    chance, graded: by (query, document), the chance to be drawn and the grade of the machine.
+    """
     scale, rows = set(opinions.scale), []
     columns = (opinions.query.tolist(), opinions.document.tolist(), opinions.grade.tolist())
     for query, document, grade in zip(*columns, strict=True):
         machine = graded.get((query, document))
         if (query, document) in chance and machine in scale and not isnan(grade):
             rows.append((query, document, grade, machine, 1 / chance[query, document]))
-    types = {"query": int, "document": int, "person": float, "machine": float, "weight": float}
-    table = list(zip(*rows, strict=True)) or [()] * len(types)
-    return {name: np.array(column, kind) for (name, kind), column in zip(types.items(), table, strict=True)}
+    fields = [("query", int), ("document", int), ("person", float), ("machine", float), ("weight", float)]
+    return np.array(rows, fields)
 
 
 def _top(data: Record, system: str) -> np.ndarray:
@@ -126,20 +128,21 @@ def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]
     repeated = version.grades.filter(query=OuterRef("query"), document=OuterRef("document"), repeat__gt=1)
     answers = version.grades.filter(Exists(repeated)).exclude(state=MachineGrade.State.WAITING)
     rows = answers.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")
-    first, graded_again, unsure, known = {}, [], 0, set(scale.tolist())
+    first_grade, graded_twice, unsure, known = {}, [], 0, set(scale.tolist())
     for query, document, repeat, value in rows.values_list("query", "document", "repeat", "value"):
-        value = None if value is None or float(value) not in known else float(value)
+        grade = None if value is None or float(value) not in known else float(value)
         if repeat == 1:
-            first[query, document] = value
-        elif (query, document) in first and query in place:
-            before = first[query, document]
-            if before is not None and value is not None:
-                graded_again.append((place[query], before, value))
-            else:
-                unsure += (before is None) != (value is None)
-    columns = np.array(graded_again, np.float64).reshape(-1, 3).T
-    levels = [np.searchsorted(scale, column) for column in columns[1:]]
-    return {"again": Paired(scale, columns[0].astype(int), *levels, np.ones(len(graded_again))), "unsure": unsure}
+            first_grade[query, document] = grade
+        elif (query, document) in first_grade and query in place:
+            first = first_grade[query, document]
+            if first is not None and grade is not None:
+                graded_twice.append((place[query], first, grade))
+            elif first is not None or grade is not None:
+                unsure += 1
+    places, firsts, laters = np.array(graded_twice, np.float64).reshape(-1, 3).T
+    levels, later_levels = np.searchsorted(scale, firsts), np.searchsorted(scale, laters)
+    again = Paired(scale, places.astype(int), levels, later_levels, np.ones(len(graded_twice)))
+    return {"again": again, "unsure": unsure}
 
 
 # As files

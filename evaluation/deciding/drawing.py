@@ -187,9 +187,9 @@ def batches_of(size: int, queries: int) -> tuple[int, int]:
 
 def new_rows(state: State, drawn: DrawnRound, chances: np.ndarray) -> list[queue.NewDrawn]:
     """The pairs of the round to be stored, in their order: greedy ones first, then by the keys of their units."""
-    kind = Drawn.Kind
+    kind, of_no_unit = Drawn.Kind, dict.fromkeys(("unit", "key", "rate", "within"))
     greedy = [
-        queue.NewDrawn(int(state.pair[row]), kind.GREEDY, None, None, None, None, chances[row].tolist())
+        queue.NewDrawn(pair=int(state.pair[row]), kind=kind.GREEDY, **of_no_unit, chances=chances[row].tolist())
         for row in drawn.greedy
     ]
     return greedy + [

@@ -203,7 +203,8 @@ def in_dispute(request: HttpRequest, collection: Collection, results: Results) -
     tokens = {}
     if collection.role == Role.ADMIN:
         pairs = Pair.objects.filter(query__in={query for _, query, *_ in shown}, document__in=documents)
-        tokens = {pair[:2]: pair[2] for pair in pairs.values_list("query", "document", "token")}
+        rows = pairs.values_list("query", "document", "token")
+        tokens = {(query, document): token for query, document, token in rows}
     return context | {
         "total": len(agreed.disputed),
         "disputed": [
