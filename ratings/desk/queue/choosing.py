@@ -175,7 +175,7 @@ def choose(me: Claimant, count: int, now: datetime, taken: set[int]) -> Choice:
     if me.restricted and not _has_candidates(key)(**values):
         key = key._replace(count=0)
     leases, checks, *rows = _candidates(key)(**values)
-    last_turn = max((row[-1] for row in (*leases, *checks)), default=0)
+    last_turn = max((turn for *_, turn in (*leases, *checks)), default=0)
     holding = Holding(tuple(pk for pk, *_ in leases), len(checks), last_turn)
     quota = quota_for(me, holding, count)
     if min(quota) <= 0:
@@ -348,13 +348,14 @@ def _put_off(key: StatementKey, gold: bool, *, beside: bool = False) -> tuple[Pr
             pair__retired_at__isnull=True,
         )
         extra = extra_golds(key.restricted).filter(pair=OuterRef("pair"))
-        free_rows = free_assignments(key).filter(pair=OuterRef("pair"))
+        has_free = Exists(free_assignments(key).filter(pair=OuterRef("pair")))
         skipped = skips().annotate(repeat=Case(When(Exists(repeat), then=1), default=0))
         is_extra = Q(Exists(extra)) if gold else Q(pk__in=[])
-        can = is_extra & ~Exists(free_rows) if beside else is_extra | Exists(free_rows)
-        skipped = skipped.filter(can | Q(repeat=1))
+        can_get = (is_extra & ~has_free) if beside else (is_extra | has_free)
+        skipped = skipped.filter(can_get | Q(repeat=1))
         rows = skipped.values("pair", "pair__query", "repeat").annotate(last=Max("pk")).order_by("last")
-        return [rows.values_list("pair", "pair__query", "repeat", "last")[: None if beside else BATCH]]
+        rows = rows.values_list("pair", "pair__query", "repeat", "last")
+        return [rows if beside else rows[:BATCH]]
 
     def assignments() -> list[QuerySet]:
         of_pairs = Q()

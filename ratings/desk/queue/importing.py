@@ -73,8 +73,9 @@ def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[Im
             stored[raters[rater], query, document] = pk, revision, content
     changed = []
     for row in rows:
-        rating_id, revision, content = stored.get(row[:3], (None, None, None))
-        if content != row[3:6]:
+        pair_and_rater = row.rater, row.query_id, row.document_id
+        rating_id, revision, content = stored.get(pair_and_rater, (None, None, None))
+        if content != (row.value, row.reason, row.comment):
             changed.append(row._replace(rating_id=rating_id, revision=revision))
     return changed
 

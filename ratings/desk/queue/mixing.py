@@ -12,7 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
-from itertools import chain, groupby, zip_longest
+from itertools import chain
 from types import MappingProxyType
 
 from django.conf import settings
@@ -56,16 +56,17 @@ def warm_up(me: Rater, count: int, now: datetime) -> None:
 
     Raters should see every grade early: those who first see only irrelevant documents grade higher afterwards.
     """
-    anchors = sorted(
-        to_warm_up(me).values_list("grade", "pair"), key=lambda row: (row[0], keyed_random(me.pk, *row))
-    )
-    by_grade = [list(rows) for _, rows in groupby(anchors, key=lambda row: row[0])]
-    rounds = [filter(None, rows) for rows in zip_longest(*by_grade)]
-    rows = chain.from_iterable(sorted(each, key=lambda row: keyed_random(me.pk, *row)) for each in rounds)
+    shuffled = sorted(to_warm_up(me).values_list("grade", "pair"), key=lambda row: keyed_random(me.pk, *row))
+    of_grade: Counter[int] = Counter()
+    round_of = {}
+    for grade, pair in shuffled:
+        of_grade[grade] += 1
+        round_of[pair] = of_grade[grade]
+    in_order = sorted(round_of, key=lambda pair: round_of[pair])  # within a round as shuffled
     later = set(
         me.checks.filter(kind=WARM_UP, event__isnull=True, turn__gte=LATER_TURN).values_list("pair", flat=True)
     )
-    pairs = [pair for _, pair in rows if pair not in later][: max(count - len(later), 1)]
+    pairs = [pair for pair in in_order if pair not in later][: max(count - len(later), 1)]
     put_before(me, WARM_UP, {pair: FIRST_TURN + place for place, pair in enumerate(pairs)}, now)
 
 
@@ -274,9 +275,13 @@ def mix_of(rater: Rater, restricted: bool, can_get: Mapping[int, int], now: date
         rows, had = _golds(restricted)(rater=rater.pk, collection=rater.collection_id, now=now)
         for _, _, query, *_ in had:
             group(query).had += 1
-        # What the rater gave back earlier comes last: it must not come more often than other pairs.
-        rows = sorted(rows, key=lambda row: (row[-1], keyed_random(rater.pk, acts, row[1])))
-        for free_id, pair, query, holder, _ in rows:
+
+        def turn(row: tuple) -> tuple:
+            """What the rater gave back earlier comes last: it must not come more often than other pairs."""
+            _, pair, _, _, given_back = row
+            return given_back, keyed_random(rater.pk, acts, pair)
+
+        for free_id, pair, query, holder, _ in sorted(rows, key=turn):
             if free_id is None:
                 group(query).extra_gold.append(ExtraGold(pair, query))
             else:
@@ -343,7 +348,8 @@ def _own_pairs() -> PreparedUnion:
 def _golds(restricted: bool) -> PreparedUnion:
     """The gold that a rater has not had, and the gold that they have had, hold or put off.
 
-    Each with its free assignment: if there is none, it is extra gold. Last, whether they gave it back.
+    Each with its free assignment: if there is none, it is extra gold. Last, whether they gave it back. Of the gold
+    that they have had only the query is read; its other columns make the rows equally long.
     """
     put_off = Exists(skips().filter(pair=OuterRef("pair")))
     golds = extra_golds(restricted).filter(~put_off)
@@ -376,10 +382,10 @@ def _repeats_for(me: Claimant, count: int) -> list[RepeatPair]:
     """Pairs that `me` graded at least REPEAT_AFTER acts ago and has not had as a repeat, from a random act on."""
     if not count:
         return []
-    before, first = _event_range(REPEAT_AFTER)(rater=me.rater.pk)
-    if not before:
+    some_acts_ago, first_act = _event_range(REPEAT_AFTER)(rater=me.rater.pk)
+    if not some_acts_ago:
         return []
-    ((before,),), ((first,),) = before, first
+    before, first = some_acts_ago[0][0], first_act[0][0]  # ids of events
     start = first + int(keyed_random(me.rater.pk, me.acts) * (before - first))
     # In other orders two pairs of one query seldom follow each other: a repeat of the current query would stand
     # out.

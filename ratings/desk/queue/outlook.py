@@ -29,10 +29,10 @@ class Outlook:
     """A rater's progress."""
 
     done: int  # their answers, those to repeats included
-    left: int  # the tasks that they hold, can get and will get beside, at most COUNTED
-    more: bool  # whether there are more than that
-    held_by_others: int  # if nothing is left: the number of pairs that others hold
-    next_return: datetime | None  # when the first of these leases expires
+    left: int = 0  # the tasks that they hold, can get and will get beside, at most COUNTED
+    more: bool = False  # whether there are more than that
+    held_by_others: int = 0  # if nothing is left: the number of pairs that others hold
+    next_return: datetime | None = None  # when the first of these leases expires
     why: str = ""  # why they get no pairs: "put_away", "not_active", "limit", "warm_up" (until done)
 
 
@@ -52,37 +52,37 @@ def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
     counts = _counts(rater.pk)
     me, done = counts.rater, counts.ratings + counts.repeats
     if me.collection.put_away_at:
-        return Outlook(done, 0, False, 0, None, "put_away")
+        return Outlook(done, why="put_away")
     if not me.is_able:
-        return Outlook(done, 0, False, 0, None, "not_active")
+        return Outlook(done, why="not_active")
     warm_ups = None if me.warmed_up_at else to_warm_up(me).count()
     if warm_ups:
-        return Outlook(done, warm_ups, False, 0, None, "warm_up")
+        return Outlook(done, warm_ups, why="warm_up")
     room = None if me.limit is None else me.limit - counts.graded
     if room is not None and room <= 0:
-        return Outlook(done, 0, False, 0, None, "limit")
+        return Outlook(done, why="limit")
     left = _left(counts, now)
     if not left:
         returns = list(_held_by_others(counts, now).order_by("leased_until").values_list("pair", "leased_until"))
-        return Outlook(done, 0, False, len({pair for pair, _ in returns}), returns[0][1] if returns else None)
+        pairs = {pair for pair, _ in returns}
+        return Outlook(done, held_by_others=len(pairs), next_return=returns[0][1] if returns else None)
     if room is not None:
         left = min(left, room)
-    return Outlook(done, min(left, COUNTED), left > COUNTED, 0, None)
+    return Outlook(done, min(left, COUNTED), more=left > COUNTED)
 
 
 def _counts(rater: int) -> RaterCounts:
     me = OuterRef("pk")
-    ratings, assignments = Rating.objects.filter(rater=me), Assignment.objects.filter(rater=me)
-    rows = {
-        "ratings": ratings,
-        "repeats": answered_repeats(me),
-        "leased": assignments.filter(state=State.LEASED),
-    }
-    counts = {f"n_{name}": row_count(each, "rater") for name, each in rows.items()}
     raters = Rater.objects.with_able().select_related("collection")
-    row = raters.annotate(restricted=is_restricted(), n_graded=grades_of(me), **counts).get(pk=rater)
-    names = RaterCounts._fields[2:]
-    return RaterCounts(row, row.restricted, *(getattr(row, f"n_{name}") for name in names))
+    counted = raters.annotate(
+        restricted=is_restricted(),
+        n_graded=grades_of(me),
+        n_ratings=row_count(Rating.objects.filter(rater=me), "rater"),
+        n_repeats=row_count(answered_repeats(me), "rater"),
+        n_leased=row_count(Assignment.objects.filter(rater=me, state=State.LEASED), "rater"),
+    )
+    row = counted.get(pk=rater)
+    return RaterCounts(row, row.restricted, row.n_graded, row.n_ratings, row.n_repeats, row.n_leased)
 
 
 def _left(counts: RaterCounts, now: datetime) -> int:

@@ -261,7 +261,7 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
         # If the anchor became gold meanwhile, its grade is not shown: the rater may still get the pair.
         answer = Anchor.objects.select_related("grade").filter(pair=check.pair, use=Anchor.Use.WARM_UP).first()
     earlier, current = event_of_key(me, sent.client_key), answer_of(check)
-    fate = _fate(not is_warm_up and check.pair.retired_at, True)
+    fate = _fate(retired=not is_warm_up and check.pair.retired_at, counted=True)
     if earlier:
         return _retried(Saved(earlier, current, fate, answer), check.pair, check.kind, sent)
     _refuse_conflict(current, sent)
