@@ -95,19 +95,15 @@ def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
     """What `pool` would add with the same arguments. Six queries besides those for the systems."""
     chosen = list(systems if systems is not None else collection.systems.all())
     tops = _tops(chosen, depth, wanted)
-    states = _pair_states(collection)
-    known = {key: states[key] for key in tops.by if key in states}
-    missing, able = len(tops.by) - len(known), able_in(collection)
-    beyond = sum(
-        known[key].beyond(wanted, able.of(key[0])) if key in known else max(0, wanted - able.of(key[0]))
-        for key in tops.by
-    )
+    states, able = _pair_states(collection), able_in(collection)
+    unknown = _PairState(wanted=0, retired=False)
+    pairs = {key: states.get(key, unknown) for key in tops.by}
     return Plan(
-        pairs=len(tops.by),
-        new_pairs=missing + sum(not pair.retired and not pair.wanted for pair in known.values()),
-        retired=sum(pair.retired for pair in known.values()),
-        new_ratings=missing * wanted + sum(pair.lacks(wanted) for pair in known.values()),
-        beyond=beyond,
+        pairs=len(pairs),
+        new_pairs=sum(not pair.retired and not pair.wanted for pair in pairs.values()),
+        retired=sum(pair.retired for pair in pairs.values()),
+        new_ratings=sum(pair.lacks(wanted) for pair in pairs.values()),
+        beyond=sum(pair.beyond(wanted, able.of(query_id)) for (query_id, _), pair in pairs.items()),
         able=able.all,
         by_system=tops.by_system(chosen),
         only_by_system=tops.only_by_system(chosen),
@@ -202,20 +198,22 @@ def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles
     """
     tops = _tops([system], depth, 1)
     known = set(judged(collection))
-    unjudged = sorted((query, place, d) for (query, d), place in tops.best.items() if (query, d) not in known)
+    unjudged = sorted((key[0], place, key) for key, place in tops.best.items() if key not in known)
+    retired, wanted = set(), set()
     pairs = Pair.objects.filter(query__collection=collection)
-    states = {
-        (query, d): (wanted > 0 and at is None, at is not None)
-        for query, d, wanted, at in pairs.values_list("query", "document", "wanted", "retired_at")
-    }
-    returned = Counter(query for query, _ in tops.by)
+    for *pair, ratings, retired_at in pairs.values_list("query", "document", "wanted", "retired_at"):
+        if retired_at is not None:
+            retired.add(tuple(pair))
+        elif ratings > 0:
+            wanted.add(tuple(pair))
+    returned = Counter(query_id for query_id, _ in tops.by)
     queries = {query.pk: query for query in collection.queries.all()}
-    documents = _documents({d for *_, d in unjudged})
+    documents = _documents({document_id for *_, (_, document_id) in unjudged})
     by_query: dict[int, QueryHoles] = {}
-    for query, place, d in unjudged:
-        of = by_query.setdefault(query, QueryHoles(queries[query], returned[query], []))
-        of.holes.append(Hole(place, documents[d], *states.get((query, d), (False, False))))
-    return sorted(by_query.values(), key=lambda of: natural(of.query.key))
+    for query_id, place, key in unjudged:
+        row = by_query.setdefault(query_id, QueryHoles(queries[query_id], returned[query_id], []))
+        row.holes.append(Hole(place, documents[key[1]], wanted=key in wanted, retired=key in retired))
+    return sorted(by_query.values(), key=lambda row: natural(row.query.key))
 
 
 @transaction.atomic

@@ -95,8 +95,13 @@ def costs(collection: Collection, counted: Progress) -> Costs:
     whole = sum((time for _, time in parts.values()), _Acts())
     mean = whole.seconds / whole.timed if whole.timed else None
     left = counted.extent.left
+
+    def part(answers: int, time: _Acts) -> Part:
+        hours = time.hours(mean)
+        return Part(answers, hours, hours, hours)  # what was spent is known: the interval has no width
+
     return Costs(
-        **{name: Part(answers, *[time.hours(mean)] * 3) for name, (answers, time) in parts.items()},
+        **{name: part(answers, time) for name, (answers, time) in parts.items()},
         untimed=whole.untimed,
         imported=imported.untimed,
         left=ahead(left, counted.pace),

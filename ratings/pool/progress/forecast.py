@@ -35,7 +35,8 @@ def forecast(progress: Progress, today: date) -> Forecast | str:
         return "No forecast: nobody has graded anything yet."
     since = today - timedelta(days=LOOKED_BACK)
     # Days before the first grade do not count, such as a pause after an import of old ratings.
-    days = (today - min((day for day in progress.by_day if day >= since), default=since)).days
+    first_day = min((day for day in progress.by_day if day >= since), default=since)
+    days = (today - first_day).days
     if days < FEWEST_DAYS:
         return f"No forecast before {FEWEST_DAYS} complete days of rating."
     # The part of the grades that fills wanted ratings.

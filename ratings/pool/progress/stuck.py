@@ -3,6 +3,7 @@
 These are expired leases, pairs that several raters passed, pairs that nobody may rate, and broken documents.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -54,12 +55,13 @@ def stuck(collection: Collection, progress: Progress) -> Stuck:
     oldest = Assignment.objects.filter(pk__in=list(progress.expired)[:LISTED])
     leases = list(oldest.values_list("pk", "pair", "rater"))
     reported = sorted(progress.broken, key=lambda pair: (-len(progress.broken[pair]), pair))[:MOST_READ]
-    first = list(_for_lists(unreachable.order_by("pk"))[: LISTED + 1])
+    first_unreachable = list(_for_lists(unreachable.order_by("pk"))[: LISTED + 1])
     shown = [*passed[:LISTED], *(pair for _, pair, _ in leases), *reported]
     pairs = {pair.pk: pair for pair in _for_lists(Pair.objects.filter(pk__in=set(shown)))}
-    broken: dict[Document, int] = {}
-    for pair in (pairs[pk] for pk in reported if not pairs[pk].retired_at):
-        broken[pair.document] = broken.get(pair.document, 0) + len(progress.broken[pair.pk])
+    broken: Counter[Document] = Counter()
+    for pk in reported:
+        if not pairs[pk].retired_at:
+            broken[pairs[pk].document] += len(progress.broken[pk])
     works, until = progress.works, progress.expired
     expired = [Lease(pk, pairs[pair], works[rater].rater, until[pk]) for pk, pair, rater in leases]
     return Stuck(
@@ -67,9 +69,9 @@ def stuck(collection: Collection, progress: Progress) -> Stuck:
         expired_count=len(progress.expired),
         passed=[(pairs[pk], len(progress.passed[pk])) for pk in passed[:LISTED]],
         passed_count=len(passed),
-        unreachable=first[:LISTED],
-        unreachable_count=unreachable.count() if len(first) > LISTED else len(first),
-        broken=sorted(broken.items(), key=lambda item: -item[1])[:LISTED],
+        unreachable=first_unreachable[:LISTED],
+        unreachable_count=unreachable.count() if len(first_unreachable) > LISTED else len(first_unreachable),
+        broken=broken.most_common(LISTED),
         broken_count=len(broken),
         raters=len(workers),
     )

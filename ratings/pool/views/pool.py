@@ -205,6 +205,7 @@ def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) ->
 def holes_context(request: HttpRequest, collection: Collection, system: System, depth: int) -> dict:
     """The context of one page of queries with holes, and the cost of rating all holes."""
     found = pooling.holes(collection, system, depth)
+    holes = [hole for row in found for hole in row.holes]
     new, speed = sum(row.new for row in found), pace(collection)
     paging = paged(request, found, AT_ONCE)
     page = paging["page"]
@@ -223,9 +224,9 @@ def holes_context(request: HttpRequest, collection: Collection, system: System, 
         "system": system,
         "depth": depth,
         "holes": found,
-        "count": sum(len(row.holes) for row in found),
-        "asked": sum(hole.wanted for row in found for hole in row.holes),
-        "retired": sum(hole.retired for row in found for hole in row.holes),
+        "count": len(holes),
+        "asked": sum(hole.wanted for hole in holes),
+        "retired": sum(hole.retired for hole in holes),
         "new": new,
         "hours": speed.hours(new) if speed and new else None,
         **paging,
