@@ -156,6 +156,7 @@ def _of_ends(before: list[Step], after: list[Step]) -> Iterator[str]:
 
 
 def _of_relevance(before: Decimal, scale: list[Grade], wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:
+    """Sentences about what another least relevant grade changes; none where it stays `before`."""
     after = wanted.relevant_from
     if after == before:
         return

@@ -37,7 +37,7 @@ def counts(collection: Collection) -> dict[str, int]:
         "raters": collection.raters.count(),
         "ratings": Rating.objects.filter(rater__collection=collection).count(),
         "pictures": collection.pictures.count(),
-        "uploads": sum("stored" in file for files in collection.jobs.values_list("files") for file in files[0]),
+        "uploads": sum("stored" in file for (files,) in collection.jobs.values_list("files") for file in files),
     }
 
 

@@ -1,6 +1,6 @@
 """Find presentations that show rank, score or system, which a rater must not know."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
@@ -49,23 +49,18 @@ def _revealed(path: str, rows: Iterable[Ranking], sources: Mapping[int, dict], n
     for row in rows:
         ids = row.documents[:DEPTH].tolist()
         scores = [None] * len(ids) if row.scores is None else row.scores[:DEPTH].tolist()
-        own = [
-            (value_at(sources[pk], path), rank, score)
-            for rank, (pk, score) in enumerate(zip(ids, scores, strict=True), 1)
-            if pk in sources
-        ]
-        own = [each for each in own if not is_missing(each[0])]
-        if len(own) < FEWEST:
+        results = []  # value, rank and score of those that have the member
+        for rank, (pk, score) in enumerate(zip(ids, scores, strict=True), 1):
+            value = value_at(sources[pk], path) if pk in sources else None
+            if not is_missing(value):
+                results.append((value, rank, score))
+        if len(results) < FEWEST:
             continue
         compared += 1
-        counts["rank"] += _all(own, lambda value, rank, _: _number(value) in (rank, rank - 1))
-        counts["score"] += _all(own, lambda value, _, score: score is not None and _number(value) == score)
-        counts["system"] += _all(own, lambda value, *_: text_of(value) in names)
+        counts["rank"] += all(_number(value) in (rank, rank - 1) for value, rank, _ in results)
+        counts["score"] += all(score is not None and _number(value) == score for value, _, score in results)
+        counts["system"] += all(text_of(value) in names for value, *_ in results)
     return next((fact for fact, count in counts.items() if compared and count > compared / 2), "")
-
-
-def _all(rows: list[tuple], fits: Callable[..., bool]) -> bool:
-    return all(fits(*row) for row in rows)
 
 
 def _number(value: Any) -> float | None:

@@ -341,8 +341,8 @@ def _table(part: Part, value: Any, _: Mapping) -> Piece | None:
         ]
     else:
         rows = [(part.name, text_of(value))]
-    named = isinstance(value, Mapping) or not isinstance(value, list)  # the first cell is a name
-    rows = [tuple(cell[:LONGEST] for cell in row[:MOST]) for row in rows if any(row[named:])]
+    first_value = 0 if isinstance(value, list) else 1  # the first cell is a name
+    rows = [tuple(cell[:LONGEST] for cell in row[:MOST]) for row in rows if any(row[first_value:])]
     if not rows:
         return None
     return Piece("table", part.label, items=tuple(rows[:MOST]), left_out=max(len(rows) - MOST, 0))

@@ -35,11 +35,11 @@ def changes(old: str, new: str) -> list[Paragraph]:
     steps = SequenceMatcher(None, before, after).get_opcodes()
     if all(kind == "equal" for kind, *_ in steps):
         return []
-    for place, (kind, a, b, c, d) in enumerate(steps):
+    for place, (kind, start, end, new_start, new_end) in enumerate(steps):
         if kind == "equal":
-            paragraphs += _neighbours(before[a:b], first=place == 0, last=place == len(steps) - 1)
+            paragraphs += _neighbours(before[start:end], first=place == 0, last=place == len(steps) - 1)
         else:
-            paragraphs += _changed(before[a:b], after[c:d])
+            paragraphs += _changed(before[start:end], after[new_start:new_end])
     return paragraphs
 
 
@@ -81,11 +81,12 @@ def _words(old: str, new: str) -> Iterator[Piece]:
     if matcher.ratio() < 0.4:  # too little in common to be one sentence that was changed
         yield from (Piece(REMOVED, old), Piece(ADDED, new))
         return
-    for kind, a, b, c, d in matcher.get_opcodes():
+    for kind, start, end, new_start, new_end in matcher.get_opcodes():
+        old_words, new_words = "".join(before[start:end]), "".join(after[new_start:new_end])
         if kind == "equal":
-            yield Piece(KEPT, "".join(before[a:b]))
+            yield Piece(KEPT, old_words)
             continue
-        if a < b:
-            yield Piece(REMOVED, "".join(before[a:b]))
-        if c < d:
-            yield Piece(ADDED, "".join(after[c:d]))
+        if old_words:
+            yield Piece(REMOVED, old_words)
+        if new_words:
+            yield Piece(ADDED, new_words)

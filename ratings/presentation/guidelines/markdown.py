@@ -35,8 +35,10 @@ def _identified(state: StateCore) -> None:
     for place, (token, text) in enumerate(headings):
         name = section_of(grades[place]) if place in grades else f"guide-{slugify(text) or 'section'}"
         number = last.get(name, 0) + 1
-        while (unique := name if number == 1 else f"{name}-{number}") in used:
+        unique = name if number == 1 else f"{name}-{number}"
+        while unique in used:
             number += 1
+            unique = f"{name}-{number}"
         last[name] = number
         used.add(unique)
         token.attrSet("id", unique)

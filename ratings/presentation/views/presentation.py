@@ -111,8 +111,8 @@ def preview_document(request: HttpRequest, collection: Collection) -> Document |
         pk = random.choice(pks)
     if another in ("much", "little"):
         some = rows.values("pk", "fields", size=Length("body") + Length("title"))
-        sizes = [(row["size"] + 20 * len(row["fields"]), row["pk"]) for row in some]
-        pk = (max if another == "much" else min)(sizes, default=(0, 0))[1]
+        by_size = sorted((row["size"] + 20 * len(row["fields"]), row["pk"]) for row in some) or [(0, 0)]
+        _, pk = by_size[-1 if another == "much" else 0]
     return Document.objects.filter(pk=pk).first()
 
 
