@@ -7,6 +7,7 @@ of values, or the number of its line. An archive has no accounts, and no names b
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
+from itertools import islice
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -113,14 +114,17 @@ def rows_of(table: Table, collection: Collection) -> QuerySet:
 def lines(table: Table, ids: Ids) -> Iterator[Line]:
     """The lines of a table, in the order of their ids."""
     parts = {name: _part(table, name, ids) for name in table.archive}
-    columns = [column for columns, _ in parts.values() for column in columns]
+    columns = [column for of_part, _ in parts.values() for column in of_part]
     adapted, own = ADAPTED.get(table.model, lambda found: found), ids.of(table)
     for start in range(0, len(own), AT_ONCE):
         some = table.model._default_manager.filter(pk__in=among(own[start : start + AT_ONCE].tolist(), "bigint"))
         found = []
         for row in some.order_by("pk").values_list(*columns):
             values = iter(row)
-            found.append({name: joined([next(values) for _ in of]) for name, (of, joined) in parts.items()})
+            line = {}
+            for name, (of_part, joined) in parts.items():
+                line[name] = joined(list(islice(values, len(of_part))))
+            found.append(line)
         yield from adapted(found)
 
 

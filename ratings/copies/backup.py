@@ -143,8 +143,10 @@ def write(path: Path, *, with_keys: bool = False, progress: Progress = silent) -
             with snapshot():
                 manifest = _write(file, made_at, with_keys, progress)
             # The next snapshot does not refer to a file that was deleted meanwhile. Others were lost before.
-            if lost == (lost := set(manifest["missing"])):
+            missing = set(manifest["missing"])
+            if missing == lost:
                 return manifest
+            lost = missing
     raise OSError("Files of pictures and uploads are deleted faster than they are copied. Try again later")
 
 
@@ -208,8 +210,8 @@ def last_id(model: type[Model]) -> int | None:
             if sequence is None:
                 return None
             cursor.execute(f"SELECT last_value FROM {sequence} WHERE is_called")
-        found = cursor.fetchone()
-    return found[0] or None if found else None
+        (last,) = cursor.fetchone() or (None,)
+    return last or None
 
 
 # Read

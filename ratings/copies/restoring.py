@@ -131,7 +131,7 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
         wanted = next((tables for tables in kinds if [each.member for each in tables] == list(members)), None)
         if wanted is None:
             raise Unreadable(name, 0, "its manifest names other files than an archive has", NOT_OURS)
-        pictures = frozenset(each[9:-5] for each in zip.namelist() if rules.PICTURE.fullmatch(each))
+        pictures = frozenset(Path(each).stem for each in zip.namelist() if rules.PICTURE.fullmatch(each))
         known = {*members, package.MANIFEST, *map(picture_file, pictures)}
         if odd := [each for each in zip.namelist() if each not in known]:
             raise Unreadable(name, 0, f"it has the file {odd[0]!r}, which no archive has", NOT_OURS)
@@ -299,7 +299,8 @@ class Restoring:
                 if self.report.refused >= KEPT:
                     return
             if table.model is Collection:
-                expected, self.made = 1, dict(good[0][1]) if seen and good else {}
+                expected = 1
+                self.made = dict(good[0][1]) if seen and good else {}
             if seen != expected:
                 problem = f"it has {seen:,} lines, and must have {expected:,}"
                 self.report.refuse(self.archive.refusal(table.member, 0, problem))
@@ -331,6 +332,7 @@ class Restoring:
     def _resolve_column(
         self, table: Table, name: str, target: Table, good: Sequence[tuple[int, dict]]
     ) -> Iterator[tuple[int, str]]:
+        """Put the number of a line of `target` in place of each reference. Yields the lines that refer to none."""
         may_lack = table.model._meta.get_field(name).null
         last = self.archive.counts[target.member]
         if target.key:
@@ -418,11 +420,11 @@ class Restoring:
             ids = np.frombuffer(self.ids[Document], np.int64)[np.array(found["documents"], np.int64)]
             row["documents"] = ids.astype("<u4").tobytes()
             row["scores"] = None if found["scores"] is None else np.array(found["scores"], "<f8").tobytes()
-        elif table.model in (Rating, Assignment):
+        elif table.model is Rating:
             row["query_id"] = self.pairs["query"][found["pair"]]
-        if table.model is Rating:
             row["document_id"] = self.pairs["document"][found["pair"]]
         elif table.model is Assignment:
+            row["query_id"] = self.pairs["query"][found["pair"]]
             row["round"] = self.rounds.get(row["pair_id"], UNDRAWN)
         elif table.model is Job:
             row["kind"] = Job.Kind.RATINGS.value
@@ -440,6 +442,7 @@ class Restoring:
         self.renewed += len(taken)
 
     def _insert(self, table: Table, rows: list[dict], first: int) -> None:
+        """Insert the rows of the lines from number `first` on; where that fails, one by one, to name the line."""
         names = list(rows[0])
         lists = [[row[name] for name in names] for row in rows]
         try:

@@ -72,12 +72,11 @@ def ratings(
     query_name = query_names(collection, format)
     for query, key in sorted(collection.queries.values_list("pk", "key"), key=lambda row: row[1]):
         rows = Rating.objects.filter(pair__query=query).values_list(*COLUMNS)
-        seconds = _seconds(query)
-        if names is not None:
-            rows = (row[:3] + (names[row[2]],) + row[4:] for row in rows)
-        in_order = sorted(rows, key=lambda row: (row[1], row[3]))
-        for pair, document, rater, name, *rating, at in in_order:
-            yield RatingLine(0, query_name[key], document, name, *rating, seconds.get((pair, rater)), at)
+        seconds, lines = _seconds(query), []
+        for pair, document, rater, own_name, *rating, at in rows:
+            name = own_name if names is None else names[rater]
+            lines.append(RatingLine(0, query_name[key], document, name, *rating, seconds.get((pair, rater)), at))
+        yield from sorted(lines, key=lambda line: (line.document, line.rater))
 
 
 def _seconds(query: int) -> dict[tuple[int, int], float | None]:

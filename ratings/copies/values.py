@@ -49,7 +49,7 @@ def plain(value: Any) -> Any:
         return b64encode(value).decode()
     if isinstance(value, dict | list):
         return as_stored(json.dumps(value, sort_keys=True))
-    return value + 0.0 if isinstance(value, float) else value
+    return value + 0.0 if isinstance(value, float) else value  # -0.0 becomes 0.0
 
 
 def as_json(value: Any) -> str:
