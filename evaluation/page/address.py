@@ -1,4 +1,4 @@
-"""The measure, profile and options in the address of a page."""
+"""The measure, profile and options in the address of a page, and the evaluation by them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,10 +12,11 @@ from ratings.people.access import View
 from ratings.web.pages import frame
 from ratings.words import nearest
 
-from ..measures import PROFILES
+from .. import scores
+from ..measures import PROFILES, Measure
 from ..measures.options import TEXT_NAMES
 from ..measures.refusal import WrongOption
-from ..scores import Asked, options_for
+from ..scores import Asked, Evaluation, options_for
 from ..scores.asked import DEFAULTS, MEASURE, PROFILE, ending
 from . import options as panel
 from .words import degree
@@ -46,6 +47,8 @@ OF_PICTURES = ("chart", "theme", "width", "step")
 OF_PLACE = ("page", "raw")  # like those, they do not stay when the options change
 OF_MAILS = ("utm_", "mtm_", "fbclid", "gclid", "msclkid")  # what other programs add to links begins with these
 
+MOST_BOUNDED = 1_000_000  # queries x systems x cutoff: the bounds of more take too long for a page
+
 
 class CannotAnswer(ValueError):
     """The address has parameters without a meaning. The message is for the reader."""
@@ -58,6 +61,31 @@ def told_to_reader() -> Iterator[None]:
         yield
     except ValueError as error:
         raise CannotAnswer(str(error)) from error
+
+
+@told_to_reader()
+def evaluated(
+    collection: Collection, asked: Asked, beside: Iterable[Measure] = (), bounds: Iterable[Measure] = ()
+) -> Evaluation:
+    """The evaluation by the asked options. Raises CannotAnswer where they do not fit the collection."""
+    return scores.evaluate(collection, asked, beside, bounds)
+
+
+@told_to_reader()
+def with_judgments(
+    collection: Collection, asked: Asked, beside: Iterable[Measure] = (), bounds: Iterable[Measure] = ()
+) -> Evaluation:
+    """As `evaluated`, with the judgments, on which holes and neutral points rest."""
+    return scores.evaluate(collection, asked, beside, bounds, judgments=True)
+
+
+def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:
+    """[the asked measure] where its bounds are defined and can be computed fast enough for a page, else []."""
+    cutoff = asked.measure.cutoff
+    if cutoff is None or not scores.has_bounds(asked.measure):
+        return []
+    size = collection.queries.count() * collection.systems.count() * cutoff
+    return [asked.measure] if size <= MOST_BOUNDED else []
 
 
 def asked_in(request: HttpRequest, collection: Collection) -> Asked:

@@ -11,12 +11,12 @@ from django.utils.safestring import SafeString
 from ratings.models import Collection
 
 from ..deciding.expecting import Expecting
+from ..page.address import evaluated
 from ..page.words import degree
 from ..scores import Evaluation
 from ..significance import ALL_THE_SAME, CANNOT_TELL, FEWEST, HIGHER, NONE_DIFFERS
 from . import comparison
 from .comparison import Compared
-from .evaluated import evaluated
 
 MOST = 12  # systems that are compared at once
 ROUNDING = 1e-12  # means with smaller differences are equal

@@ -17,9 +17,8 @@ from ratings.models import Collection, Query, System
 from ratings.people.access import View
 
 from ..measures import mean
-from ..page.address import page
+from ..page.address import evaluated, page
 from ..scores import Asked
-from .evaluated import evaluated
 
 STEP, MEANS, ALL = "step", "means", "all"
 AFTER = {"": MEANS, MEANS: ALL}  # the step that follows each

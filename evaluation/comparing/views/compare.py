@@ -14,13 +14,12 @@ from ratings.people.access import readers_page
 from ... import scores
 from ...deciding.expecting import expecting, with_expected_in
 from ...deciding.sentences import named_machines
-from ...page.address import CannotAnswer, page, with_options
+from ...page.address import CannotAnswer, evaluated, page, with_options
 from ...page.charts import charted
 from ...page.downloads import Files, files
 from ...record.drawn import rounds_so_far
 from ...results import comparison
 from ...results.comparison import Compared
-from ...results.evaluated import evaluated
 from ...results.leader import MOST, Selection, rows_against, tested
 from ...results.machine_only import alone_in, differences_of
 from ...results.step_by_step import step_by_step

@@ -15,13 +15,12 @@ from ratings.web.pages import paged
 from ... import charts, scores
 from ...measures.refusal import refuse_unknown
 from ...page import tables
-from ...page.address import CannotAnswer, page, with_options
+from ...page.address import CannotAnswer, evaluated, page, with_options
 from ...page.charts import Chart, charted, dot
 from ...page.downloads import Files, files
 from ...page.numbers import decimals
 from ...results import comparison
 from ...results.comparison import Compared
-from ...results.evaluated import evaluated
 from ...results.leader import Selection, tested
 from ...scores import Asked, Evaluation
 from ...scores.asked import query_string

@@ -25,14 +25,13 @@ from ...deciding.expecting import expecting, is_defined
 from ...deciding.sentences import named_machines
 from ...models import FrozenEvaluation
 from ...page import options, words
-from ...page.address import page, takes, with_options
+from ...page.address import page, takes, with_judgments, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import json_response, table_response
 from ...page.numbers import decimals
 from ...record.drawn import rounds_so_far
 from ...results import csv_and_json
 from ...results.charts import cutoffs_of
-from ...results.evaluated import with_judgments
 from ...results.leader import highest, lead_of, leading
 from ...scores import SUMS, Asked, Evaluation, Standing
 from .. import bundle, over_time

@@ -203,7 +203,7 @@ def test_bounds_are_not_final_where_the_mean_can_stay_undefined(client):
 
 def test_where_bounds_would_take_too_long_there_are_none(client, monkeypatch):
     analyst(client, make_hills())
-    monkeypatch.setattr("evaluation.results.evaluated.MOST_BOUNDED", 2 * 2 * 10 - 1)
+    monkeypatch.setattr("evaluation.page.address.MOST_BOUNDED", 2 * 2 * 10 - 1)
     for params in ({"measure": "nDCG"}, {"measure": "nDCG@10"}):
         assert "evaluate --bounds" in text_of(client.get(URL, params))
         assert "lowest" not in client.get(URL + "scores.csv", params).content.decode("utf-8-sig")

@@ -16,12 +16,11 @@ from ratings.people import visits
 from ratings.people.access import may_make
 
 from ... import record
-from ...page.address import CannotAnswer
+from ...page.address import CannotAnswer, evaluated
 from ...page.holdings import brought
 from ...record import Version, cache
 from ...scores import Asked
 from ...scores.asked import MEASURE
-from ..evaluated import evaluated
 from ..leader import highest
 from ..step_by_step import rankings_of
 

@@ -15,7 +15,7 @@ from ...deciding.expecting import Expecting, expecting, is_defined, wanted_in, w
 from ...deciding.sentences import named_machines
 from ...measures import cautions, effective
 from ...page import options
-from ...page.address import page, with_options
+from ...page.address import bounded_in, evaluated, page, with_judgments, with_options
 from ...page.charts import charted
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
@@ -24,7 +24,6 @@ from ...record.drawn import rounds_so_far
 from ...scores import Asked, Evaluation
 from .. import csv_and_json, heat
 from ..charts import curves_chart, cutoffs_of, expected_chart, means_chart
-from ..evaluated import bounded_in, evaluated, with_judgments
 from ..leader import lead_of
 from ..machine_only import alone_in, table_of
 from ..step_by_step import step_by_step

@@ -12,12 +12,11 @@ from ratings.people.access import readers_page
 from ratings.web.pages import paged
 
 from ...page import tables
-from ...page.address import page, with_options
+from ...page.address import evaluated, page, with_judgments, with_options
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
 from ...scores import Asked, Evaluation
 from .. import csv_and_json, heat
-from ..evaluated import evaluated, with_judgments
 
 USUAL = "-mean"  # the default order of the table
 AT_ONCE = 1_000

@@ -13,14 +13,13 @@ from ratings.people.access import readers_page
 from ...measures import NOT_JUDGED, REASONS, Measure
 from ...page import documents
 from ...page import options as panel
-from ...page.address import page, with_options
+from ...page.address import bounded_in, evaluated, page, with_judgments, with_options
 from ...page.charts import charted
 from ...page.documents import known
 from ...page.downloads import Files, files
 from ...page.holdings import NextStep, holdings, next_step
 from ...scores import Asked, Evaluation
 from .. import arithmetic, csv_and_json, lists, opinions, parts, running_sums
-from ..evaluated import bounded_in, evaluated, with_judgments
 from ..side_by_side import MOST, beside, chosen_in, explanations_of, kept
 
 

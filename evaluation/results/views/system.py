@@ -13,7 +13,7 @@ from ratings.web.pages import paged
 
 from ... import charts
 from ...measures import MEASURES, Measure, parse_measure
-from ...page.address import page, with_options
+from ...page.address import evaluated, page, with_judgments, with_options
 from ...page.charts import Chart, charted
 from ...page.documents import known
 from ...page.downloads import Files, files
@@ -22,7 +22,6 @@ from ...page.words import degree
 from ...scores import Asked, Evaluation
 from ...scores.evaluation import ROUNDING
 from .. import csv_and_json
-from ..evaluated import evaluated, with_judgments
 
 MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 
