@@ -14,7 +14,7 @@ from .budget import TooMuch
 from .packing import DAMAGED
 from .refusal import Refusal
 from .rows import RatingLine, RunLine
-from .source import BLOCK, LONGEST_NAME, MOST_COLUMNS, Source, Start, Unopened
+from .source import BLOCK, LONGEST_LINE, LONGEST_NAME, MOST_COLUMNS, Source, Start, Unopened
 
 MAGIC = b"PAR1"
 AT_ONCE = 256  # rows in memory while reading
@@ -89,6 +89,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         if "\0" in value:
             raise ValueError("a text with a NUL, which no database stores")
+        if len(value) > LONGEST_LINE:  # as for the lines of other formats
+            raise ValueError(f"a text that is longer than {LONGEST_LINE // 1_000_000} MB")
         return value
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]

@@ -168,6 +168,12 @@ def test_rows_that_are_too_large_are_refused(monkeypatch):
     assert "the next rows are too large" in refusal.problem
 
 
+def test_a_cell_is_as_long_as_a_line_at_most(monkeypatch):
+    monkeypatch.setattr(parquet, "LONGEST_LINE", 10)
+    good, refusal = rows_of(made({"docid": ["a", "b"], "picture": ["x" * 10, "x" * 11]}), "documents")
+    assert good.key == "a" and refusal.line == 2 and "the column 'picture' holds a text" in refusal.problem
+
+
 def test_a_row_group_beyond_the_budget_is_refused_before_it_is_decoded(monkeypatch):
     monkeypatch.setattr(parquet, "_size", lambda batch: pytest.fail("it was decoded"))
     monkeypatch.setattr(budget, "HARMLESS", 1_000_000)
