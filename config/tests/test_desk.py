@@ -639,14 +639,12 @@ def test_a_grade_that_is_no_longer_on_the_scale_is_judged_again_with_the_new_one
     begin(page)
     collection.grades.filter(value=2).delete()
     Collection.objects.filter(pk=collection.pk).update(scale_version=2)
-    write_comment(page, "why")
     before = press(page, "2")
     expect(page.locator("#conflict")).to_contain_text("The scale has no grade 2.")
     decide(page, "1")
     expect(page.locator("button.grade", has_text="Good")).to_have_count(0)
     ready(page)
     assert shown(page) == before
-    expect(page.locator("[name=comment]")).to_have_value("why")
 
 
 def test_who_was_taken_off_the_collection_is_told(page, collection, expected):
@@ -704,6 +702,17 @@ def test_what_is_closed_elsewhere_is_left_alone_here(page, collection, expected)
     decide(page, "2")
     all_saved(page)
     assert shown(page) == before
+
+
+def test_a_comment_comes_back_with_a_document_that_is_judged_again(page, collection, expected):
+    expected.append("400")
+    begin(page)
+    collection.grades.filter(value=2).delete()
+    write_comment(page, "why")
+    task = press(page, "2")
+    decide(page, "1")
+    comes_back(page, task)
+    expect(page.locator("[name=comment]")).to_have_value("why")
 
 
 def test_a_question_waits_until_nobody_is_writing(page, collection, expected):
