@@ -80,6 +80,17 @@ def test_two_raters_get_different_orders(chosen):
     assert alice != bob
 
 
+@pytest.mark.parametrize("chosen", Collection.Order.values)
+def test_to_stop_and_come_back_changes_nothing(chosen):
+    collection = make_pool(chosen)
+    alice = make_rater(collection)
+    rated_in_order(alice, collection, 3)
+    first = next_pair(alice)
+    for _ in range(5):
+        queue.stop(alice)
+        assert next_pair(alice) == first
+
+
 def test_the_point_of_a_rater_is_fixed_and_differs_by_rater_and_pair():
     assert order.start_point(1, None) == order.start_point(1, None)
     points = {order.start_point(rater, pair) for rater in range(100) for pair in range(100)}

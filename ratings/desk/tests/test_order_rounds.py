@@ -1,6 +1,7 @@
 """The orders by rounds: round by round, in each of them query by query or mixed, and then what was not drawn."""
 
 from collections import Counter
+from datetime import timedelta
 from itertools import groupby
 
 import pytest
@@ -29,6 +30,7 @@ from .test_queue_batches import statements
 pytestmark = pytest.mark.django_db
 
 LATE = NOW + 2 * queue.LEASE
+Rated = list[tuple[str, str]]
 
 
 def make_pool(*, queries: int = 3, documents: int = 6, wanted: int = 1, order: str = "decisive") -> Collection:
@@ -100,6 +102,18 @@ def test_the_query_at_hand_comes_first_in_the_next_round_too():
     assert blocks(got)[0] == ("q1", {"d0", "d1", "d2"})
 
 
+def test_a_round_that_is_stored_while_others_rate_comes_before_what_was_not_drawn():
+    collection = make_pool()
+    alice = make_rater(collection)
+    held = queue.claim(alice, 2, now=NOW)
+    other = [place for place in ("q2 d0", "q2 d1") if place not in map(place_of, (t.pair for t in held))]
+    make_round(collection, of(*other))
+    assert queue.claim(alice, 2, now=NOW) == held, "what is held stays"
+    got = rated(alice, 2 + len(other), count=2)
+    assert got[:2] == [place_of(task.pair) for task in held]
+    assert sorted(got[2:]) == sorted(other)
+
+
 def test_a_drawn_pair_that_is_held_stays_with_its_rater_and_knows_its_round():
     collection = make_pool()
     alice, bob = make_rater(collection), make_rater(collection, "bob")
@@ -112,6 +126,19 @@ def test_a_drawn_pair_that_is_held_stays_with_its_rater_and_knows_its_round():
     assert next_pair(bob) == pair
 
 
+@pytest.mark.both_databases
+def test_two_raters_work_at_one_round_and_each_goes_on_when_it_has_nothing_for_them():
+    collection = make_pool(wanted=2)
+    alice, bob, carla = (make_rater(collection, name) for name in ("alice", "bob", "carla"))
+    make_round(collection, of("q0 d0", "q0 d1"))
+    make_round(collection, of("q1 d0"))
+    first, second = {"q0 d0", "q0 d1"}, {"q1 d0"}
+    assert set(rated(alice, 2)) == first and set(rated(alice, 1)) == second
+    assert set(rated(bob, 2)) == first
+    assert rated(carla, 1) == ["q1 d0"], "two ratings of each were wanted"
+    assert rated(carla, 1)[0] not in first | second
+
+
 def test_raters_of_some_queries_get_the_rounds_of_these():
     collection = make_pool()
     make_round(collection, of("q0 d0", "q1 d0"))
@@ -121,6 +148,17 @@ def test_raters_of_some_queries_get_the_rounds_of_these():
     bob.queries.set(collection.queries.filter(key="q1"))
     assert rated(alice, 2) == ["q1 d0", "q2 d1"]
     assert {place.split()[0] for place in rated(bob)} == {"q1"}
+
+
+def test_what_was_put_off_comes_last_though_it_was_drawn():
+    collection = make_pool(queries=2, documents=2)
+    make_round(collection, of("q0 d0", "q0 d1"))
+    alice = make_rater(collection)
+    put_off = next_pair(alice)
+    queue.skip(alice, put_off, now=NOW)
+    got = rated(alice)
+    assert got[0] == place_of(of(*{"q0 d0", "q0 d1"} - {place_of(put_off)})[0])
+    assert got[-1] == place_of(put_off) and len(got) == 4
 
 
 def test_a_lease_that_ran_out_is_free_in_its_round():
@@ -349,3 +387,13 @@ def test_to_store_a_round_takes_as_many_queries_whatever_its_size(django_assert_
             make_round(collection, some)
         taken.append(len(asked))
     assert taken[0] == taken[1]
+
+
+def test_the_end_of_a_lease_does_not_change_a_round():
+    collection = make_pool()
+    make_round(collection, of("q1 d0", "q1 d1"))
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    queue.claim(alice, 2, now=NOW)
+    later = NOW + queue.LEASE + timedelta(minutes=1)
+    assert len(queue.claim(bob, 2, now=later)) == 2
+    assert {row.round for row in Assignment.objects.filter(rater=bob)} == {1}

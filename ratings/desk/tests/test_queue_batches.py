@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from ratings.desk import queue
 from ratings.desk.queue import choosing
-from ratings.models import Assignment, Collection, LostLease, Rater
+from ratings.models import Assignment, Collection, LostLease, Rater, Rating
 from ratings.tests.cast import NOW, grade, make_collection, make_rater
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -52,6 +52,16 @@ def test_a_claim_makes_the_rater_hold_as_many_as_they_asked_for(chosen):
     assert len(queue.claim(alice, 100, now=NOW)) == queue.MOST_HELD == 20
 
 
+def test_a_batch_is_of_one_query_until_it_has_nothing_left():
+    collection = make_pool(queries=3, documents=6)
+    alice, order = make_rater(collection), []
+    while tasks := queue.claim(alice, 5, now=NOW):
+        order.append(tasks[0].pair.query_id)
+        queue.save(alice, tasks[0], queue.Submission(grade=grade(collection, "0")), now=NOW)
+    assert len(order) == 18
+    assert sum(a != b for a, b in zip(order, order[1:], strict=False)) == 2
+
+
 def test_a_batch_goes_on_in_the_next_query_where_the_first_has_too_few():
     collection = make_pool(queries=3, documents=6)
     tasks = queue.claim(make_rater(collection), 8, now=NOW)
@@ -77,6 +87,15 @@ def test_a_task_holds_query_document_and_what_the_rater_wrote_before():
     with CaptureQueriesContext(connection) as asked:
         assert again.pair.query.text and again.pair.document.title
     assert len(asked) == 0
+
+
+def test_a_claim_renews_every_lease():
+    alice = make_rater(make_pool())
+    queue.claim(alice, 5, now=NOW)
+    queue.claim(alice, 5, now=LATE)
+    assert set(Assignment.objects.filter(rater=alice).values_list("leased_until", flat=True)) == {
+        LATE + queue.LEASE
+    }
 
 
 @pytest.mark.parametrize("chosen", Collection.Order.values)
@@ -117,7 +136,7 @@ def test_near_the_end_the_share_is_counted_by_two_queries_more():
     assert len(statements(lambda: queue.claim(alice, 5, now=NOW))) == 6
 
 
-def test_a_grade_of_what_is_held_takes_four_queries():
+def test_a_grade_of_what_is_held_takes_four_queries_and_a_further_one_five():
     collection = make_pool()
     alice = make_rater(collection)
     first, second, *_ = queue.claim(alice, 5, now=NOW)
@@ -125,8 +144,10 @@ def test_a_grade_of_what_is_held_takes_four_queries():
         {"grade": grade(collection, "2"), "client_key": uuid4()},
         {"grade": grade(collection, "1"), "base_revision": 1, "client_key": uuid4()},
     ]
-    for sent in grades:
-        assert len(statements(lambda sent=sent: queue.save(alice, first, queue.Submission(**sent), now=NOW))) == 4
+    # What the rater has done with the pair before is counted, since no pair takes acts without end.
+    for sent, queries in zip(grades, (4, 5), strict=True):
+        submission = queue.Submission(**sent)
+        assert len(statements(lambda sent=submission: queue.save(alice, first, sent, now=NOW))) == queries
     # To give it back is to look whether a late grade fills it, and to remember who held it and at which act.
     assert len(statements(lambda: queue.save(alice, second, queue.Submission(reason="broken"), now=NOW))) == 7
 
@@ -185,6 +206,46 @@ def test_a_task_is_known_to_who_holds_held_or_rated_it_and_to_nobody_else():
         ).fate
         == "surplus"
     )
+
+
+def test_what_is_stopped_can_still_be_sent():
+    collection = make_pool()
+    alice = make_rater(collection)
+    (task,) = queue.claim(alice, now=NOW)
+    queue.stop(alice)
+    assert queue.held(alice) == []
+    assert (
+        queue.save(
+            alice, queue.task(alice, task.token), queue.Submission(grade=grade(collection, "2")), now=NOW
+        ).fate
+        == "counted"
+    )
+
+
+def test_undo_by_key_takes_back_the_act_that_is_meant():
+    collection = make_pool()
+    alice, keys = make_rater(collection), [uuid4() for _ in range(3)]
+    tasks = queue.claim(alice, 3, now=NOW)
+    for task, key in zip(tasks, keys, strict=True):
+        queue.save(alice, task, queue.Submission(grade=grade(collection, "1"), client_key=key), now=NOW)
+    assert queue.undo(alice, act=keys[1], now=NOW).pair == tasks[1].pair
+    assert set(Rating.objects.values_list("pair", flat=True)) == {tasks[0].pair.pk, tasks[2].pair.pk}
+    assert queue.undo(alice, act=keys[1], now=NOW) is None
+    assert queue.undo(alice, act=uuid4(), now=NOW) is None
+    assert [task.token for task in queue.held(alice)] == [tasks[1].token]
+
+
+def test_an_act_under_a_later_one_is_undone_without_changing_what_is_said_now():
+    collection = make_pool()
+    alice, first, second = make_rater(collection), uuid4(), uuid4()
+    (task,) = queue.claim(alice, now=NOW)
+    queue.save(alice, task, queue.Submission(grade=grade(collection, "3"), client_key=first), now=NOW)
+    queue.save(
+        alice, task, queue.Submission(grade=grade(collection, "1"), base_revision=1, client_key=second), now=NOW
+    )
+    assert queue.undo(alice, act=first, now=NOW).rating.grade == grade(collection, "1")
+    queue.undo(alice, act=second, now=NOW)
+    assert not Rating.objects.exists()
 
 
 def test_undo_reaches_twenty_acts_back():
