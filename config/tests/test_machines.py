@@ -219,7 +219,7 @@ def test_an_import_asks_to_try_again_while_the_store_is_silent(silent, monkeypat
     """It says neither that its file is gone nor that it was refused. What needs no store is done."""
     monkeypatch.setitem(bucket_module.OF_PAGES, "read_timeout", 0.2)
     collection = Collection.objects.create(slug="shop", name="Shop")
-    facts = {"files": [{"name": "r.csv", "stored": "a"}], "kind": "ratings", "state": "checked"}
+    facts = {"files": [{"name": "r.csv", "stored": "a", "size": 1}], "kind": "ratings", "state": "checked"}
     facts["report"] = {"refused": 1, "refusals": [Refusal("r.csv", 2, "no grade", ()).as_parts()]}
     job = Job.objects.create(collection=collection, **facts)
     client = signed_in(get_user_model().objects.create_superuser("root"))

@@ -51,18 +51,18 @@ def alone_of(collection: Collection, asked: Asked, beside: tuple[Measure, ...] =
         return []
 
     # Rule, adjudications and profile are about people's ratings, and change nothing here.
-    asked = Asked(asked.measure, asked.options)
+    of_machines = Asked(asked.measure, asked.options)
 
-    def every() -> list[Alone]:
-        data, _ = scores.read(collection, asked)
+    def scored_by_each() -> list[Alone]:
+        data, _ = scores.read(collection, of_machines)
         keys, alone = data.queries["key"].tolist(), []
         for each in used:
             judgments = record.judgments_of(each, data.queries)
-            scored = scores.of_arrays(collection.slug, keys, judgments, data.rankings, asked, beside)
+            scored = scores.of_arrays(collection.slug, keys, judgments, data.rankings, of_machines, beside)
             alone.append(Alone(each.machine, len(judgments.grade), scored))
         return alone
 
-    return cache.without_ratings(collection, ("alone", used, asked, beside), every)
+    return cache.without_ratings(collection, ("alone", used, of_machines, beside), scored_by_each)
 
 
 # On pages

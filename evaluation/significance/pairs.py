@@ -203,4 +203,6 @@ def _why(name: str, numbers: dict[str, float], queries: int, systems: int) -> st
         return NONE_DIFFERS
     if numbers["deviation"] == 0:
         return ALL_THE_SAME
-    return TOO_MANY if name == "detectable" else NO_DIFFERENCE
+    if name == "detectable":
+        return TOO_MANY
+    return NO_DIFFERENCE

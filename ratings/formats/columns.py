@@ -166,34 +166,49 @@ def layout_of(
     or says so, and doubtful otherwise. Raises ValueError.
     """
     names = list(names)
-    usual = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
-    several = SEVERAL.get(kind)
     _check(kind, names, chosen)
-    many = tuple(names_in(several, chosen.get(several, ""))) if several else ()
-    raters = many if kind == "ratings" else ()
-    column = {role: name for role, name in chosen.items() if role != several and name}
-    for role, known in usual.items():
-        free = {normalised(name): name for name in reversed(names) if name not in {*column.values(), *many}}
-        candidates = [free[name] for name in known if name in free]
-        if role not in chosen and candidates and not (raters and role in ("rater", "grade")):
-            _refuse_rivals(kind, role, candidates, set(free) & set(usual.get("key", ())))
-            column[role] = candidates[0]
-    left = tuple(name for name in names if name not in {*column.values(), *raters})
+    several = SEVERAL.get(kind)
+    named = tuple(names_in(several, chosen.get(several, ""))) if several else ()  # chosen raters or fields
+    column = _column_of_each_role(kind, names, chosen, named)
+    left = [name for name in names if name not in {*column.values(), *named}]
+    raters: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
-    if kind == "ratings" and wide and RATERS not in chosen and not {"rater", "grade"} & column.keys():
-        unknown = [name for name in left if not _is_something_else(name)]
-        raters = tuple(name for name in unknown if name.strip() in people or _RATER.fullmatch(normalised(name)))
-        doubtful = tuple(name for name in unknown if name not in raters)
-        left = tuple(name for name in left if name not in unknown)
     fields: tuple[str, ...] = ()
-    if several == FIELDS:
+    if kind == "ratings":
+        raters = named
+        if wide and RATERS not in chosen and not {"rater", "grade"} & column.keys():
+            raters, doubtful = _raters_in(left, people)
+    elif several == FIELDS:
         of_pairs = is_of_pairs(kind, names)
-        fields = many if FIELDS in chosen else tuple(name for name in left if _is_field(kind, name, of_pairs))
-        left = tuple(name for name in left if name not in fields)
-    layout = Layout(column, raters, left, fields, doubtful)
+        fields = named if FIELDS in chosen else tuple(name for name in left if _is_field(kind, name, of_pairs))
+    without_role = tuple(name for name in left if name not in {*raters, *doubtful, *fields})
+    layout = Layout(column, raters, without_role, fields, doubtful)
     if missing := _missing(kind, layout):
         raise ValueError(f"no column holds the {' or the '.join(missing)}; the columns are {listed(names)}")
     return layout
+
+
+def _column_of_each_role(kind: str, names: Sequence[str], chosen: Chosen, named: Sequence[str]) -> dict[str, str]:
+    """The column of each role: the chosen one, or the first with a usual name. named: chosen raters or fields."""
+    usual = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
+    several = SEVERAL.get(kind)
+    column = {role: name for role, name in chosen.items() if role != several and isinstance(name, str) and name}
+    for role, known in usual.items():
+        free = {normalised(name): name for name in reversed(names) if name not in {*column.values(), *named}}
+        candidates = [free[name] for name in known if name in free]
+        # Columns of raters hold the grades themselves.
+        needless = kind == "ratings" and named and role in ("rater", "grade")
+        if role not in chosen and candidates and not needless:
+            _refuse_rivals(kind, role, candidates, set(free) & set(usual.get("key", ())))
+            column[role] = candidates[0]
+    return column
+
+
+def _raters_in(names: Iterable[str], people: Container[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns that hold the grades of a rater by their name, and those that may."""
+    unknown = [name for name in names if not _is_something_else(name)]
+    raters = tuple(name for name in unknown if name.strip() in people or _RATER.fullmatch(normalised(name)))
+    return raters, tuple(name for name in unknown if name not in raters)
 
 
 def _check(kind: str, names: list[str], chosen: Chosen) -> None:

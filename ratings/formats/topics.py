@@ -116,27 +116,35 @@ def _read_tsv(source: Source, lines: Iterable[Line | Refusal], named: bool | Non
     for item in lines:
         if isinstance(item, Refusal):
             yield item
+        elif item.text.strip() and first:
+            first = False
+            if doubt := _doubt_of_first(source, item, named):
+                yield doubt
+                return
+            if not source.reading.header:
+                yield _topic_of_line(source, item)
         elif item.text.strip():
-            is_first, first = first, False
-            if is_first and source.reading.header is None and named is not False:
-                cells = ", ".join(map(values.quoted, item.text.rstrip("\r").split("\t")))
-                problem = f"this line may name the columns or be a query ({cells})"
-                yield source.stop(item.number, problem, *HEADER)
-                return
-            if is_first and "\t" not in item.text:
-                yield source.stop(item.number, f"there is no tab in {values.quoted(item.text)}", TSV_CURE, BARE)
-                return
-            if is_first and source.reading.header:
-                continue
-            if "\r" in item.text.rstrip("\r"):
-                problem = "a line ends here with CR alone, unlike the others"
-                yield source.refusal(item.number, problem, LINES_CURE)
-                continue
-            try:
-                text = item.text.removeprefix("\ufeff")  # the byte order mark of a file appended to another
-                yield _topic_of_cells(item.number, text.rstrip("\r").split("\t"))
-            except ValueError as error:
-                yield source.refusal(item.number, str(error), TSV_CURE)
+            yield _topic_of_line(source, item)
+
+
+def _doubt_of_first(source: Source, line: Line, named: bool | None) -> Refusal | None:
+    """Why the file cannot be read as its first line stands."""
+    if source.reading.header is None and named is not False:
+        cells = ", ".join(map(values.quoted, line.text.rstrip("\r").split("\t")))
+        return source.stop(line.number, f"this line may name the columns or be a query ({cells})", *HEADER)
+    if "\t" not in line.text:
+        return source.stop(line.number, f"there is no tab in {values.quoted(line.text)}", TSV_CURE, BARE)
+    return None
+
+
+def _topic_of_line(source: Source, line: Line) -> Topic | Refusal:
+    if "\r" in line.text.rstrip("\r"):
+        return source.refusal(line.number, "a line ends here with CR alone, unlike the others", LINES_CURE)
+    try:
+        text = line.text.removeprefix("\ufeff")  # the byte order mark of a file appended to another
+        return _topic_of_cells(line.number, text.rstrip("\r").split("\t"))
+    except ValueError as error:
+        return source.refusal(line.number, str(error), TSV_CURE)
 
 
 def _topic_of_cells(number: int, cells: list[str]) -> Topic:

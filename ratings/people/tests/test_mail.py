@@ -30,6 +30,7 @@ def clock(monkeypatch):
 def server(settings):
     settings.MAIL = {"EMAIL_HOST": "mail.example.org"}
     settings.ALLOWED_HOSTS, settings.HTTPS = ["ratings.example.org", "testserver"], True
+    settings.SITES = [f"https://{host}" for host in settings.ALLOWED_HOSTS]
 
 
 def invited(names: str):
