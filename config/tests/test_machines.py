@@ -388,6 +388,8 @@ class Person(Browser):
 
     def _asked(self, method: str, path: str, body: bytes | None, more: dict) -> tuple[int, bytes]:
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        # The server ends a connection that is idle for half a minute, as one is while a worker is killed.
+        self.connection.close()
         self.connection.request(method, path, body, {"Cookie": cookies, "X-CSRFToken": self.csrf, **more})
         answer = self.connection.getresponse()
         return answer.status, answer.read()
