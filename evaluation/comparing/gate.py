@@ -9,11 +9,10 @@ from django.urls import reverse
 
 from ratings.models import Collection
 
-from ..measures.refusal import refuse_unknown
 from ..page.documents import known
 from ..results.csv_and_json import made_by
 from ..scores import Asked, Evaluation, evaluate, expected_by_query
-from ..significance import common_queries
+from ..significance import common_queries, paired
 from ..significance.gate import UNDECIDED, Limits, agreed, limits, overall
 
 MARGIN, ALPHA = 0.02, 0.05  # the defaults
@@ -79,11 +78,7 @@ def gate_of(
     unknown system, and for a margin or alpha without a meaning.
     """
     anchors = tuple(dict.fromkeys(anchors))
-    if not anchors:
-        raise ValueError("a gate needs a system to compare with.")
     evaluation = evaluate(collection, replace(asked, systems=tuple(dict.fromkeys((release, *anchors)))))
-    for name in (release, *anchors):
-        refuse_unknown("system", name, evaluation.systems)
     expected, without = {}, ""
     try:
         expected = expected_by_query(collection, asked, most)
@@ -118,23 +113,21 @@ def against(
     reading = None
     if expected:
         told = np.column_stack([expected[name] for name in both])[counted]
-        reading = limits(difference(told[common_queries(told)]), margin, alpha)
-    plain = limits(difference(values[counted]), margin, alpha)
-    return AgainstAnchor(anchor, plain, reading, without, worst(collection, evaluation, both, values))
+        reading = limits(paired.differences(told[common_queries(told)], 1, 0), margin, alpha)
+    apart = np.full(len(values), np.nan)
+    apart[counted] = paired.differences(values[counted], 1, 0)
+    plain = limits(apart[counted], margin, alpha)
+    return AgainstAnchor(anchor, plain, reading, without, worst(collection, evaluation, both, apart))
 
 
-def difference(values: np.ndarray) -> np.ndarray:
-    """The first column minus the second of float64[queries, 2]; a rounding error is 0."""
-    apart = values[:, 0] - values[:, 1]
-    return np.where(np.abs(apart) <= 1e-12, 0.0, apart)
-
-
-def worst(collection: Collection, evaluation: Evaluation, both: list[str], values: np.ndarray) -> list[dict]:
-    """The queries on which the release loses most, the largest loss first."""
+def worst(collection: Collection, evaluation: Evaluation, both: list[str], apart: np.ndarray) -> list[dict]:
+    """The queries on which the release loses most, the largest loss first. apart: float64[queries], nan: not both."""
     queries = evaluation.table.record.queries
     keep = evaluation.asked.keep_with(urlencode([("system", name) for name in reversed(both)]))
-    apart = values[:, 0] - values[:, 1]
-    lost = [place for place in np.argsort(np.where(np.isnan(apart), 0, apart), kind="stable") if apart[place] < 0]
+    values, lost = (
+        evaluation.values(both),
+        [place for place in np.argsort(apart, kind="stable") if apart[place] < 0],
+    )
     return [
         {
             "query": queries["key"].iloc[place],

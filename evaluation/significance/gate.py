@@ -49,8 +49,9 @@ def limits(difference: np.ndarray, margin: float, alpha: float) -> Limits:
     verdict = WORSE if high < -margin else NOT_WORSE if low > -margin else UNDECIDED
     if verdict != UNDECIDED:
         return Limits(mean, low, high, n, verdict)
-    # One-sided at alpha is two-sided at twice alpha.
-    return Limits(mean, low, high, n, verdict, power.queries_needed((mean + margin) / spread, 2 * alpha))
+    # One-sided at alpha is two-sided at twice alpha. Where all queries lose just the margin, no number decides.
+    needed = power.queries_needed((mean + margin) / spread, 2 * alpha) if spread else None
+    return Limits(mean, low, high, n, verdict, needed)
 
 
 def agreed(verdicts: list[str]) -> str:

@@ -39,6 +39,11 @@ def test_few_queries_that_differ_decide_nothing_and_say_how_many_would():
     assert (found.difference, found.low, found.verdict, found.needed) == (-0.5, None, UNDECIDED, 10)
 
 
+def test_where_every_query_loses_just_the_margin_no_number_of_queries_decides():
+    found = limits(np.full(20, -0.5), 0.5, ALPHA)
+    assert (found.low, found.high, found.verdict, found.needed) == (-0.5, -0.5, UNDECIDED, None)
+
+
 def test_the_number_of_queries_that_would_decide_decides():
     difference = np.random.default_rng(3).normal(-0.05, 0.2, 60)
     found = limits(difference, MARGIN, ALPHA)
