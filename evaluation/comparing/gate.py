@@ -121,13 +121,11 @@ def against(
 
 
 def worst(collection: Collection, evaluation: Evaluation, both: list[str], apart: np.ndarray) -> list[dict]:
-    """The queries on which the release loses most, the largest loss first. apart: float64[queries], nan: not both."""
+    """The queries on which the release loses most, the largest loss first. apart: float64[queries]."""
     queries = evaluation.table.record.queries
     keep = evaluation.asked.keep_with(urlencode([("system", name) for name in reversed(both)]))
-    values, lost = (
-        evaluation.values(both),
-        [place for place in np.argsort(apart, kind="stable") if apart[place] < 0],
-    )
+    values = evaluation.values(both)
+    lost = [place for place in np.argsort(apart, kind="stable") if apart[place] < 0]
     return [
         {
             "query": queries["key"].iloc[place],
