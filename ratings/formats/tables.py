@@ -104,18 +104,19 @@ def layout(kind: str, names: Iterable[str], source: Source, *, wide: bool = True
     names = list(names)
     chosen = source.reading.columns
     if not wide:  # an object without a member that was chosen has no such role
-        chosen = {
-            role: [name for name in names_in(role, held) if name in names] if role in SEVERAL.values() else held
-            for role, held in chosen.items()
-        }
-        chosen = {
-            role: held if not isinstance(held, str) or held in names else "" for role, held in chosen.items()
-        }
+        chosen = {role: _among(names, role, held) for role, held in chosen.items()}
     # A single column holds the queries, whatever its name.
     alone = len(names) == 1 and not usual_role(kind, names[0])
     if not chosen and (source.reading.header is False or alone):
         chosen = by_position(kind, names)
     return layout_of(kind, names, chosen, wide=wide, people=source.reading.raters)
+
+
+def _among(names: list[str], role: str, held: str | Sequence[str]) -> str | Sequence[str]:
+    """What is chosen for `role`, without the columns that are not among `names`."""
+    if role in SEVERAL.values():
+        return [name for name in names_in(role, held) if name in names]
+    return held if held in names or not isinstance(held, str) else ""
 
 
 def is_delimited(kind: str, start: Start) -> bool:
