@@ -81,16 +81,16 @@ class Evaluation:
     bounds: Mapping[tuple[Measure, str], Bounds]  # by (measure, system), of the measures that they were asked for
     # Expected means by measure, where they were asked for.
     expected: Mapping[Measure, ExpectedMeans] = field(default_factory=dict)
-    read: Judgments | None = None  # the judgments, where they were asked for
+    judged_by: Judgments | None = None  # the judgments, where they were asked for
     stored: Mapping[tuple[str, str], Standing] | None = None  # frozen: the standings as they were computed then
     first: tuple[str, ...] = ()  # systems that come first in `standings`, in this order; the others follow by mean
 
     @property
     def judgments(self) -> Judgments:
         """The judgments. LookupError where they were not asked for, as in a frozen evaluation."""
-        if self.read is None:
+        if self.judged_by is None:
             raise LookupError(f"the evaluation of {self.collection} was made without its judgments.")
-        return self.read
+        return self.judged_by
 
     @property
     def fingerprint(self) -> str:

@@ -46,11 +46,11 @@ def evaluate(
     evaluation = Evaluation(collection.slug, asked, measures, table.record.systems, table, ends)
     if not judgments:
         return evaluation
-    data, read_now = cache.read(collection, asked.source, version)
+    data, judged_by = cache.read(collection, asked.source, version)
     if not data.queries["key"].equals(table.record.queries["key"]):
         # Queries were imported in between: all arrays must have the same rows.
         return evaluate(collection, asked, beside, bounds, judgments)
-    return replace(evaluation, read=read_now)
+    return replace(evaluation, judged_by=judged_by)
 
 
 def of_arrays(
