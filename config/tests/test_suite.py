@@ -1,5 +1,6 @@
 """What `run.py test` runs, where, and what it says of it. Nothing here runs other tests."""
 
+import re
 from contextlib import contextmanager
 
 import pytest
@@ -107,3 +108,10 @@ def test_a_step_gets_nothing_that_was_set_for_a_server(monkeypatch):
 def test_a_step_shows_what_it_wrote_and_its_status(capfd):
     assert suite.step("a step", ["-c", "import sys; print('said'); sys.exit(3)"]) == 3
     assert capfd.readouterr().out.split() == ["==", "a", "step", "said"]
+
+
+def test_the_tests_that_a_bare_machine_runs_are_there():
+    """A path that is not there ends pytest without a test, half an hour into a run."""
+    names = re.findall(r"[\w/]+/test_\w+\.py", (suite.ROOT / ".ci/run").read_text())
+    assert names
+    assert [name for name in names if not (suite.ROOT / name).is_file()] == []
