@@ -3,7 +3,6 @@
 import io
 import stat
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,17 +12,18 @@ from typing import BinaryIO
 from . import budget
 from .budget import TooMuch
 from .packing import DAMAGED, Damaged, Taken
-from .source import BLOCK, Source, Start, Unopened
+from .source import Source, Start, Unopened
 
 MOST_FILES = 500
-LARGEST_LIST = 1 << 24  # bytes of the names in an archive
+MOST_ENTRIES = 10_000  # of a tar, with its folders
+LARGEST_LIST = 1 << 24  # bytes of the names in a ZIP
+LARGEST_HEADER = 1 << 14  # bytes of what a tar says of one file: some versions of tarfile search it in quadratic time
 LONGEST_NAME = 200
 ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
-_TAR, _TAR_AT, _TAR_BLOCK = b"ustar", 257, 512
+_TAR, _TAR_AT = b"ustar", 257
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OFFICE = ("xl/", "word/", "ppt/", "mimetype")  # in office documents, which are ZIPs but no archives
 _LITTER = (".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini")
-_LONG_NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE)
 COPY_AGAIN = "Copy or download the file again."
 UNPACK = "Unpack it, and import what lies in it."
 ELSEWHERE = "Pack the file itself."
@@ -37,17 +37,16 @@ def is_tar(start: Start) -> bool:
     return start.data[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR
 
 
-def files_of(source: Source, stack: ExitStack, *, in_turn: bool = False) -> Iterator[Source]:
+def files_of(source: Source, stack: ExitStack) -> Iterator[Source]:
     """The source, or each file in it where it is an archive. `stack` closes what this opens.
 
-    The files can be read in any order; with `in_turn` each must be read before the next is taken. In place of a
-    file or an archive that cannot be read comes one `unopened`, which refuses itself. An archive in an archive
-    stays a file, which no format reads.
+    The files can be read in any order. In place of a file or an archive that cannot be read comes one `unopened`,
+    which refuses itself. An archive in an archive stays a file, which no format reads.
     """
     if is_zip(source.start):
         files = _in_zip(source, stack)
     elif is_tar(source.start):
-        files = _in_tar(source, copy=not in_turn)
+        files = _in_tar(source, stack)
     else:
         yield source
         return
@@ -92,7 +91,7 @@ def _printable(name: str) -> str:
 
 
 def _in_zip(source: Source, stack: ExitStack) -> Iterator[Source]:
-    archive = stack.enter_context(zipfile.ZipFile(Bounded(source.at_any_place())))
+    archive = stack.enter_context(zipfile.ZipFile(Bounded(source.at_any_place(), LARGEST_LIST)))
     files = [each for each in archive.infolist() if not each.is_dir() and _is_content(each.filename)]
     if any(each.filename.startswith(_OFFICE) for each in files):
         yield source
@@ -121,10 +120,10 @@ def _wrong_in_zip(each: zipfile.ZipInfo) -> tuple[str, str] | None:
 
 
 class Bounded:
-    """A file that refuses very large reads: zipfile reads the list of names at once, however long it is."""
+    """A file that refuses very large reads: zipfile and tarfile read lists of names at once, however long."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self.file = file
+    def __init__(self, file: BinaryIO, most: int) -> None:
+        self.file, self.most = file, most
         self.tell = file.tell
 
     def seekable(self) -> bool:
@@ -136,8 +135,8 @@ class Bounded:
         return self.file.seek(place, whence)
 
     def read(self, size: int = -1) -> bytes:
-        data = self.file.read(min(size, LARGEST_LIST + 1) if size >= 0 else LARGEST_LIST + 1)
-        if len(data) > LARGEST_LIST:
+        data = self.file.read(min(size, self.most + 1) if size >= 0 else self.most + 1)
+        if len(data) > self.most:
             raise Unopened("its list of files is too long", UNPACK)
         return data
 
@@ -145,98 +144,22 @@ class Bounded:
 # Tar
 
 
-def _in_tar(source: Source, *, copy: bool) -> Iterator[Source]:
-    """`copy`: copy the files into a temporary one, so that each stays readable after the next is taken."""
-    stream = _Unpacked(source)
-    copies = tempfile.TemporaryFile() if copy else None  # noqa: SIM115, closed with the last of the files
-    longer = None
-    while block := stream.exactly(_TAR_BLOCK):
-        if not block.strip(b"\0"):
-            return  # the end of the archive
-        entry = tarfile.TarInfo.frombuf(block, "utf-8", "replace")
-        if entry.size < 0:
-            raise ValueError("a file has a negative size")
-        padding = -entry.size % _TAR_BLOCK
-        if entry.type in _LONG_NAMES:
-            if entry.size > LARGEST_LIST:
-                raise ValueError("a name is too long")
-            longer = _longer_name(entry.type, stream.exactly(entry.size)) or longer
-            stream.skip(padding)
-            continue
-        name, longer = longer or entry.name, None
-        left = entry.size + padding if entry.isreg() else 0
-        if entry.isdir() or not _is_content(name):
-            stream.skip(left)
+def _in_tar(source: Source, stack: ExitStack) -> Iterator[Source]:
+    file = source.at_any_place()
+    archive = stack.enter_context(tarfile.open(fileobj=Bounded(file, LARGEST_HEADER), mode="r:"))
+    for number, entry in enumerate(archive):
+        if number == MOST_ENTRIES:
+            raise Unopened(f"it holds more than {MOST_ENTRIES:,} files and folders", "Pack fewer together.")
+        name = _printable(entry.name)
+        if entry.isdir() or not _is_content(entry.name):
             continue
         if not entry.isreg() or entry.issparse():
             what = "a link" if entry.islnk() or entry.issym() else "no file, but a device or the like"
-            yield source.unopened(f"it is {what}", ELSEWHERE, name=_printable(name))
-            stream.skip(left)
+            yield source.unopened(f"it is {what}", ELSEWHERE, name=name)
             continue
         source.budget.foresee(entry.size)
-        file = section = _Section(stream, entry.size)
-        if copies:
-            file = _Window(copies, copies.seek(0, io.SEEK_END), entry.size)
-            while data := section.read(BLOCK):
-                copies.write(data)
-        yield source.member(_printable(name), file, entry.size, "", entry.size)
-        stream.skip(section.left + padding)
-
-
-def _longer_name(kind: bytes, data: bytes) -> str | None:
-    """The name of the next file, from a GNU or PAX header before it."""
-    if kind == tarfile.GNUTYPE_LONGNAME:
-        return data.split(b"\0")[0].decode("utf-8", "replace")
-    if kind != tarfile.XHDTYPE:
-        return None
-    while data.strip(b"\0"):
-        length, blank, _ = data.partition(b" ")
-        record = data[: int(length)]
-        word, equals, value = record[len(length) + 1 :].partition(b"=")
-        if not blank or not equals or not record.endswith(b"\n"):
-            raise ValueError("an extended header is damaged")
-        if word == b"path":
-            return value[:-1].decode("utf-8", "replace")
-        if word == b"size":
-            raise ValueError("a file is larger than 8 GB")
-        data = data[int(length) :]
-    return None
-
-
-class _Unpacked:
-    """The unpacked bytes of a source, as a stream."""
-
-    def __init__(self, source: Source) -> None:
-        self.source, self.rest = source, b""
-
-    def parts(self, size: int) -> Iterator[bytes]:
-        """The next `size` bytes, in parts."""
-        while size:
-            self.rest = self.rest or self.source.read()
-            part, self.rest = self.rest[:size], self.rest[size:]
-            if not part:
-                raise EOFError("it ends within a file")
-            yield part
-            size -= len(part)
-
-    def exactly(self, size: int) -> bytes:
-        return b"".join(self.parts(size))
-
-    def skip(self, size: int) -> None:
-        for _ in self.parts(size):
-            pass
-
-
-class _Section(Taken):
-    """The next `left` bytes of a stream."""
-
-    def __init__(self, stream: _Unpacked, left: int) -> None:
-        self.stream, self.left = stream, left
-
-    def take(self, most: int) -> bytes:
-        data = self.stream.exactly(min(most, self.left))
-        self.left -= len(data)
-        return data
+        stream = _Window(file, entry.offset_data, entry.size)
+        yield source.member(name, stream, entry.size, "", entry.size)
 
 
 class _Window(Taken):
@@ -251,5 +174,7 @@ class _Window(Taken):
     def take(self, most: int) -> bytes:
         self.file.seek(self.begin + self.at)
         data = self.file.read(min(most, self.size - self.at))
+        if self.at < self.size and not data:
+            raise EOFError("it ends within a file")
         self.at += len(data)
         return data

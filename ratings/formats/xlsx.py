@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from ..words import counted
 from . import budget, spreadsheet, values
-from .archives import ZIP, Bounded
+from .archives import LARGEST_LIST, ZIP, Bounded
 from .budget import Budget, TooMuch
 from .packing import Taken
 from .refusal import Option, Refusal
@@ -176,7 +176,7 @@ def _opened(source: Source) -> tuple[Any, "_Parts"]:
     """The workbook, and the ZIP that openpyxl reads it from: sheets row by row, and all else at once."""
     from openpyxl.reader.excel import ExcelReader  # takes a third of a second, and few files need it
 
-    file = Bounded(source.at_any_place())
+    file = Bounded(source.at_any_place(), LARGEST_LIST)
     reader = ExcelReader(file, read_only=True, data_only=True, keep_links=False)
     parts = reader.archive = _Parts(file, source.budget)
     reader.read()

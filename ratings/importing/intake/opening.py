@@ -52,4 +52,4 @@ def one_by_one(files: Iterable[File], reading: Reading | None = None) -> Iterato
     with ExitStack() as stack:
         whole = budget()
         opened = (Source(*file, reading, whole=whole) for file in files)
-        yield (each for source in opened for each in files_of(source, stack, in_turn=True))
+        yield (each for source in opened for each in files_of(source, stack))
