@@ -20,7 +20,6 @@ from ..models import (
     Pair,
     Query,
     Ranking,
-    Rater,
     Rating,
     System,
 )
@@ -57,27 +56,6 @@ def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
 
 
 @dataclass(frozen=True)
-class Able:
-    """How many people can rate now: all queries (`free`), or only some (`bound`: query id → how many)."""
-
-    free: int
-    bound: Counter[int]
-    all: int
-
-    def of(self, query: int) -> int:
-        return self.free + self.bound[query]
-
-
-def able_in(collection: Collection) -> Able:
-    """Who can rate the queries of the collection now. Two queries."""
-    able = collection.raters.able()
-    ids = set(able.values_list("pk", flat=True))
-    sets = list(Rater.queries.through.objects.filter(rater__in=able).values_list("rater", "query"))
-    bound = {rater for rater, _ in sets}
-    return Able(len(ids - bound), Counter(query for _, query in sets), len(ids))
-
-
-@dataclass(frozen=True)
 class Plan:
     """What a pool would add."""
 
@@ -85,26 +63,21 @@ class Plan:
     new_pairs: int  # those of which no rating was wanted before
     retired: int  # those that are retired, which stay out
     new_ratings: int  # as `Pooled.new_assignments`, unless somebody rates or pools meanwhile
-    beyond: int  # of the ratings that are then left: those that nobody can give, as too few people can rate
-    able: int  # people who can rate now
     by_system: dict[str, int]
     only_by_system: dict[str, int]
 
 
 def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System] | None = None) -> Plan:
-    """What `pool` would add with the same arguments. Six queries besides those for the systems."""
+    """What `pool` would add with the same arguments. Three queries besides those for the systems."""
     chosen = list(systems if systems is not None else collection.systems.all())
     tops = _tops(chosen, depth, wanted)
-    states, able = _pair_states(collection), able_in(collection)
-    unknown = _PairState(wanted=0, retired=False)
-    pairs = {key: states.get(key, unknown) for key in tops.by}
+    states, unknown = _pair_states(collection), _PairState(wanted=0, retired=False)
+    pairs = [states.get(key, unknown) for key in tops.by]
     return Plan(
         pairs=len(pairs),
-        new_pairs=sum(not pair.retired and not pair.wanted for pair in pairs.values()),
-        retired=sum(pair.retired for pair in pairs.values()),
-        new_ratings=sum(pair.lacks(wanted) for pair in pairs.values()),
-        beyond=sum(pair.beyond(wanted, able.of(query_id)) for (query_id, _), pair in pairs.items()),
-        able=able.all,
+        new_pairs=sum(not pair.retired and not pair.wanted for pair in pairs),
+        retired=sum(pair.retired for pair in pairs),
+        new_ratings=sum(pair.lacks(wanted) for pair in pairs),
         by_system=tops.by_system(chosen),
         only_by_system=tops.only_by_system(chosen),
     )
@@ -112,12 +85,8 @@ def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
 
 def plan_more(collection: Collection, wanted: int) -> Plan:
     """What `want_more` would add."""
-    states = _pair_states(collection)
-    pairs = {key: pair for key, pair in states.items() if pair.wanted and not pair.retired}
-    able = able_in(collection)
-    beyond = sum(pair.beyond(wanted, able.of(query)) for (query, _), pair in pairs.items())
-    new = sum(pair.lacks(wanted) for pair in pairs.values())
-    return Plan(len(pairs), 0, 0, new, beyond, able.all, {}, {})
+    pairs = [pair for pair in _pair_states(collection).values() if pair.wanted and not pair.retired]
+    return Plan(len(pairs), 0, 0, sum(pair.lacks(wanted) for pair in pairs), {}, {})
 
 
 @transaction.atomic
@@ -302,38 +271,24 @@ class _PairState:
 
     wanted: int
     retired: bool
-    ratings: int = 0  # assignments, and surplus grades
-    given: int = 0  # those of them that are grades
-    used: int = 0  # people who can rate now and have rated it
+    ratings: int = 0  # assignments, and surplus grades, which will fill new assignments
 
     def lacks(self, wanted: int) -> int:
         return 0 if self.retired else max(0, wanted - self.ratings)
 
-    def beyond(self, wanted: int, able: int) -> int:
-        """How many of the ratings that are left, once `wanted` are wanted, none of `able` people can give."""
-        left = max(wanted, self.ratings) - self.given
-        return 0 if self.retired else max(0, left - max(0, able - self.used))
-
 
 def _pair_states(collection: Collection) -> dict[tuple[int, int], _PairState]:
-    """(query id, document id) → its state, for all pairs of the collection. Four queries."""
+    """(query id, document id) → its state, for all pairs of the collection. Three queries."""
     pairs = Pair.objects.filter(query__collection=collection)
     states, by_id = {}, {}
     rows = pairs.values_list("pk", "query", "document", "wanted", "retired_at")
     for pk, query_id, document_id, wanted, retired in rows:
         states[query_id, document_id] = by_id[pk] = _PairState(wanted, retired is not None)
-    assigned = Assignment.objects.filter(collection=collection, extra=False).order_by()
+    assigned = Assignment.objects.filter(collection=collection, extra=False)
     own = Assignment.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))
-    # Surplus grades, such as imported ones, will fill new assignments.
-    graded = Rating.objects.filter(pair__query__collection=collection, grade__isnull=False)
-    surplus = graded.filter(~Exists(own)).order_by()
-    filled = Count("pk", filter=Q(state=Assignment.State.DONE))
-    for rows, given in ((assigned, filled), (surplus, Count("pk"))):
-        counts = rows.values("pair").annotate(n=Count("pk"), given=given)
-        for pair_id, n, done in counts.values_list("pair", "n", "given"):
+    surplus = Rating.objects.filter(~Exists(own), pair__query__collection=collection, grade__isnull=False)
+    for ratings in (assigned, surplus):
+        counts = ratings.order_by().values("pair").annotate(n=Count("pk"))
+        for pair_id, n in counts.values_list("pair", "n"):
             by_id[pair_id].ratings += n
-            by_id[pair_id].given += done
-    rated = Rating.objects.filter(rater__in=collection.raters.able()).order_by().values("pair")
-    for pair_id, n in rated.annotate(n=Count("pk")).values_list("pair", "n"):
-        by_id[pair_id].used = n
     return states

@@ -1,6 +1,5 @@
 """The forecast of the day on which nothing is left to rate."""
 
-from dataclasses import dataclass
 from datetime import date, timedelta
 from math import ceil, sqrt
 from statistics import fmean, stdev
@@ -9,27 +8,17 @@ from .counts import Progress
 
 LOOKED_BACK = 28  # a forecast uses at most so many complete days,
 FEWEST_DAYS = 5  # and at least so many, since fewer do not show how much days differ
+NEAR = 60  # days ahead up to which a forecast names the day, not the month
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """The day on which the last wanted rating may be given, as an interval."""
-
-    days: int  # complete days on which it is based
-    pace: float  # wanted ratings filled a day
-    slow: float  # the ends of the 95 % interval of that mean; 0 or less if days differ too much
-    fast: float
-    early: date
-    late: date | None  # None: at the slow end it is never done, or takes over ten years
-
-
-def forecast(progress: Progress, today: date) -> Forecast | str:
-    """The forecast, or a sentence that says why there is none.
+def forecast(progress: Progress, today: date) -> str:
+    """The range of days on which the last wanted rating may be given, as a sentence; or why there is no forecast.
 
     The pace is the mean over the latest complete days, including days without a grade. Today is not complete. The
     ends of its interval are two standard errors away.
     """
-    if not progress.extent.left:
+    left = progress.extent.left
+    if not left:
         return "Nothing is left to rate."
     if not progress.by_day:
         return "No forecast: nobody has graded anything yet."
@@ -45,13 +34,23 @@ def forecast(progress: Progress, today: date) -> Forecast | str:
     if not any(counts):
         return f"No forecast: nobody has graded anything in the last {days} days."
     mean, error = fmean(counts), 2 * stdev(counts) / sqrt(days)
-    slow, fast = mean - error, mean + error
-
-    def end(per_day: float) -> date | None:
-        needed = ceil(progress.extent.left / per_day) if per_day > 0 else None
-        return today + timedelta(days=needed) if needed is not None and needed < 3_650 else None
-
-    early = end(fast)
+    early, late = _end(left, mean + error, today), _end(left, mean - error, today)
     if early is None:
         return "No forecast: at the present pace it takes more than ten years."
-    return Forecast(days, mean, slow, fast, early, end(slow))
+    pace = f"{float(f'{mean:.2g}'):,.6g}"  # two significant digits
+    basis = f"At the pace of the last {days} days, {pace} a day, the {left:,} left may be done"
+    is_near = ((late or early) - today).days <= NEAR
+    first, last = (_named(day, is_near) for day in (early, late or early))
+    if late is None:
+        return f"{basis} about {first} at the soonest; days differ too much to say the latest."
+    return f"{basis} about {first}." if first == last else f"{basis} between {first} and {last}."
+
+
+def _end(left: int, per_day: float, today: date) -> date | None:
+    """The day on which nothing is left at this pace; None if that is never, or takes over ten years."""
+    days = ceil(left / per_day) if per_day > 0 else None
+    return today + timedelta(days=days) if days is not None and days < 3_650 else None
+
+
+def _named(day: date, is_near: bool) -> str:
+    return f"{day.day} {day:%B}" if is_near else f"{day:%B %Y}"

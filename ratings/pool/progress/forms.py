@@ -3,7 +3,7 @@
 from django import forms
 
 from ...models import Collection, Pair, Rater
-from .cost import Rate
+from .cost import Work
 
 
 class RateForm(forms.Form):
@@ -13,17 +13,17 @@ class RateForm(forms.Form):
     each = forms.DecimalField(label="An answer", required=False, min_value=0, max_digits=9, decimal_places=4)
     currency = forms.CharField(label="Currency", required=False, max_length=12)
 
-    def __init__(self, *args, **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        for name, size in (("hour", 8), ("each", 8), ("currency", 6)):
-            self.fields[name].widget.attrs["size"] = size
-
     @property
-    def rate(self) -> Rate | None:
-        """The rate; None if the form is empty or invalid."""
-        sent = self.cleaned_data if self.is_valid() else {}
-        hour, each = float(sent.get("hour") or 0), float(sent.get("each") or 0)
-        return Rate(hour, each) if hour or each else None
+    def has_price(self) -> bool:
+        return self.is_valid() and bool(self.cleaned_data["hour"] or self.cleaned_data["each"])
+
+    def costs(self, work: Work) -> list[float | None]:
+        """The cost of the work, with the ends of its interval; None if hours are paid but not known."""
+        hour, answer = (float(self.cleaned_data[name] or 0) for name in ("hour", "each"))
+        return [
+            None if hour and hours is None else answer * work.answers + hour * (hours or 0.0)
+            for hours in (work.hours, work.least, work.most)
+        ]
 
 
 class GiveForm(forms.Form):

@@ -19,7 +19,7 @@ from ratings.pool.progress.counts import Extent, grades_given, pace, progress, r
 from ratings.pool.progress.counts import Progress as Counted
 from ratings.pool.progress.forecast import forecast
 from ratings.pool.progress.stuck import stuck
-from ratings.pool.views.progress import burn_up, forecast_sentence
+from ratings.pool.views.progress import burn_up
 from ratings.tests.cast import NOW, grade, make_collection, make_member, make_pair, make_rater
 
 DAY = timedelta(days=1)
@@ -129,8 +129,8 @@ def test_a_sum_of_times_goes_by_the_mean():
 # Forecast: 12 left
 
 
-def counted(by_day: dict, left: int = 12, beside: int = 0) -> Counted:
-    return Counted(Extent(sum(by_day.values()), 0, left), by_day, beside, {}, {}, {}, {})
+def counted(by_day: dict, left: int = 12, surplus: int = 0) -> Counted:
+    return Counted(Extent(sum(by_day.values()), 0, left), by_day, surplus, {}, {}, {}, {})
 
 
 TODAY = date(2026, 3, 20)
@@ -143,32 +143,24 @@ def back(*counts: int) -> dict:
 
 def test_a_forecast_spans_two_standard_errors_of_the_mean_day():
     # Mean 3, deviations −1 1 −1 1 0: standard deviation 1, error of the mean 1/√5 = 0.447, twice that 0.894.
-    expected = forecast(counted(back(2, 4, 2, 4, 3)), TODAY)
-    assert (expected.days, expected.pace) == (5, 3)
-    assert (round(expected.slow, 3), round(expected.fast, 3)) == (2.106, 3.894)
-    assert (expected.early, expected.late) == (TODAY + 4 * DAY, TODAY + 6 * DAY)
-    assert forecast_sentence(expected, counted(back(3)), TODAY) == (
+    # 12 / 3.894 are 4 days, 12 / 2.106 are 6.
+    assert forecast(counted(back(2, 4, 2, 4, 3)), TODAY) == (
         "At the pace of the last 5 days, 3 a day, the 12 left may be done between 24 March and 26 March."
     )
 
 
 def test_days_without_a_grade_count_and_today_does_not():
-    days = {TODAY: 100, TODAY - DAY: 10, TODAY - 10 * DAY: 10}
-    expected = forecast(counted(days), TODAY)
-    assert (expected.days, expected.pace) == (10, 2)
-    assert expected.slow <= 0 and expected.late is None
-    assert "at the soonest; days differ too much to say the latest" in forecast_sentence(
-        expected, counted(days), TODAY
-    )
+    said = forecast(counted({TODAY: 100, TODAY - DAY: 10, TODAY - 10 * DAY: 10}), TODAY)
+    assert said.startswith("At the pace of the last 10 days, 2 a day,")
+    assert said.endswith("at the soonest; days differ too much to say the latest.")
 
 
 def test_a_pause_before_the_work_of_these_weeks_is_no_part_of_its_pace():
-    days = {date(2019, 5, 1): 500} | back(2, 4, 2, 4, 3)
-    assert (forecast(counted(days), TODAY).days, forecast(counted(days), TODAY).pace) == (5, 3)
+    assert "last 5 days, 3 a day" in forecast(counted({date(2019, 5, 1): 500} | back(2, 4, 2, 4, 3)), TODAY)
 
 
 def test_what_fills_no_wanted_rating_does_not_speed_up_the_forecast():
-    assert forecast(counted(back(4, 4, 4, 4, 4), beside=5), TODAY).pace == 3
+    assert "3 a day" in forecast(counted(back(4, 4, 4, 4, 4), surplus=5), TODAY)
 
 
 @pytest.mark.parametrize(
@@ -182,36 +174,15 @@ def test_what_fills_no_wanted_rating_does_not_speed_up_the_forecast():
     ],
 )
 def test_where_there_is_no_forecast_it_says_why(by_day, left, said):
-    given = counted(by_day, left)
-    assert said in forecast_sentence(forecast(given, TODAY), given, TODAY)
-    assert given.by_day == {} or burn_up(given, forecast(given, TODAY), TODAY)["cone"] == ""
+    assert said in forecast(counted(by_day, left), TODAY)
 
 
 def test_the_chart_begins_where_the_work_of_the_last_months_does():
-    given = counted({date(2019, 5, 1): 40} | back(2, 4))
-    chart = burn_up(given, forecast(given, TODAY), TODAY)
-    assert (chart["first"], chart["before"]) == (TODAY - 2 * DAY, 40)
-    assert chart["line"].startswith(f"0.00,{100 - 4000 / 58:.2f} 0.00,")
-
-
-def test_where_no_grade_is_recent_the_chart_ends_with_the_last_one():
-    long_ago = TODAY - 200 * DAY
-    old = {long_ago - 100 * DAY: 5, long_ago - 3 * DAY: 10, long_ago: 20}
-    chart = burn_up(counted(old), "No forecast", TODAY)
-    assert (chart["first"], chart["end"], chart["before"]) == (long_ago - 3 * DAY, long_ago, 5)
-    assert chart["now"] == "100.00"
-    recent = burn_up(counted({TODAY - 80 * DAY: 5}), "No forecast", TODAY)
-    assert (recent["first"], recent["end"]) == (TODAY - 80 * DAY, TODAY)
-
-
-def test_the_chart_climbs_to_what_is_given_and_the_cone_to_what_is_wanted():
-    given = counted(back(2, 4, 2, 4, 3))
-    chart = burn_up(given, forecast(given, TODAY), TODAY)
-    # Five days and today behind, six ahead; 15 of 27 given: 100 − 100 · 15/27 = 44.44.
-    assert chart["line"].split()[0] == "0.00,100.00"
-    assert chart["line"].split()[-1] == "50.00,44.44"
-    assert chart["cone"] == "50.00,44.44 83.33,0.00 100.00,0.00"
-    assert (chart["top"], chart["last"]) == (27, TODAY + 6 * DAY)
+    chart = burn_up(counted({date(2019, 5, 1): 40} | back(2, 4)), TODAY)
+    assert (chart["first"], chart["before"], chart["top"]) == (TODAY - 2 * DAY, 40, 58)
+    # 40, 42 and 46 of 58 grades on the three days.
+    assert chart["line"].startswith("0.00,31.03 0.00,31.03 33.33,27.59") and chart["line"].endswith("100.00,20.69")
+    assert burn_up(counted({date(2019, 5, 1): 4}), TODAY)["line"] == "0.00,75.00 100.00,75.00"
 
 
 # What is counted
