@@ -112,12 +112,20 @@ def against(
     counted = common_queries(values)
     reading = None
     if expected:
-        told = np.column_stack([expected[name] for name in both])[counted]
-        reading = limits(paired.differences(told[common_queries(told)], 1, 0), margin, alpha)
+        told = np.column_stack([expected[name] for name in both])
+        reading = _limits(evaluation, told, counted & common_queries(told), margin, alpha)
     apart = np.full(len(values), np.nan)
     apart[counted] = paired.differences(values[counted], 1, 0)
-    plain = limits(apart[counted], margin, alpha)
+    plain = _limits(evaluation, values, counted, margin, alpha)
     return AgainstAnchor(anchor, plain, reading, without, worst(collection, evaluation, both, apart))
+
+
+def _limits(
+    evaluation: Evaluation, values: np.ndarray, counted: np.ndarray, margin: float, alpha: float
+) -> Limits:
+    """The verdict by these queries, bool[queries]. values: float64[queries, 2], of the release and its anchor."""
+    sampled = evaluation.sampled and evaluation.sampled.answered(counted)
+    return limits(paired.differences(values[counted], 1, 0), margin, alpha, sampled)
 
 
 def worst(collection: Collection, evaluation: Evaluation, both: list[str], apart: np.ndarray) -> list[dict]:

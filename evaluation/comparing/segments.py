@@ -142,7 +142,11 @@ def compared(result: Compared, every: Sequence[Segment]) -> list[OnSegment]:
     """
     both = np.column_stack([result.values(name) for name in result.pairs[0]])
     draws, seed = result.tests.draws, result.tests.seed
-    tests = [compare(both[each.members[result.common]], [(0, 1)], draws, seed).pairs[0] for each in every]
+    tests = []
+    for segment in every:
+        members = segment.members[result.common]
+        sampled = result.sampled and result.sampled.within(members)
+        tests.append(compare(both[members], [(0, 1)], draws, seed, sampled=sampled).pairs[0])
     # Each `compare` has one pair, so its p_holm is not adjusted yet.
     adjusted = holm(np.array([np.nan if each.p_holm is None else each.p_holm for each in tests]))
     return [

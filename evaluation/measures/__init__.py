@@ -5,7 +5,7 @@ from .bounds import Bounds, bounds, bounds_of_mean, unjudged
 from .difference import SPLIT, Difference, Part, difference
 from .explain import Explanation, Row, explain
 from .gains import cautions
-from .kernel import Scores, effective, evaluate, mean, weighted_mean
+from .kernel import Scores, effective, evaluate, mean
 from .notation import Measure, parse_measure, with_gmax
 from .options import Options
 from .pack import pack
@@ -42,6 +42,5 @@ __all__ = [
     "pack",
     "parse_measure",
     "unjudged",
-    "weighted_mean",
     "with_gmax",
 ]

@@ -136,11 +136,3 @@ def _without_judgments(
 def mean(values: np.ndarray, counted: np.ndarray) -> float:
     """The arithmetic mean of the values that count; nan if none does."""
     return float(np.mean(values[counted])) if counted.any() else float("nan")
-
-
-def weighted_mean(values: np.ndarray, counted: np.ndarray, weights: np.ndarray) -> float:
-    """The weighted mean of the values that count; nan if the weights sum to 0. ValueError for a weight below 0."""
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise ValueError("weights must be finite and not negative.")
-    weight = weights[counted].sum()
-    return float(values[counted] @ weights[counted] / weight) if weight > 0 else float("nan")

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..measures import COUNTED, REASONS, Measure, bounds_of_mean
+from ..measures import COUNTED, REASONS, Measure
 from ..measures.refusal import refuse_unknown
 from ..page import documents
 from ..scores import Evaluation
@@ -22,6 +22,7 @@ from ..significance import (
     paired,
 )
 from ..significance.draws import SEED, TESTS, TESTS_ON_PAGES
+from ..significance.sampled import Sampled, mean_of_searches
 from . import csv_and_json
 
 COULD_TURN = "what is unjudged could turn it"
@@ -32,7 +33,7 @@ NO_BOUNDS = "no bounds are known"
 class Compared:
     """Pairs of systems compared by one measure, on the queries where all of the systems have a value.
 
-    Queries are not weighted.
+    Queries are not weighted, unless they were drawn from a log: then means are those over all its searches.
     """
 
     evaluation: Evaluation
@@ -75,6 +76,18 @@ class Compared:
         return self.evaluation.values([system], self.measure)[self.common, 0]
 
     @cached_property
+    def sampled(self) -> Sampled | None:
+        """What the common queries stand for, where they were drawn from a log."""
+        return self.evaluation.sampled and self.evaluation.sampled.answered(self.common)
+
+    def mean(self, system: str) -> float | None:
+        """The mean of the system over the common queries, or over all searches of the log."""
+        values = self.values(system)
+        if self.sampled:
+            return documents.known(mean_of_searches(values[:, np.newaxis], self.sampled)[0])
+        return float(values.mean()) if values.size else None
+
+    @cached_property
     def bounds(self) -> list[tuple[float, float] | None]:
         """The least and greatest difference of means that missing judgments allow, by pair; None: not known.
 
@@ -88,7 +101,7 @@ class Compared:
         certain = np.all([each.certain for each in ends.values()], axis=0)
         possible = np.all([each.possible for each in ends.values()], axis=0)
         every = [
-            bounds_of_mean(
+            self.evaluation.bounds_of_mean(
                 ends[second].low - ends[first].high, ends[second].high - ends[first].low, certain, possible
             )
             for first, second in self.pairs
@@ -105,8 +118,8 @@ class Compared:
                 "system": system,
                 "queries": self.tests.queries,
                 "dropped": len(self.dropped),
-                "baseline_mean": _mean(self.values(baseline)),
-                "system_mean": _mean(self.values(system)),
+                "baseline_mean": self.mean(baseline),
+                "system_mean": self.mean(system),
             }
             if self.evaluation.bounds:
                 result = _bounded(result, bounds)
@@ -144,8 +157,9 @@ def compared(
     results = []
     for measure in measures or evaluation.measures:
         values = evaluation.counting(systems, measure)
-        common = values[common_queries(values)]
-        tests = compare(common, places, draws, seed, "hsd" if all_pairs else "holm")
+        common = common_queries(values)
+        sampled = evaluation.sampled and evaluation.sampled.answered(common)
+        tests = compare(values[common], places, draws, seed, "hsd" if all_pairs else "holm", sampled)
         results.append(Compared(evaluation, measure, systems, pairs, tests))
     return results
 
@@ -161,10 +175,6 @@ def of_page(evaluation: Evaluation, baseline: str, others: Sequence[str], all_pa
         return compared(evaluation, baseline, others, all_pairs, TESTS_ON_PAGES, SEED, [measure])[0]
 
     return evaluation.table.remember(("compared", measure, baseline, tuple(others), all_pairs), made)
-
-
-def _mean(values: np.ndarray) -> float | None:
-    return float(values.mean()) if values.size else None
 
 
 def _bounded(result: Comparison, bounds: tuple[float, float] | None) -> Comparison:

@@ -23,10 +23,12 @@ from ..measures.arrays import distinct
 from ..record.cache import Columns
 from ..significance import bootstrap_interval
 from ..significance.draws import EXPECTED, SEED
+from ..significance.sampled import OUTSIDE, Estimate, Sampled, bounds_of_estimate, estimate
 from .asked import SIGNED, SUMS, Asked, fingerprint
 from .standing import SUMMARY, Standing
 
 WHY = np.array(["" if reason == REASONS[COUNTED] else reason for reason in REASONS], object)  # by code
+NONE = Estimate(np.nan, np.nan, np.nan, np.nan)
 ROUNDING = 1e-9  # smaller differences are rounding errors
 
 
@@ -96,13 +98,18 @@ class Evaluation:
     def fingerprint(self) -> str:
         """The options in short, without the parameters of measures."""
         of_options = fingerprint(self.asked.options, self.asked.rule, self.asked.adjudications)
-        return " ".join([of_options, *sorted({outlook.estimated for outlook in self.expected.values()})])
+        estimated = sorted({outlook.estimated for outlook in self.expected.values()})
+        return " ".join([of_options, *self._of_log, *estimated])
 
     def fingerprint_of(self, measure: Measure | str) -> str:
         """The fingerprint of the options in force for this measure, with est where there are expected values."""
         measure = parse_measure(measure) if isinstance(measure, str) else measure
-        of_options = self.asked.fingerprint_of(measure)
-        return f"{of_options} {self.expected[measure].estimated}" if measure in self.expected else of_options
+        estimated = [self.expected[measure].estimated] if measure in self.expected else []
+        return " ".join([self.asked.fingerprint_of(measure), *self._of_log, *estimated])
+
+    @property
+    def _of_log(self) -> list[str]:
+        return ["est=log"] if self.sampled else []
 
     @property
     def est(self) -> str:
@@ -116,9 +123,9 @@ class Evaluation:
         """The standing of each (system, measure), both text, system by system."""
         if self.stored is not None:
             return self.stored
-        intervals = self.table.remember("intervals", lambda: _intervals(self.columns, self.table))
+        intervals = self.table.remember("intervals", lambda: _intervals(self.columns, self.table, self.sampled))
         return {
-            (system, str(measure)): self._standing(measure, system, *intervals[measure, system])
+            (system, str(measure)): self._standing(measure, system, intervals[measure, system])
             for system in self.systems
             for measure in self.measures
         }
@@ -156,7 +163,9 @@ class Evaluation:
         """The numbers that apply: bounds where asked for, weighted where weights differ, total of counts."""
         left_out = set() if self.bounds else {"lowest", "highest"}
         if not self.is_weighted:
-            left_out.add("weighted")
+            left_out |= {"weighted", "weighted_low", "weighted_high"}
+        if not self.sampled:
+            left_out |= {"plain", "traffic"}
         if not any(MEASURES[measure.name].counts for measure in self.measures):
             left_out.add("total")
         names = dict.fromkeys(name for row in self.by_column.values() for name in row.numbers)
@@ -177,32 +186,57 @@ class Evaluation:
         """Whether queries have different weights."""
         return bool(self.table.record.queries["weight"].nunique() > 1)
 
-    def _standing(self, measure: Measure, system: str, low: float, high: float) -> Standing:
+    @cached_property
+    def sampled(self) -> Sampled | None:
+        """What the queries stand for, where they were drawn from a log."""
+        queries = self.table.record.queries
+        if "searches" not in queries or not (queries["stratum"] != OUTSIDE).any():
+            return None
+        return Sampled(queries["stratum"].to_numpy(np.int64), queries["searches"].to_numpy(np.float64))
+
+    def _standing(self, measure: Measure, system: str, estimated: Estimate) -> Standing:
         place = self._places[measure, system]
         values, codes, seen = (self.table.of[name][:, place] for name in ("values", "codes", "seen"))
         counted = codes == COUNTED
         tally = dict(zip(REASONS, np.bincount(codes, minlength=len(REASONS)).tolist(), strict=True))
         queries = tally.pop(REASONS[COUNTED])
         bounds = self.bounds.get((measure, system))
-        lowest, highest = bounds.of_mean() if bounds else (np.nan, np.nan)
-        weights = self.table.record.queries["weight"].to_numpy(np.float64)
+        lowest, highest = (np.nan, np.nan)
+        if bounds:
+            lowest, highest = self.bounds_of_mean(bounds.low, bounds.high, bounds.certain, bounds.possible)
+        weighted = NONE
+        if self.is_weighted:
+            weights = Sampled.by_weight(self.table.record.queries["weight"].to_numpy(np.float64))
+            weighted = estimate(np.where(counted, values, np.nan), weights)
         return Standing(
             system=system,
             measure=str(measure),
-            mean=known(kernel.mean(values, counted)),
-            low=known(low),
-            high=known(high),
+            mean=known(estimated.mean),
+            low=known(estimated.low),
+            high=known(estimated.high),
             queries=queries,
             undefined=sum(tally.values()),
             reasons={reason: count for reason, count in tally.items() if count},
             judged=known(kernel.mean(seen, counted & ~np.isnan(seen))),
             lowest=known(lowest),
             highest=known(highest),
-            weighted=known(kernel.weighted_mean(values, counted, weights)),
+            plain=known(kernel.mean(values, counted)) if self.sampled else None,
+            traffic=known(estimated.share) if self.sampled else None,
+            weighted=known(weighted.mean),
+            weighted_low=known(weighted.low),
+            weighted_high=known(weighted.high),
             total=float(values[counted].sum()) if MEASURES[measure.name].counts and queries else None,
             expected=self.expected[measure].row(system) if measure in self.expected else {},
             pk=self.table.record.pks.get(system),
         )
+
+    def bounds_of_mean(
+        self, low: np.ndarray, high: np.ndarray, certain: np.ndarray, possible: np.ndarray
+    ) -> tuple[float, float]:
+        """The least and the greatest mean of values between these ends, as `measures.bounds_of_mean`."""
+        if self.sampled is None:
+            return kernel.bounds_of_mean(low, high, certain, possible)
+        return bounds_of_estimate(low, high, certain, possible, self.sampled)
 
     # Values of queries
 
@@ -336,22 +370,37 @@ def known(value: float) -> float | None:
 
 
 def _intervals(
-    columns: list[tuple[Measure, str]], table: Columns
-) -> dict[tuple[Measure, str], tuple[float, float]]:
-    """(low, high) by (measure, system). Columns with equally many queries are resampled together."""
-    values, counted = table.of["values"], table.of["codes"] == COUNTED
+    columns: list[tuple[Measure, str]], table: Columns, sampled: Sampled | None
+) -> dict[tuple[Measure, str], Estimate]:
+    """The mean with its interval by (measure, system): over queries, or over all searches of a log."""
+    values = np.where(table.of["codes"] == COUNTED, table.of["values"], np.nan)
+    estimates = [estimate(column, sampled) for column in values.T] if sampled else _resampled(values)
+    return {
+        column: _within_scale(column[0], estimated, values[:, place])
+        for place, (column, estimated) in enumerate(zip(columns, estimates, strict=True))
+    }
+
+
+def _resampled(values: np.ndarray) -> list[Estimate]:
+    """The plain mean of each column with its bootstrap interval. values: nan where a query does not count."""
+    counted = ~np.isnan(values)
     sizes = counted.sum(axis=0)
-    intervals = {}
+    estimates = [NONE] * values.shape[1]
     for size in np.unique(sizes):
+        # Columns with equally many queries are resampled together.
         same = np.flatnonzero(sizes == size)
         chosen = np.column_stack([values[counted[:, column], column] for column in same])
         for column, low, high in zip(same, *bootstrap_interval(chosen), strict=True):
-            measure = columns[column][0]
-            if size > 1:
-                # Widened, an interval near an end of the scale can pass it.
-                if measure.name not in SIGNED:
-                    low = max(low, min(0.0, values[counted[:, column], column].min()))
-                if measure.name not in SUMS:
-                    high = min(high, max(1.0, values[counted[:, column], column].max()))
-            intervals[columns[column]] = (float(low), float(high))
-    return intervals
+            mean = kernel.mean(values[:, column], counted[:, column])
+            estimates[column] = Estimate(mean, float(low), float(high), np.nan)
+    return estimates
+
+
+def _within_scale(measure: Measure, estimated: Estimate, values: np.ndarray) -> Estimate:
+    """The estimate with an interval that does not pass an end of the scale. values: nan where none counts."""
+    low, high = estimated.low, estimated.high
+    if not np.isnan(low) and measure.name not in SIGNED:
+        low = max(low, min(0.0, float(np.nanmin(values))))
+    if not np.isnan(high) and measure.name not in SUMS:
+        high = min(high, max(1.0, float(np.nanmax(values))))
+    return replace(estimated, low=low, high=high)

@@ -10,7 +10,11 @@ SUMMARY = (
     "high",
     "lowest",
     "highest",
+    "plain",
+    "traffic",
     "weighted",
+    "weighted_low",
+    "weighted_high",
     "total",
     "queries",
     "undefined",
@@ -21,12 +25,15 @@ SUMMARY = (
 
 @dataclass(frozen=True)
 class Standing:
-    """A system's mean over queries in one measure, and what stands beside it. None = no value."""
+    """A system's mean in one measure, and what stands beside it. None = no value.
+
+    The mean is that over queries. Where they were drawn from a log, it is that over all searches of the log.
+    """
 
     system: str
     measure: str
     mean: float | None
-    low: float | None  # the 95 % interval over queries
+    low: float | None  # the 95 % interval, over queries
     high: float | None
     queries: int  # how many count in the mean
     undefined: int  # how many do not
@@ -34,7 +41,11 @@ class Standing:
     judged: float | None  # the mean Judged@cutoff of the queries that count
     lowest: float | None = None  # the bounds of the mean, where they were asked for
     highest: float | None = None
-    weighted: float | None = None  # by query weight
+    plain: float | None = None  # the mean over queries, where `mean` is over all searches of a log
+    traffic: float | None = None  # the share of these searches whose queries count in `mean`
+    weighted: float | None = None  # by query weight, with its 95 % interval
+    weighted_low: float | None = None
+    weighted_high: float | None = None
     total: float | None = None  # of a count
     expected: Mapping[str, float | str | None] = field(default_factory=dict)  # as `ExpectedMeans.row`
     pk: int | None = None  # of the system; None where there is no page of it

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import paired, power
 from .pairs import FEWEST
+from .sampled import Sampled, mean_of_searches, pseudo_values
 
 WORSE, NOT_WORSE, UNDECIDED = GATE_VERDICTS = ("worse", "not worse", "cannot tell")
 
@@ -26,32 +27,40 @@ class Limits:
     needed: int | None = None  # about how many queries would decide, if the difference stays
 
 
-def limits(difference: np.ndarray, margin: float, alpha: float) -> Limits:
+def limits(difference: np.ndarray, margin: float, alpha: float, sampled: Sampled | None = None) -> Limits:
     """The verdict on these differences, float64[queries] without nan, a release minus its anchor.
 
     Worse: the difference lies below -margin; not worse: above it. Where no query differs, a release is not worse,
-    however few queries there are; else a verdict takes FEWEST of them. ValueError for a margin below 0, and for a
-    level that is no chance.
+    however few queries there are; else a verdict takes FEWEST of them.
+
+    sampled: what these queries stand for, where they were drawn from a log. The difference is then that over all
+    searches, and a verdict takes FEWEST drawn queries, or none where every query was taken for certain. ValueError
+    for a margin below 0, and for a level that is no chance.
     """
     if not margin >= 0:
         raise ValueError(f"the margin must be 0 or more, not {margin:g}.")
     if not 0 < alpha < 0.5:
         raise ValueError(f"alpha must be above 0 and below 0.5, not {alpha:g}.")
-    n = len(difference)
+    n, column = len(difference), difference[:, np.newaxis]
     if not n:
         return Limits(None, None, None, 0, UNDECIDED)
-    mean, spread = (float(of(difference[:, np.newaxis])[0]) for of in (paired.mean, paired.deviation))
     if not difference.any():
         return Limits(0.0, 0.0, 0.0, n, NOT_WORSE)
-    if n < FEWEST:
-        return Limits(mean, None, None, n, UNDECIDED, FEWEST)
-    low, high = (float(end[0]) for end in paired.t_interval(difference[:, np.newaxis], 1 - 2 * alpha))
+    mean = float((paired.mean(column) if sampled is None else mean_of_searches(column, sampled))[0])
+    rows = column if sampled is None else pseudo_values(column, sampled)
+    if not len(rows):  # the difference has no sampling error
+        return Limits(mean, mean, mean, n, WORSE if mean < -margin else NOT_WORSE)
+    if len(rows) < FEWEST:
+        return Limits(mean, None, None, n, UNDECIDED, n - len(rows) + FEWEST)
+    degrees = None if sampled is None else sampled.degrees
+    low, high = (float(end[0]) for end in paired.t_interval(rows, 1 - 2 * alpha, degrees))
     verdict = WORSE if high < -margin else NOT_WORSE if low > -margin else UNDECIDED
     if verdict != UNDECIDED:
         return Limits(mean, low, high, n, verdict)
     # One-sided at alpha is two-sided at twice alpha. Where all queries lose just the margin, no number decides.
+    spread = float(paired.deviation(rows)[0])
     needed = power.queries_needed((mean + margin) / spread, 2 * alpha) if spread else None
-    return Limits(mean, low, high, n, verdict, needed)
+    return Limits(mean, low, high, n, verdict, needed and n - len(rows) + needed)
 
 
 def agreed(verdicts: list[str]) -> str:

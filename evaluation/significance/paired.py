@@ -41,22 +41,26 @@ def deviation(difference: np.ndarray) -> np.ndarray:
     return np.where(spread <= ROUNDING * np.abs(difference).max(axis=0), 0.0, spread)
 
 
-def t_test(difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The t statistic and two-sided p value of the paired t test; nan where all differences are equal."""
+def t_test(difference: np.ndarray, degrees: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The t statistic and two-sided p value of the paired t test; nan where all differences are equal.
+
+    degrees: of freedom; None for queries less 1.
+    """
     from scipy.special import stdtr  # imported late: it takes a fifth of a second, and only comparisons need it
 
     n, spread = len(difference), deviation(difference)
     t = np.full(len(spread), np.nan)
     np.divide(mean(difference) * np.sqrt(n), spread, out=t, where=spread > 0)
-    return t, 2 * stdtr(max(n - 1, 1), -np.abs(t))
+    return t, 2 * stdtr(max(n - 1 if degrees is None else degrees, 1), -np.abs(t))
 
 
-def t_interval(difference: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+def t_interval(difference: np.ndarray, level: float, degrees: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The low and high end of the t interval of the mean: it contains 0 where `t_test` gives p > 1 - level."""
     from scipy.special import stdtrit
 
     n = len(difference)
-    margin = stdtrit(max(n - 1, 1), (1 + level) / 2) * deviation(difference) / np.sqrt(max(n, 1))
+    quantile = stdtrit(max(n - 1 if degrees is None else degrees, 1), (1 + level) / 2)
+    margin = quantile * deviation(difference) / np.sqrt(max(n, 1))
     center = mean(difference)
     return center - margin, center + margin
 

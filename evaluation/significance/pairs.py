@@ -10,6 +10,7 @@ from . import paired, power
 from .bootstrap import bootstrap_interval
 from .draws import MOST_TESTS, SEED, TESTS
 from .many import holm, tukey_hsd
+from .sampled import Sampled, mean_of_searches, pseudo_values
 
 ALPHA = 0.05
 LEVEL = 1 - ALPHA
@@ -23,7 +24,9 @@ HIGHER, LOWER, CANNOT_TELL = VERDICTS = ("higher", "lower", "cannot tell")
 
 # Reasons why a number is missing, as they are printed.
 FEW = f"fewer than {FEWEST} queries"
+FEW_DRAWN = f"fewer than {FEWEST} queries that were drawn"
 NO_QUERY = "no query"
+NONE_DRAWN = "no query was drawn: all were taken for certain"
 ONE = "one query"
 NONE_DIFFERS = "no query differs"
 ALL_THE_SAME = "every query differs by the same"
@@ -64,6 +67,7 @@ class Comparisons:
     """The results of `compare`."""
 
     queries: int
+    drawn: int  # of these, those that were drawn; others were taken for certain and have no sampling error
     pairs: list[Comparison]  # in the order of the argument
     critical: float | None  # the critical difference of two means by Tukey's HSD
     exact: bool  # whether the randomisation test enumerated all signs
@@ -83,11 +87,15 @@ def compare(
     draws: int = TESTS,
     seed: int = SEED,
     correction: str = "holm",
+    sampled: Sampled | None = None,
 ) -> Comparisons:
     """Comparisons of pairs of systems on the same queries, corrected for their number.
 
     values: float64[queries, systems], finite; pairs: (first, second), as columns of `values`. `draws` is for the
     randomisation test and Tukey's HSD; the bootstrap has its own number. The same seed gives the same numbers.
+    sampled: what these queries stand for, where they were drawn from a log. The differences are then those of the
+    means over all searches.
+
     ValueError for values that are not finite, and for draws, a seed or a correction out of range.
     """
     values = np.asarray(values, np.float64)
@@ -100,41 +108,51 @@ def compare(
     if correction not in CORRECTIONS:
         raise ValueError(f"correction must be {' or '.join(CORRECTIONS)}, not {correction!r}.")
     pairs = np.array(pairs, np.int64).reshape(-1, 2)
-    columns = _columns(values, pairs, draws, seed)
+    tested = values if sampled is None else pseudo_values(values, sampled)
+    degrees = None if sampled is None else sampled.degrees
+    columns = _columns(tested, pairs, draws, seed, degrees)
+    if sampled is not None:
+        columns |= _as_answered(values, pairs, sampled)
     # Where all differences are equal there is no t, but there is p by randomisation.
     columns["p_holm"] = holm(np.where(np.isnan(columns["p"]), columns["p_randomised"], columns["p"]))
-    columns["p_hsd"], critical = _hsd(values, pairs, columns["ties"] < len(values), draws, seed)
+    columns["p_hsd"], critical = _hsd(tested, pairs, columns["ties"] < len(values), draws, seed)
     rows = ({name: column[place].item() for name, column in columns.items()} for place in range(len(pairs)))
     return Comparisons(
         queries=len(values),
-        pairs=[_comparison(row, *values.shape, len(pairs), correction) for row in rows],
+        drawn=len(tested),
+        pairs=[_comparison(row, *tested.shape, len(pairs), correction, len(values)) for row in rows],
         critical=None if isnan(critical) else critical,
-        exact=len(values) < paired.EXACT_BELOW,
+        exact=len(tested) < paired.EXACT_BELOW,
         draws=draws,
         seed=seed,
         correction=correction,
     )
 
 
-def _columns(values: np.ndarray, pairs: np.ndarray, draws: int, seed: int) -> dict[str, np.ndarray]:
+def _columns(
+    values: np.ndarray, pairs: np.ndarray, draws: int, seed: int, degrees: int | None
+) -> dict[str, np.ndarray]:
     """The fields that a pair has by itself, before any correction: an array over pairs for each."""
     blocks = [
-        _block(paired.differences(values, *pairs[start : start + PAIRS_AT_ONCE].T), draws, seed)
+        _block(paired.differences(values, *pairs[start : start + PAIRS_AT_ONCE].T), draws, seed, degrees)
         for start in range(0, max(len(pairs), 1), PAIRS_AT_ONCE)
     ]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
-def _block(difference: np.ndarray, draws: int, seed: int) -> dict[str, np.ndarray]:
-    """The columns of some pairs of systems, float64[pairs] each. difference: float64[queries, pairs]."""
+def _block(difference: np.ndarray, draws: int, seed: int, degrees: int | None) -> dict[str, np.ndarray]:
+    """The columns of some pairs of systems, float64[pairs] each. difference: float64[queries, pairs].
+
+    degrees: of freedom of the t test; None for queries less 1.
+    """
     undefined = np.full(difference.shape[1], np.nan)
     mean, spread = paired.mean(difference), paired.deviation(difference)
     effect = undefined.copy()
     np.divide(mean, spread, out=effect, where=spread > 0)
-    low, high = paired.t_interval(difference, LEVEL)
+    low, high = paired.t_interval(difference, LEVEL, degrees)
     bootstrap_low, bootstrap_high = bootstrap_interval(difference, LEVEL)
     enough = len(difference) >= FEWEST
-    t, p = paired.t_test(difference)
+    t, p = paired.t_test(difference, degrees)
     wins, ties, losses = paired.tally(difference)
     return {
         "difference": mean,
@@ -154,6 +172,14 @@ def _block(difference: np.ndarray, draws: int, seed: int) -> dict[str, np.ndarra
     }
 
 
+def _as_answered(values: np.ndarray, pairs: np.ndarray, sampled: Sampled) -> dict[str, np.ndarray]:
+    """The columns that rest on the queries as they are, also on those that were taken for certain."""
+    wins, ties, losses = paired.tally(paired.differences(values, *pairs.T))
+    means = mean_of_searches(values, sampled)[np.newaxis, :]
+    difference = paired.differences(means, *pairs.T)[0]
+    return {"difference": difference, "wins": wins, "ties": ties, "losses": losses}
+
+
 def _hsd(
     values: np.ndarray, pairs: np.ndarray, differs: np.ndarray, draws: int, seed: int
 ) -> tuple[np.ndarray, float]:
@@ -166,13 +192,14 @@ def _hsd(
 
 
 def _comparison(
-    numbers: dict[str, float], queries: int, systems: int, comparisons: int, correction: str
+    numbers: dict[str, float], drawn: int, systems: int, comparisons: int, correction: str, queries: int
 ) -> Comparison:
+    """One pair. drawn: the rows that were tested; queries: those with a value, also those taken for certain."""
     adjusted = numbers["p_randomised"] if correction == "hsd" and systems == 2 else numbers[f"p_{correction}"]
     significant = adjusted < ALPHA  # False for nan
     # Bonferroni's level: the strictest that Holm asks for, and about that of Tukey's HSD.
     alpha = ALPHA / max(comparisons, 1)
-    least = power.least_effect(queries, alpha)
+    least = power.least_effect(drawn, alpha)
     needed = None if isnan(numbers["effect"]) else power.queries_needed(numbers["effect"], alpha)
     needed = needed and max(needed, FEWEST)  # with fewer there is no test, however large the difference
     numbers |= {
@@ -181,22 +208,26 @@ def _comparison(
         "more": nan,
     }
     if needed is not None:
-        numbers |= {"needed": needed, "more": 0 if significant else max(0, needed - queries)}
+        numbers |= {"needed": needed, "more": 0 if significant else max(0, needed - drawn)}
     return Comparison(
         **{name: None if isnan(number) else number for name, number in numbers.items()},
         verdict=(HIGHER if numbers["difference"] > 0 else LOWER) if significant else CANNOT_TELL,
-        why={name: _why(name, numbers, queries, systems) for name, number in numbers.items() if isnan(number)},
+        why={
+            name: _why(name, numbers, drawn, systems, queries) for name, number in numbers.items() if isnan(number)
+        },
     )
 
 
-def _why(name: str, numbers: dict[str, float], queries: int, systems: int) -> str:
-    """The reason why a field has no number."""
+def _why(name: str, numbers: dict[str, float], drawn: int, systems: int, queries: int) -> str:
+    """The reason why a field has no number. drawn, queries: as in `_comparison`."""
     if queries == 0:
         return NO_QUERY
-    if queries == 1:
+    if drawn == 0:
+        return NONE_DRAWN
+    if drawn == 1:
         return ONE
-    if name.startswith("p") and queries < FEWEST:
-        return FEW
+    if name.startswith("p") and drawn < FEWEST:
+        return FEW if drawn == queries else FEW_DRAWN
     if name == "p_hsd" and systems == 2:
         return TWO_SYSTEMS
     if numbers["wins"] + numbers["losses"] == 0:

@@ -17,7 +17,6 @@ from evaluation.measures import (
     mean,
     pack,
     parse_measure,
-    weighted_mean,
 )
 from evaluation.measures.arrays import distinct
 from evaluation.measures.matching import ROWS_AT_A_TIME
@@ -186,17 +185,6 @@ def test_a_mean_is_over_the_counted_values_only():
     values, counted = np.array([1.0, NAN, 0.5]), np.array([True, False, True])
     assert mean(values, counted) == 0.75
     assert np.isnan(mean(values, np.zeros(3, bool)))
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_weighted_mean_is_another_number():
-    values, counted = np.array([1.0, NAN, 0.5]), np.array([True, False, True])
-    assert weighted_mean(values, counted, np.array([3.0, 9.0, 1.0])) == (3 * 1 + 1 * 0.5) / 4
-    assert weighted_mean(values, counted, np.array([0.25, 9.0, 0.25])) == 0.75
-    assert np.isnan(weighted_mean(values, counted, np.array([0.0, 9.0, 0.0])))
-    for refused in (-1.0, np.inf, np.nan):
-        with pytest.raises(ValueError, match="finite and not negative"):
-            weighted_mean(values, counted, np.array([1.0, 1.0, refused]))
 
 
 def test_judgments_and_rankings_must_have_the_same_queries():

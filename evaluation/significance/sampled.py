@@ -1,0 +1,158 @@
+"""Means over all searches of a log, from a sample of its queries. NumPy and SciPy only.
+
+The most frequent queries of a log, its head, are taken for certain. The others are drawn with known chances, in
+one stratum or several. A query then stands for count / chance searches of the log, and the mean over all searches
+is the mean weighted by them. Only drawn queries have sampling error: the variance is that of the linearised mean
+by stratum, as of a draw with replacement, which is a little too large. (Särndal, Swensson, Wretman, Model Assisted
+Survey Sampling, 1992, sections 5.5 and 5.7.)
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from . import paired
+
+OUTSIDE, CERTAIN = -2, -1  # instead of the number of a stratum
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """What each query stands for."""
+
+    stratum: np.ndarray  # int64[queries]: of a drawn query 0, 1, ...; CERTAIN; OUTSIDE of the sample
+    searches: np.ndarray  # float64[queries]: how many searches of the log the query stands for; 0 outside
+
+    @classmethod
+    def by_weight(cls, weights: np.ndarray) -> "Sampled":
+        """One stratum of all queries with a weight above 0, which stand for that many searches."""
+        return cls(np.where(weights > 0, 0, OUTSIDE), np.maximum(weights, 0.0))
+
+    def within(self, members: np.ndarray) -> "Sampled":
+        """The sample of a part of the log, bool[queries], such as of all searches with a tag."""
+        return Sampled(self.stratum[members], self.searches[members])
+
+    def answered(self, has_value: np.ndarray) -> "Sampled":
+        """The sample of the queries with a value, bool[queries]. They stand for all queries of their stratum."""
+        searches = self.searches.copy()
+        for stratum in np.unique(self.stratum):
+            members = self.stratum == stratum
+            left = searches[members & has_value].sum()
+            if left:
+                searches[members] *= searches[members].sum() / left
+        return replace(self, searches=searches).within(has_value)
+
+    def share(self, has_value: np.ndarray) -> float:
+        """The share of the searches whose queries have a value, bool[queries]; nan without a search."""
+        total = self.searches.sum()
+        return float(self.searches[has_value].sum() / total) if total else float("nan")
+
+    @property
+    def drawn(self) -> int:
+        """The number of queries that were drawn, and not taken for certain."""
+        return int((self.stratum >= 0).sum())
+
+    @property
+    def groups(self) -> np.ndarray:
+        """The stratum of each drawn query, int64[drawn]; one with a single query is joined to the one before it.
+
+        A single query shows no variance. The first of several strata is joined to the second.
+        """
+        drawn = self.stratum[self.stratum >= 0]
+        joined = drawn.copy()
+        before = None
+        for stratum in np.unique(drawn):
+            members = joined == stratum
+            if before is not None and (members.sum() == 1 or (joined == before).sum() == 1):
+                joined[members] = before
+            else:
+                before = stratum
+        return joined
+
+    @property
+    def degrees(self) -> int:
+        """The degrees of freedom of the standard error: drawn queries less their strata."""
+        return self.drawn - len(np.unique(self.groups))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean over all searches of a log. nan = no value."""
+
+    mean: float
+    low: float  # the interval is about which queries were drawn
+    high: float
+    share: float  # of the searches, those whose queries have a value
+
+
+def estimate(values: np.ndarray, sampled: Sampled, level: float = 0.95) -> Estimate:
+    """The mean over all searches with its t interval. values: float64[queries], nan without a value.
+
+    A query without a value is left out of its stratum. There is no mean without a value, and no interval where no
+    query of a stratum has one, or only one query was drawn. Where every query was taken for certain, the interval
+    is the mean itself.
+    """
+    has_value = ~np.isnan(values)
+    used, column = sampled.answered(has_value), values[has_value, np.newaxis]
+    mean = float(mean_of_searches(column, used)[0])
+    low = high = float("nan")
+    if not sampled.drawn:
+        low = high = mean
+    elif used.degrees and set(sampled.stratum) - {OUTSIDE, CERTAIN} <= set(used.stratum):
+        low, high = (float(end[0]) for end in paired.t_interval(pseudo_values(column, used), level, used.degrees))
+    return Estimate(mean, low, high, sampled.share(has_value))
+
+
+def pseudo_values(values: np.ndarray, sampled: Sampled) -> np.ndarray:
+    """A row for each drawn query: the plain mean of the rows is the mean over all searches.
+
+    values: float64[queries, columns] without nan; the result is float64[drawn, columns]. The standard deviation of
+    the rows divided by the square root of their number is the standard error. So tests and intervals of plain
+    means hold for these rows, with `Sampled.degrees` of freedom. Differences of columns are the pseudo values of
+    the differences. A single row is nan.
+    """
+    mean, n = mean_of_searches(values, sampled), sampled.drawn
+    # n times a query's part of the error of the mean, by linearisation.
+    parts = n * (sampled.searches / sampled.searches.sum())[:, np.newaxis] * (values - mean)
+    parts, groups = parts[sampled.stratum >= 0], sampled.groups
+    rows = np.empty((n, values.shape[1]))
+    for group in np.unique(groups):
+        apart, size = parts[groups == group], int((groups == group).sum())
+        # The root gives the variance of n - 1 within each stratum.
+        correction = np.sqrt(size / (size - 1) * (n - 1) / n) if size > 1 else np.nan
+        rows[groups == group] = mean + correction * (apart - apart.mean(axis=0))
+    return rows
+
+
+def bounds_of_estimate(
+    low: np.ndarray, high: np.ndarray, certain: np.ndarray, possible: np.ndarray, sampled: Sampled
+) -> tuple[float, float]:
+    """The least and the greatest mean over all searches, as `measures.bounds_of_mean` has them for plain means.
+
+    low, high: float64[queries]; certain, possible: whether a query will and may have a value, bool[queries].
+    (nan, nan) where a bound of a possible query is nan, and where a stratum may be left without a value.
+    """
+    ends, total = np.zeros(2), 0.0
+    for stratum in np.unique(sampled.stratum[sampled.stratum != OUTSIDE]):
+        members = sampled.stratum == stratum
+        must, may, searches = members & certain, members & possible & ~certain, sampled.searches
+        if not searches[must].any():
+            return float("nan"), float("nan")
+        share = searches[members].sum()
+        least = _least_mean(low[must], searches[must], low[may], searches[may])
+        greatest = -_least_mean(-high[must], searches[must], -high[may], searches[may])
+        ends, total = ends + share * np.array([least, greatest]), total + share
+    return tuple((ends / total).tolist()) if total else (float("nan"), float("nan"))
+
+
+def _least_mean(must: np.ndarray, of_must: np.ndarray, may: np.ndarray, of_may: np.ndarray) -> float:
+    """The least weighted mean of all values of `must` and any of `may`. of_must, of_may: their weights."""
+    lowest_first = np.argsort(may)
+    sums = of_must @ must + np.append(0.0, np.cumsum((of_may * may)[lowest_first]))
+    return float((sums / (of_must.sum() + np.append(0.0, np.cumsum(of_may[lowest_first])))).min())
+
+
+def mean_of_searches(values: np.ndarray, sampled: Sampled) -> np.ndarray:
+    """The mean over all searches. values: float64[queries, columns] without nan; nan without a search."""
+    total = sampled.searches.sum()
+    return sampled.searches @ values / total if total else np.full(values.shape[1], np.nan)
