@@ -109,7 +109,7 @@ ALIKE = [
         overview_xlsx overview_json queries queries_csv queries_xlsx queries_json query query_documents
         query_csv query_xlsx query_json system system_csv system_xlsx system_json agreement agreement_csv
         agreement_xlsx agreement_json drift alone_csv alone_xlsx alone_json machine machine_csv machine_xlsx
-        machine_means_csv machine_means_xlsx machine_json machine_means_json drift_csv drift_xlsx drift_json
+        machine_json drift_csv drift_xlsx drift_json
         compare compare_csv compare_xlsx compare_json expected expected_csv expected_xlsx expected_json
         expected_rounds_csv expected_rounds_xlsx differences differences_csv differences_xlsx segments_csv
         segments_xlsx differences_json frozen freeze frozen_evaluation frozen_csv frozen_xlsx
@@ -153,7 +153,6 @@ ACCOUNT = ["account", "save_account", "make_password_link", "remove_second_facto
 COPY = ["copy_job", "copy_progress", "cancel_copy"]
 JUDGE = ["judge", "make_judge_version", "draw_judge_sample", "take_judge_sample", "drop_judge_sample"]
 JUDGE += ["start_judge_run", "use_judge", "start_probes", "machine", "machine_csv", "machine_xlsx", "machine_json"]
-JUDGE += ["machine_means_csv", "machine_means_xlsx", "machine_means_json"]
 JUDGE_RUN = ["judge_run", "change_judge_run", "judge_log"]
 ARCHIVE = ["archive_job", "archive_progress", "start_archive", "cancel_archive"]
 

@@ -10,5 +10,4 @@ urlpatterns = [
     *files("collections/<slug:slug>/agreement/drift", drift.drift_files, "drift"),
     path("collections/<slug:slug>/machines/<int:pk>/", machine.machine, name="machine"),
     *files("collections/<slug:slug>/machines/<int:pk>/machine", machine.machine_files, "machine"),
-    *files("collections/<slug:slug>/machines/<int:pk>/means", machine.means_files, "machine_means"),
 ]

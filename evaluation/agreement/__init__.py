@@ -3,7 +3,7 @@
 from .drift import FEWEST, Course, Period, courses
 from .kappa import cohen, confusion, fleiss, percent
 from .krippendorff import KINDS, alpha, alpha_interval
-from .order import FEWEST_FOR_TAU, Stability, stability, tau, worlds
+from .order import FEWEST_FOR_TAU, Stability, stability, worlds
 from .raters import Disputed, Disputes, disputed, each_rater
 from .table import Table, table
 
@@ -28,6 +28,5 @@ __all__ = [
     "percent",
     "stability",
     "table",
-    "tau",
     "worlds",
 ]

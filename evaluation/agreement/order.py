@@ -140,11 +140,6 @@ def _signs(means: np.ndarray) -> np.ndarray:
     return np.sign(means[:, np.newaxis] - means)
 
 
-def tau(first: np.ndarray, second: np.ndarray) -> float:
-    """Kendall's tau-b of two orders of systems, each by means float64[systems]; nan as in LeftOut."""
-    return _tau(_signs(first), _signs(second))
-
-
 def _tau(first: np.ndarray, second: np.ndarray) -> float:
     """Kendall's tau-b of two orders as signs."""
     product = (first**2).sum() * (second**2).sum()  # of the numbers of pairs that are not tied

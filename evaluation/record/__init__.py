@@ -2,7 +2,7 @@
 
 from .arrays import Opinions, Record
 from .keys import Keys, document_keys
-from .machines import InUse, Machine, asked_of, judgments_of, machines
+from .machines import InUse, Machine, judgments_of, machines
 from .rankings import results
 from .reading import (
     load,
@@ -11,7 +11,6 @@ from .reading import (
     opinions_in,
     part,
     pool,
-    pooled,
     queries_of,
     scale,
     terms,
@@ -25,7 +24,6 @@ __all__ = [
     "Opinions",
     "Record",
     "Version",
-    "asked_of",
     "changed_queries",
     "document_keys",
     "judgments_of",
@@ -36,7 +34,6 @@ __all__ = [
     "opinions_in",
     "part",
     "pool",
-    "pooled",
     "queries_of",
     "results",
     "scale",

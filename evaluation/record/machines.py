@@ -52,26 +52,9 @@ def judgments_of(used: InUse, queries: pd.DataFrame) -> Judgments:
 
     For a pair that was asked about more than once, the first answer.
     """
-    query, document, value = _answers(used.pk, MachineGrade.State.GRADED, queries, "value")
-    return Judgments(len(queries), query, document, value)
-
-
-def asked_of(version: int, queries: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The answers of a version (pk): int64[n] rows of `queries`, int64[n] pks of documents, float64[n] grades.
-
-    A grade is nan where the answer has none. For a pair that was asked about more than once, the first answer.
-    Two database queries.
-    """
-    *graded, value = _answers(version, MachineGrade.State.GRADED, queries, "value")
-    query, document = np.hstack([graded, _answers(version, MachineGrade.State.UNGRADED, queries)])
-    return query, document, np.append(value, np.full(len(query) - len(value), np.nan))
-
-
-def _answers(version: int, state: str, queries: pd.DataFrame, *columns: str) -> list[np.ndarray]:
-    """The row in `queries`, the document (int64[n] each) and the columns (float64[n]) of each first answer."""
-    rows = MachineGrade.objects.filter(version=version, repeat=1, state=state).order_by()
-    statement = rows.values_list("query_id", "document_id", *columns).query.sql_with_params()
-    query, document, *others = columns_of(*statement, 2 + len(columns), np.float64)
+    rows = MachineGrade.objects.filter(version=used.pk, repeat=1, state=MachineGrade.State.GRADED).order_by()
+    statement = rows.values_list("query_id", "document_id", "value").query.sql_with_params()
+    query, document, value = columns_of(*statement, 3, np.float64)
     query = index_of(query.astype(np.int64), queries["pk"])
     there = query >= 0
-    return [query[there], document[there].astype(np.int64), *(each[there] for each in others)]
+    return Judgments(len(queries), query[there], document[there].astype(np.int64), value[there])

@@ -160,14 +160,6 @@ def pool(collection: Collection, queries: pd.DataFrame, adjudications: str) -> t
     return query[query >= 0], document[query >= 0]
 
 
-def pooled(collection: Collection, queries: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs that raters are to judge, judged or not, in the form of `pool`. One database query."""
-    pairs = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
-    query, document = columns_of(*pairs.values_list("query_id", "document_id").query.sql_with_params(), 2)
-    query = index_of(query, queries["pk"])
-    return query[query >= 0], document[query >= 0]
-
-
 def terms(collection: Collection) -> Terms:
     """The present versions of scale, guidelines and presentation, and the grades. Four database queries."""
     version = Collection.objects.values_list("scale_version", flat=True).get(pk=collection.pk)

@@ -2,18 +2,15 @@
 
 import json
 
-import numpy as np
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluation.measures import Options
-from evaluation.tests.worked import evaluated
 from ratings.judges import sample as samples
 from ratings.judges import uses, versions
-from ratings.models import JudgeRun, MachineGrade, Pair, Rating, Role
+from ratings.models import JudgeRun, MachineGrade, Pair, Role
 from ratings.tests.cast import make_member
 
 from ...tests.hills import make_hills, rate, text_of
@@ -138,7 +135,7 @@ def test_asked_again_by_hand_and_no_use_reads_it(hills):
     addresses = [reverse(name, args=["hills"]) for name in ("overview", "alone_json")]
     before = [client.get(each).context["alone_rows"] if each == addresses[0] else client.get(each).content
               for each in addresses]  # fmt: skip
-    first, means_before = json.loads(client.get(own + "machine.json").content), means(hills, version)
+    first = json.loads(client.get(own + "machine.json").content)
     again(version, {("q1", "a"): "2", ("q1", "b"): "2", ("q2", "a"): "0", ("q2", "b"): "2", ("q3", "a"): None})
     again(version, {("q1", "a"): "3"}, repeat=3)
     found = json.loads(client.get(own + "machine.json").content)
@@ -148,98 +145,10 @@ def test_asked_again_by_hand_and_no_use_reads_it(hills):
     assert "the same grade in 3 of 5 answers" in text_of(client.get(own))
     after = [client.get(each).context["alone_rows"] if each == addresses[0] else client.get(each).content
              for each in addresses]  # fmt: skip
-    assert after == before and found["figures"] == first["figures"] and means(hills, version) == means_before
-
-
-# Means by the sample
+    assert after == before and found["figures"] == first["figures"]
 
 
 def everything(value: str = "2") -> dict[tuple[str, str], str]:
     return {(query, document): value for query in QUERIES for document in "ab"}
 
 
-def means(collection, version, **asked) -> dict:
-    own = reverse("machine_means_json", args=[collection.slug, version.judge_id])
-    return json.loads(analyst(collection).get(own, asked).content)
-
-
-def test_means_of_a_sample_of_everything_are_the_plain_means(hills):
-    version = judged(hills, everything())
-    samples.draw(version.judge, 12, seed=1)
-    found = means(hills, version)
-    plain = evaluated(hills, ["DCG@10"], Options()).summary
-    assert found["measure"] == "DCG@10" and (found["sampled"], found["pairs"], found["queries"]) == (12, 12, 6)
-    for row in found["systems"]:
-        # The plain mean of a system that lists one query of six is over the six, too.
-        assert row["with_machine"]["value"] == pytest.approx(plain.loc[(row["system"], "DCG@10"), "mean"])
-        assert row["with_machine"]["low"] == row["with_machine"]["high"] == row["people"]["value"]
-    (difference,) = found["differences"]
-    assert (difference["system"], difference["less"]) == ("good", "qwen")
-
-
-def test_means_of_a_sample_name_people_and_machine(hills):
-    version = judged(hills, everything())
-    samples.draw(version.judge, 6, seed=1)
-    found = means(hills, version)
-    (good, qwen) = found["systems"]
-    assert (good["system"], good["sampled"], good["pairs"]) == ("good", 6, 12)
-    assert good["people"]["low"] < good["people"]["value"] < good["people"]["high"]
-    # All grades of the machine are the same: they predict as people's mean does.
-    assert good["with_machine"]["value"] == pytest.approx(good["people"]["value"], rel=1e-3)
-    # 3 for the grade 2, first and second of each query: 3 + 3 / log2(3).
-    assert good["machine_alone"] == pytest.approx(2 + 2 / np.log2(3))
-    page = analyst(hills).get(reverse("machine", args=["hills", version.judge_id]))
-    assert "People graded 6 of 12 pairs of the pool" in text_of(page)
-    assert qwen["pairs"] == 1 and qwen["machine_alone"] == pytest.approx(2 / 6)
-    table = analyst(hills).get(reverse("machine_means_csv", args=["hills", version.judge_id])).content.decode()
-    assert table.splitlines()[1].startswith("DCG@10,") and len(table.splitlines()) == 4
-
-
-def test_means_follow_the_options_of_the_page(hills):
-    version = judged(hills, everything())
-    samples.draw(version.judge, 12, seed=1)
-    found = means(hills, version, measure="nDCG@1", gain="exponential")
-    assert found["measure"] == "DCG@1" and found["options"].startswith("exp ")
-    assert found["systems"][0]["machine_alone"] == 3  # 2² − 1, first of each query
-    own = reverse("machine", args=["hills", version.judge_id])
-    unfit = analyst(hills).get(own, {"gain": "map:0=0,1=1"})
-    assert unfit.status_code == 400 and "does not list the grade 2" in text_of(unfit)
-
-
-def test_means_need_a_drawn_sample_that_is_rated_of_a_pool_that_was_asked_about(hills):
-    version = judged(hills, {pair: "2" for pair in everything() if pair != ("q6", "b")})
-    samples.take_rated(version.judge)
-    assert means(hills, version)["lacks"] == "drawn"
-    samples.draw(version.judge, 12, seed=1)
-    assert (means(hills, version)["lacks"], means(hills, version)["number"]) == ("asked", 1)
-    (missing,) = Pair.objects.filter(query__collection=hills, query__key="q6", document__key="b")
-    facts = {"query": missing.query, "document": missing.document, "problem": "refusal", "state": "ungraded"}
-    MachineGrade.objects.create(run=version.runs.get(), version=version, at=timezone.now(), **facts)
-    assert means(hills, version)["lacks"] == ""
-    Rating.objects.filter(pair=missing).delete()
-    assert (means(hills, version)["lacks"], means(hills, version)["number"]) == ("rated", 1)
-    own = reverse("machine", args=["hills", version.judge_id])
-    assert "1 pair of the sample has no rating by a person yet" in text_of(analyst(hills).get(own))
-
-
-def test_means_need_the_pool_that_the_sample_was_drawn_from(hills):
-    version = judged(hills, everything())
-    samples.draw(version.judge, 12, seed=1)
-    Pair.objects.filter(query__collection=hills, query__key__in=["q1", "q2"], document__key="a").update(wanted=0)
-    assert (means(hills, version)["lacks"], means(hills, version)["number"]) == ("pool", 2)
-
-
-def test_a_sample_whose_documents_are_gone_is_of_another_pool(hills):
-    version = judged(hills, everything())
-    samples.draw(version.judge, 12, seed=1).pairs.all().delete()
-    assert means(hills, version)["lacks"] == "pool"
-
-
-def test_a_system_with_documents_outside_the_pool_has_no_mean(hills):
-    Pair.objects.filter(query__collection=hills, document__key="b").update(wanted=0)
-    version = judged(hills, everything())
-    samples.draw(version.judge, 6, seed=1)
-    assert {row["system"]: (row["outside"], row["with_machine"]) for row in means(hills, version)["systems"]} == {
-        "good": (6, None),
-        "qwen": (1, None),
-    }

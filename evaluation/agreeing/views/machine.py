@@ -6,12 +6,12 @@ from django.shortcuts import get_object_or_404
 from ratings.models import Collection, Judge, JudgeVersion, Role, probe_results, short_value
 from ratings.people.access import readers_page
 
-from ...page.address import page, told_to_reader, with_options
+from ...page.address import page, with_options
 from ...page.charts import charted
 from ...page.downloads import Files, files
 from ...scores import Asked
 from .. import machine as analysis
-from .. import powered, worth
+from .. import worth
 from ..confusion import confused, labels_of
 from ..machine import TOP, Against
 
@@ -46,14 +46,12 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
         "charts": {},
     }
     if found and found.count():
-        whole, version_kept = analysis.document(found), f"version={version.number}"
+        whole = analysis.document(found)
         context |= {
             "whole": whole,
-            "files": f"?{version_kept}",
-            "means_files": asked.keep_with(version_kept),
+            "files": f"?version={version.number}",
             "figures": [(LABELS[name], name in SHARES, each) for name, each in whole["figures"].items()],
             "worth": worth,
-            "means": means_of(asked, found),
             **confusion(collection, whole["confusion"]),
         }
     return charted(request, "evaluation/machine.html", context)
@@ -90,29 +88,12 @@ def confusion(collection: Collection, found: dict) -> dict:
     return confused(cells, grades, "For each grade of people, how often the machine gave which grade.")
 
 
-@told_to_reader()
-def means_of(asked: Asked, found: Against) -> dict:
-    """The document of mean DCG at the cutoff of the measure of the address. Raises CannotAnswer."""
-    how = (asked.at("DCG"), asked.options, asked.rule, asked.adjudications)
-    return powered.document(powered.estimates_of(found.version, found.sample, *how))
-
-
 def against_in(request: HttpRequest, collection: Collection, pk: int) -> Against:
     version = version_of(request, judge_of(collection, pk))
     found = analysis.against_of(version) if version else None
     if found is None:
         raise Http404("There is no version, or no sample.")
     return found
-
-
-@files("version")
-def means_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
-    found = against_in(request, collection, pk)
-    return Files(
-        f"{collection.slug}-machine-means-{pk}-{found.version.number}",
-        table=lambda: powered.table(means_of(asked, found)),
-        json=lambda: means_of(asked, found),
-    )
 
 
 @files("version")
