@@ -1,15 +1,16 @@
 """Which pairs a run asks about, and what that would cost."""
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import product
 from typing import NamedTuple
 
 from django.db.models import Avg, Max, Q, QuerySet
 
 from ..models import UNANSWERED, Document, Judge, JudgeRun, JudgeVersion, MachineGrade, Pair, Probe, Query
 from ..pool import pooling
-from . import asking
+from . import asking, probes
 
 Choice = JudgeRun.Choice
 SAMPLED = 50  # pairs from which the length of prompts is estimated
@@ -21,11 +22,17 @@ AT_ONCE = 2_000
 ENDED = [JudgeRun.State.DONE, JudgeRun.State.CANCELLED, JudgeRun.State.CAPPED, JudgeRun.State.FAILED]
 NO_ANSWER = Q(problem__in=UNANSWERED)
 LEFT = Q(state=MachineGrade.State.WAITING) | Q(state=MachineGrade.State.UNGRADED) & NO_ANSWER
-KEYS = {MachineGrade: ("query", "document", "repeat"), Probe: ("query", "kind")}  # unique, with the version
-OPTIONS = {Choice.RANDOM: ("size", "seed"), Choice.AGAIN: ("size", "seed"), Choice.HOLES: ("depth",)}
+# The fields that are unique, with the version.
+KEYS = {MachineGrade: ("query_id", "document_id", "repeat"), Probe: ("query_id", "kind")}
+# The options that a choice has.
+OPTIONS = {
+    Choice.RANDOM: ("size", "seed"),
+    Choice.AGAIN: ("size", "seed"),
+    Choice.HOLES: ("depth",),
+    Choice.PROBES: ("queries", "seed"),
+}
 
 PairIds = tuple[int, int]  # of query and document
-Ask = tuple[int, int, int]  # and the number of the repeat, from 1
 
 
 class Estimate(NamedTuple):
@@ -40,11 +47,13 @@ class Estimate(NamedTuple):
     seconds: float
 
 
-def asks_of(version: JudgeVersion, choice: str, options: dict) -> list[Ask]:
-    """The pairs in a fixed order, each with the number of this repeat, from 1. Raises ValueError.
+def asks_of(version: JudgeVersion, choice: str, options: dict) -> list[tuple]:
+    """What a run of this choice asks about, as KEYS of its rows, in a fixed order. Raises ValueError.
 
-    An ordinary run asks about a pair for the first time. Only `again` repeats answered pairs.
+    An ordinary run asks about a pair for the first time: repeat 1. Only `again` repeats answered pairs.
     """
+    if choice == Choice.PROBES:
+        return list(product(probes.queries_of(version, **options), Probe.Kind))
     if choice != Choice.AGAIN:
         return [(*pair, 1) for pair in pairs_of(version.judge, choice, options)]
     answered = version.grades.exclude(state=MachineGrade.State.WAITING).exclude(NO_ANSWER)
@@ -119,13 +128,3 @@ def _bytes(version: JudgeVersion, pairs: Sequence[PairIds]) -> float:
     documents = Document.objects.in_bulk({document for _, document in some})
     builder = asking.CallBuilder(version)
     return sum(len(builder.prompt(queries[q], documents[d]).encode()) for q, d in some) / len(some)
-
-
-def rows_of(run: JudgeRun, asks: Sequence[Ask]) -> Iterator[list[MachineGrade]]:
-    """The rows of a new run, in batches."""
-    facts = {"run": run, "version_id": run.version_id}
-    for start in range(0, len(asks), AT_ONCE):
-        yield [
-            MachineGrade(query_id=query, document_id=document, repeat=repeat, **facts)
-            for query, document, repeat in asks[start : start + AT_ONCE]
-        ]

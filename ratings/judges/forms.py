@@ -8,10 +8,12 @@ from django import forms
 from ..formats import strict_json
 from ..models import Collection, Judge, JudgeRun, JudgeUse, JudgeVersion, Probe
 from ..presentation.versions import latest_of
-from . import choosing, prompts, runs, sample, wire
-from .versions import LONGEST_ENDPOINT, LONGEST_PROMPT, SAMPLING, VersionSettings
+from . import choosing, prompts, sample, wire
+from .versions import LONGEST_PROMPT, SAMPLING, VersionSettings
 
 OTHER_STARTS = (JudgeRun.Choice.IMPORTED, JudgeRun.Choice.PROBES)  # not started by RunForm
+MOST_AT_ONCE = 64  # calls
+LIMITS = ("most_calls", "most_cost", "concurrency", "per_minute")  # fields of JudgeRun
 CHOICES = [(name, label) for name, label in JudgeRun.Choice.choices if name not in OTHER_STARTS]
 
 
@@ -20,7 +22,7 @@ def money(label: str, **more) -> forms.DecimalField:
 
 
 def calls_at_most(**more) -> forms.IntegerField:
-    return forms.IntegerField(label="Calls at most", min_value=1, max_value=runs.MOST_CALLS, **more)
+    return forms.IntegerField(label="Calls at most", min_value=1, max_value=2**31 - 1, **more)
 
 
 class JudgeForm(forms.Form):
@@ -33,7 +35,7 @@ class VersionForm(forms.Form):
     model = forms.CharField(label="Model", max_length=200, help_text="By the name that its server knows.")
     endpoint = forms.CharField(
         label="Address",
-        max_length=LONGEST_ENDPOINT,
+        max_length=500,
         help_text="Of the API, such as http://127.0.0.1:11434/v1 for Ollama. The operator has to list its host.",
     )
     template = forms.ChoiceField(
@@ -112,8 +114,8 @@ class SampleForm(forms.Form):
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31, initial=1)
 
 
-class WithVersion(forms.Form):
-    """A form for a version that has an address to ask."""
+class AskForm(forms.Form):
+    """A form to start a run of a version that has an address to ask."""
 
     version = forms.ModelChoiceField(JudgeVersion.objects.none(), label="Version", empty_label=None)
 
@@ -121,9 +123,23 @@ class WithVersion(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["version"].queryset = judge.versions.exclude(endpoint="").select_related("judge")
 
+    @property
+    def chosen(self) -> str:
+        """The choice of what is asked about, of a valid form."""
+        return self.cleaned_data["choice"]
 
-class RunForm(WithVersion):
-    """The pairs of a run, and its limits."""
+    @property
+    def options(self) -> dict:
+        """The options that the choice has."""
+        return {name: self.cleaned_data[name] for name in choosing.OPTIONS.get(self.chosen, ())}
+
+    @property
+    def limits(self) -> dict:
+        return {name: self.cleaned_data[name] for name in LIMITS if name in self.cleaned_data}
+
+
+class RunForm(AskForm):
+    """The pairs of a run, and its pace."""
 
     choice = forms.ChoiceField(label="Pairs", choices=CHOICES)
     size = forms.IntegerField(
@@ -133,20 +149,11 @@ class RunForm(WithVersion):
     seed = forms.IntegerField(label="Seed of that draw", min_value=0, max_value=2**31, initial=1)
     depth = forms.IntegerField(label="Depth, of holes", min_value=1, max_value=10_000, initial=10)
     concurrency = forms.IntegerField(
-        label="Calls at the same time", min_value=1, max_value=runs.MOST_AT_ONCE, initial=4
+        label="Calls at the same time", min_value=1, max_value=MOST_AT_ONCE, initial=4
     )
     per_minute = forms.IntegerField(
-        label="Calls a minute at most",
-        min_value=0,
-        max_value=runs.MOST_PER_MINUTE,
-        initial=0,
-        help_text="0: no limit.",
+        label="Calls a minute at most", min_value=0, max_value=1_000_000, initial=0, help_text="0: no limit."
     )
-
-    @property
-    def options(self) -> dict:
-        """The options that the choice has."""
-        return {name: self.cleaned_data[name] for name in choosing.OPTIONS.get(self.cleaned_data["choice"], ())}
 
 
 class StartForm(RunForm):
@@ -155,13 +162,8 @@ class StartForm(RunForm):
     most_calls = calls_at_most(help_text="Retries count as calls.")
     most_cost = money("Cost at most", required=False, help_text="Empty: no limit.")
 
-    @property
-    def limits(self) -> runs.Limits:
-        sent = self.cleaned_data
-        return runs.Limits(sent["most_calls"], sent["most_cost"], sent["concurrency"], sent["per_minute"])
 
-
-class ProbesForm(WithVersion):
+class ProbesForm(AskForm):
     """Probes of a version, and the caps of their run."""
 
     queries = forms.IntegerField(
@@ -171,13 +173,10 @@ class ProbesForm(WithVersion):
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31, initial=1)
     most_calls = calls_at_most(initial=2 * 5 * len(Probe.Kind), help_text="Retries count as calls.")
     most_cost = money("Cost at most", required=False, help_text="Empty: no limit.")
+    chosen = JudgeRun.Choice.PROBES
 
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, auto_id="id_probes_%s", **kwargs)
-
-    @property
-    def limits(self) -> runs.Limits:
-        return runs.Limits(self.cleaned_data["most_calls"], self.cleaned_data["most_cost"])
 
 
 class ResumeForm(forms.Form):

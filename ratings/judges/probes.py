@@ -5,7 +5,7 @@ They are made for a call. No collection holds one, nobody rates one, and only th
 
 import random
 
-from ..models import Document, JudgeRun, JudgeVersion, MachineGrade, Probe, Query
+from ..models import Document, JudgeVersion, MachineGrade, Probe, Query
 from .asking import CallBuilder
 
 Kind = Probe.Kind
@@ -17,7 +17,7 @@ LATIN = (
 )
 
 
-def queries_of(version: JudgeVersion, count: int, seed: int) -> list[int]:
+def queries_of(version: JudgeVersion, queries: int, seed: int) -> list[int]:
     """The ids of so many queries, drawn at random. Raises ValueError with the cure."""
     visible = {part.path for part in CallBuilder(version).parts.document}
     if not visible & {"body", "title"}:
@@ -26,13 +26,7 @@ def queries_of(version: JudgeVersion, count: int, seed: int) -> list[int]:
     every = list(version.judge.collection.queries.order_by("key").values_list("pk", flat=True))
     if not every:
         raise ValueError("The collection has no query yet. Import some first")
-    return sorted(random.Random(seed).sample(every, min(count, len(every))))
-
-
-def rows_of(run: JudgeRun, queries: list[int]) -> list[Probe]:
-    return [
-        Probe(run=run, version_id=run.version_id, query_id=query, kind=kind) for query in queries for kind in Kind
-    ]
+    return sorted(random.Random(seed).sample(every, min(queries, len(every))))
 
 
 def document_of(row: MachineGrade | Probe, builder: CallBuilder) -> Document:

@@ -10,11 +10,9 @@ import math
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Iterator, Sequence, Sized
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import product
 from typing import NamedTuple
 
 from django.db import transaction
@@ -33,8 +31,6 @@ log = logging.getLogger(__name__)
 
 State = JudgeRun.State
 Row = MachineGrade.State
-MOST_AT_ONCE = 64  # calls
-MOST_CALLS, MOST_PER_MINUTE = 2**31 - 1, 1_000_000
 TRIES = 5  # of one pair
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds between two tries of a pair
 STORE_EVERY = 0.25  # seconds
@@ -42,10 +38,10 @@ LOOK = 1.0  # seconds between two looks for further runs, while one is at work
 BEAT = LEASE.total_seconds() / 6  # between two heartbeats
 PIECE = 200  # rows that are read at a time
 AHEAD = 2  # calls that are counted in advance, for each call that may be under way at the same time
-MOST_REFUSED = 5  # calls before the first answer; then the parameters are at fault, and the run stops
 MOST_FAILURES = 50  # in a row; then the server is at fault, and the run stops
-MOST_UNGRADED = 20  # answers before the first grade; then prompt or parameters are at fault, and the run pauses
+MOST_UNGRADED = 20  # pairs before the first grade; then key, prompt or parameters are at fault, and the run pauses
 OVER = object()  # in place of a turn
+BY_SOMEBODY = "", ""  # in place of state and message, which whoever stopped the run has stored
 FIELDS = [
     "state", "value", "problem", "detail", "answer", "model", "tokens_in", "tokens_out", "cost", "seconds",
     "tries", "at",
@@ -55,75 +51,48 @@ FIELDS = [
 # Requests of people
 
 
-@dataclass(frozen=True)
-class Limits:
-    """The limits of a run."""
+def start(version: JudgeVersion, choice: str, options: dict, limits: dict, by=None) -> JudgeRun:
+    """A new run that waits for a worker. Raises ValueError with the cure, also if the gate refuses it.
 
-    calls: int
-    cost: Decimal | None = None
-    concurrency: int = 4
-    per_minute: int = 0
-
-
-def start(version: JudgeVersion, choice: str, options: dict, limits: Limits, by=None) -> JudgeRun:
-    """A new run that waits for a worker. Raises ValueError with the cure, also if the gate refuses it."""
-    _check(version, choice, limits)
+    `options` are those of the choice, and `limits` are fields of JudgeRun: at least `most_calls`.
+    """
+    if not version.endpoint:
+        raise ValueError("This version was made elsewhere and has no address to ask. Make a version with one")
+    if problem := gate.refusal(version.judge, choice):
+        raise ValueError(problem)
+    wire.Endpoint.of(version.endpoint)
     asks = choosing.asks_of(version, choice, options)
-    facts = {"version": version, "choice": choice, "options": options, "by": by}
-    return _begin(facts, limits, lambda run: choosing.rows_of(run, asks), set(asks))
-
-
-def start_probes(version: JudgeVersion, queries: int, seed: int, limits: Limits, by=None) -> JudgeRun:
-    """A new run that asks about probes for so many queries, drawn at random. Raises ValueError with the cure."""
-    _check(version, JudgeRun.Choice.PROBES, limits)
-    chosen = probes.queries_of(version, queries, seed)
-    facts = {"version": version, "choice": JudgeRun.Choice.PROBES, "by": by}
-    facts["options"] = {"queries": queries, "seed": seed}
-    return _begin(facts, limits, lambda run: [probes.rows_of(run, chosen)], set(product(chosen, Probe.Kind)))
-
-
-def _begin(facts: dict, limits: Limits, rows: Callable[[JudgeRun], Iterable], wanted: set[tuple]) -> JudgeRun:
-    """A new run with these facts and its rows, as `_enter` writes them."""
     with transaction.atomic():
-        caps = {"most_calls": limits.calls, "most_cost": limits.cost}
-        pace = {"concurrency": limits.concurrency, "per_minute": limits.per_minute}
-        run = JudgeRun.objects.create(**facts, **caps, **pace)
-        _enter(run, rows(run), wanted)
-        version, told = run.version, {"run": run.pk, "choice": run.choice, "pairs": run.pairs}
+        run = JudgeRun.objects.create(version=version, choice=choice, options=options, by=by, **limits)
+        _enter(run, asks)
+        told = {"run": run.pk, "choice": run.choice, "pairs": run.pairs}
         about = f"{version.judge.name}, version {version.number}"
         note(Act.JUDGE_RUN, version.judge.collection, about=about, **told)
     return run
 
 
-def _check(version: JudgeVersion, choice: str, limits: Limits) -> None:
-    if not version.endpoint:
-        raise ValueError("This version was made elsewhere and has no address to ask. Make a version with one")
-    if problem := gate.refusal(version.judge, choice):
-        raise ValueError(problem)
-    if limits.calls < 1 or not 1 <= limits.concurrency <= MOST_AT_ONCE:
-        raise ValueError(f"A run makes at least one call, and 1 to {MOST_AT_ONCE} at the same time")
-    if limits.calls > MOST_CALLS or not 0 <= limits.per_minute <= MOST_PER_MINUTE:
-        raise ValueError(f"A run makes at most {MOST_CALLS:,} calls, and 0 to {MOST_PER_MINUTE:,} a minute")
-    wire.Endpoint.of(version.endpoint)
-
-
-def _enter(run: JudgeRun, rows: Iterable[list], wanted: set[tuple]) -> None:
+def _enter(run: JudgeRun, asks: Sequence[tuple]) -> None:
     """Write the rows of the run, except those that the version has answered or another run holds.
 
-    `wanted`: the keys of the rows, without the version. Raises ValueError if the run would ask nothing.
+    Rows without an answer in runs that have ended become rows of this run. Raises ValueError if the run would ask
+    nothing.
     """
-    model, version = run.answers.model, run.version
+    version, model = run.version, run.answers.model
     # Nobody resumes a run meanwhile, whose rows are taken over here.
     list(version.runs.select_for_update().filter(state__in=choosing.ENDED).values_list("pk"))
-    asks = choosing.to_ask(version, wanted, model)
-    if not asks:
-        raise ValueError(_nothing_to_ask(version, wanted, model))
-    left = choosing.left(version, model).values_list("pk", *choosing.KEYS[model])
-    pks = [pk for pk, *each in left.iterator() if tuple(each) in asks]
-    for some in rows:
-        model.objects.bulk_create(some, ignore_conflicts=True)
-    for start in range(0, len(pks), choosing.AT_ONCE):
-        some = model.objects.filter(pk__in=pks[start : start + choosing.AT_ONCE])
+    wanted = choosing.to_ask(version, asks, model)
+    if not wanted:
+        raise ValueError(_nothing_to_ask(version, set(asks), model))
+    rows = choosing.left(version, model).values_list("pk", *choosing.KEYS[model])
+    left = {tuple(key): pk for pk, *key in rows.iterator() if tuple(key) in wanted}
+    new = [ask for ask in asks if ask in wanted and ask not in left]
+    facts = {"run": run, "version_id": version.pk}
+    for start in range(0, len(new), choosing.AT_ONCE):
+        some = (dict(zip(choosing.KEYS[model], ask, strict=True)) for ask in new[start : start + choosing.AT_ONCE])
+        model.objects.bulk_create([model(**key, **facts) for key in some], ignore_conflicts=True)
+    taken_over = list(left.values())
+    for start in range(0, len(taken_over), choosing.AT_ONCE):
+        some = model.objects.filter(pk__in=taken_over[start : start + choosing.AT_ONCE])
         some.update(run=run, state=Row.WAITING, problem="", detail="", answer="", tries=0)
     run.pairs = run.answers.count()
     run.save(update_fields=["pairs"])
@@ -133,7 +102,7 @@ def _nothing_to_ask(version: JudgeVersion, wanted: set[tuple], model: type[Answe
     """Why a run would ask nothing, with the cure if other runs hold the pairs."""
     waiting = model.objects.filter(version=version, state=Row.WAITING).exclude(run__state__in=choosing.ENDED)
     rows = waiting.values_list("run", *choosing.KEYS[model])
-    held = sorted({run for run, *each in rows.iterator() if tuple(each) in wanted})
+    held = sorted({run for run, *key in rows.iterator() if tuple(key) in wanted})
     if not held:
         return "All of these are answered already, so there is nothing to ask"
     names = " and ".join(f"run {run}" for run in held)
@@ -161,16 +130,17 @@ def cancel(run: JudgeRun) -> bool:
 def resume(run: JudgeRun, *, calls: int | None = None, cost: Decimal | None = None) -> bool:
     """Whether a worker may continue the run now, with new caps if given. False if it is over or at work.
 
-    Raises ValueError for a cap of calls that is reached already. A cap of cost is not compared: the worker knows
-    what a call may cost, and stops the run before one that would exceed it.
+    Raises ValueError for a cap of calls or cost that is reached already.
     """
-    caps: dict[str, int | Decimal] = {}
-    if calls is not None:
-        if calls <= run.calls:
-            raise ValueError(f"The run made {run.calls} calls already. Give a higher cap")
-        caps["most_calls"] = calls
-    if cost is not None:
-        caps["most_cost"] = cost
+    if run.is_over:
+        return False
+    most_calls = run.most_calls if calls is None else calls
+    most_cost = run.most_cost if cost is None else cost
+    if most_calls <= run.calls:
+        raise ValueError(f"The run made {run.calls:,} calls already. Give a higher cap of calls")
+    if most_cost is not None and run.cost and most_cost <= run.cost:
+        raise ValueError(f"The answers of the run cost {run.cost:f} already. Give a higher cap of cost")
+    caps = {"most_calls": most_calls, "most_cost": most_cost}
     return _change(run, [State.PAUSED, State.CAPPED, State.FAILED], State.QUEUED, message="", **caps)
 
 
@@ -247,33 +217,28 @@ class _Item(NamedTuple):
     number: int
 
 
-@dataclass
 class _Work:
     """One worker's turn at a run. The threads only make calls; only the main thread uses the database."""
 
-    run: JudgeRun
-    beside: Sized = ()
-    done: list[Answer] = field(default_factory=list)  # not stored yet
-    due: list[_Item] = field(default_factory=list)  # a heap, of pairs that are tried again
-    failures: int = 0  # in a row
-    refusals: list[str] = field(default_factory=list)  # what the server said, before its first answer
-    last_failure: str = ""
-    ungraded: list[dict] = field(default_factory=list)  # the fields of the answers before the first grade
-    stop: tuple[str, str] | None = None  # the state and why
-
-    def turns(self) -> Iterator[None]:
-        version = self.run.version
-        self.endpoint, self.builder = wire.Endpoint.of(version.endpoint), CallBuilder(version)
+    def __init__(self, run: JudgeRun, beside: Sized) -> None:
+        """Raises ValueError if requests may not go to the address of the version."""
+        self.run, self.beside = run, beside
+        self.endpoint, self.builder = wire.Endpoint.of(run.version.endpoint), CallBuilder(run.version)
         self.rows = self._waiting()
         self.read: _Item | None = None  # the next pair, already read
+        self.due: list[_Item] = []  # a heap, of pairs that are tried again
         self.allowed = 0  # calls that are counted and not made
         self.under_way: dict[Future, tuple[_Item, Decimal]] = {}  # calls under way, and what each can cost at most
-        self.spent = self.run.cost
-        # A failed call has no cost.
-        of_version = self.run.answers.model.objects.filter(version=version)
-        self.answered = of_version.filter(cost__isnull=False).exists()  # whether the server ever answered
-        self.graded = self.run.graded > 0
+        self.done: list[Answer] = []  # not stored yet
+        self.spent = run.cost
+        self.failures = 0  # in a row
+        self.last_failure = ""
+        self.has_graded = run.graded > 0
+        self.ungraded: list[Answer] = []  # before the first grade
+        self.stop: tuple[str, str] | None = None  # the state and why
         self.next_at = self.quiet_until = self.stored_at = self.beat_at = time.monotonic()
+
+    def turns(self) -> Iterator[None]:
         with ThreadPoolExecutor(self.run.concurrency) as threads:
             try:
                 # Calls are under way, or there are pairs and no reason to stop.
@@ -285,7 +250,7 @@ class _Work:
             finally:
                 threads.shutdown(cancel_futures=True)
         self._store(last=True)
-        state, why = self.stop or self._refused() or (State.DONE, "")
+        state, why = self.stop or (State.DONE, "")
         if state:
             _end(self.run, state, why)
 
@@ -322,7 +287,7 @@ class _Work:
             if max(item.at, self.quiet_until, self.next_at) > now:
                 return
             most = self.builder.most_cost(item.prompt)
-            if not self._may_go_on() or not self._may_cost(most):
+            if not self._may_cost(most):
                 return
             if not self.allowed and not self._allow():
                 return
@@ -334,24 +299,6 @@ class _Work:
             if self.run.per_minute:
                 self.next_at = max(now, self.next_at) + 60 / self.run.per_minute
             self.under_way[threads.submit(call_once, self.endpoint, self.builder, item.prompt)] = item, most
-
-    def _may_go_on(self) -> bool:
-        """Whether the server has answered before, or has not refused too many calls without that.
-
-        Answers under way are waited for, as a refusal comes faster.
-        """
-        if len(self.refusals) < MOST_REFUSED:
-            return True
-        if not self.under_way:
-            self.stop = self._refused()
-        return False
-
-    def _refused(self) -> tuple[str, str] | None:
-        """The end of a run whose calls were refused before any was answered."""
-        if not self.refusals:
-            return None
-        problem = f"The server refuses every call: {self.refusals[-1]}."
-        return State.FAILED, f"{problem} Check key, model and parameters."
 
     def _may_cost(self, most: Decimal) -> bool:
         cap = self.run.most_cost
@@ -369,7 +316,7 @@ class _Work:
             if run is None:
                 raise Superseded
             if run.state != State.RUNNING:
-                self.stop = "", ""
+                self.stop = BY_SOMEBODY
                 return False
             if not JudgeRun.objects.in_use().filter(pk=run.pk).exists():
                 self.stop = State.PAUSED, "The collection was deleted or put away."
@@ -405,16 +352,12 @@ class _Work:
     def _record(self, item: _Item, outcome: Outcome) -> None:
         failed = outcome.failed
         if failed is None:
-            self.failures, self.answered = 0, True
-            self.refusals.clear()
+            self.failures = 0
             self.spent += outcome.fields["cost"]
             self._keep(item.row, outcome, item.number)
-            self._count_ungraded(outcome.fields)
             return
         self.failures += 1
         self.last_failure = failed.detail
-        if failed.refused and not self.answered:
-            self.refusals.append(failed.detail)
         if failed.wrong:  # the calls about all other pairs would fail, too; this pair stays waiting like them
             self.stop = State.FAILED, f"{as_sentence(failed.detail)} Check address, model, key and parameters."
         elif failed.again and item.number < TRIES:
@@ -423,15 +366,6 @@ class _Work:
             self._keep(item.row, outcome, item.number)
         if self.failures >= MOST_FAILURES and self.stop is None:
             self.stop = State.FAILED, f"{MOST_FAILURES} calls in a row failed: {failed.detail}"
-
-    def _count_ungraded(self, fields: dict) -> None:
-        """Pause a run that would only pay for answers without a grade."""
-        self.graded = self.graded or fields["state"] == Row.GRADED
-        if self.graded:
-            return
-        self.ungraded.append(fields)
-        if len(self.ungraded) == MOST_UNGRADED and self.stop is None:
-            self.stop = State.PAUSED, _why_ungraded(self.ungraded, self.builder.version)
 
     def _try_again(self, item: _Item, failed: wire.Failed) -> None:
         now = time.monotonic()
@@ -446,6 +380,12 @@ class _Work:
             setattr(row, name, value)
         row.seconds, row.tries, row.at = round(outcome.seconds, 6), tries, timezone.now()
         self.done.append(row)
+        self.has_graded = self.has_graded or row.state == Row.GRADED
+        if not self.has_graded:
+            self.ungraded.append(row)
+            # The run would only pay for answers without a grade.
+            if len(self.ungraded) == MOST_UNGRADED and self.stop is None:
+                self.stop = State.PAUSED, _why_ungraded(self.ungraded, self.builder.version)
 
     def _store(self, *, last: bool = False) -> None:
         """Store the answers, at most four times a second, and notice if somebody stopped the run."""
@@ -456,7 +396,7 @@ class _Work:
             self.beat_at = self.stored_at
             self._write(rows, last)
         if self.stop is None and not self.run.mine().exists():
-            self.stop = "", ""  # paused or cancelled: the calls under way end
+            self.stop = BY_SOMEBODY  # the calls under way end
 
     def _write(self, rows: list[Answer], last: bool) -> None:
         graded = sum(row.state == Row.GRADED for row in rows)
@@ -478,11 +418,11 @@ class _Work:
                 self.run.answers.model.objects.bulk_create(some, **written)
 
 
-def _why_ungraded(answers: list[dict], version: JudgeVersion) -> str:
-    """The most frequent reason why these answers have no grade, with an example and the cure."""
-    problem, often = Counter(fields["problem"] for fields in answers).most_common(1)[0]
-    detail = next((fields["detail"] for fields in answers if fields["problem"] == problem), "")
+def _why_ungraded(rows: list[Answer], version: JudgeVersion) -> str:
+    """The most frequent reason why these rows have no grade, with an example and the cure."""
+    problem, times = Counter(row.problem for row in rows).most_common(1)[0]
+    detail = next(row.detail for row in rows if row.problem == problem)
     why = f"{MachineGrade.Problem(problem).label}{f' ({detail[:100]})' if detail else ''}"
     schema = "" if version.structured else " and sends the schema of the answer"
-    cure = f"Make a version that has other parameters or another prompt{schema}, or continue"
-    return f"None of the first {len(answers)} answers has a grade; {often} times {why}. {cure}."
+    cure = f"Check the key, or make a version that has other parameters or another prompt{schema}, or continue"
+    return f"None of the first {len(rows)} pairs has a grade; {times} times {why}. {cure}."

@@ -16,7 +16,7 @@ from . import prompts, wire
 from .answers import PARSER, schema_of
 
 SAMPLING = {"temperature": 0, "top_p": 1, "max_tokens": 50, "frequency_penalty": 0, "presence_penalty": 0}
-LONGEST_ENDPOINT, LONGEST_PROMPT = 500, 50_000  # characters
+LONGEST_PROMPT = 50_000  # characters
 # The fields of the fingerprint: all but number, time and account.
 CONTENT = (
     "template", "prompt", "parts", "scale", "scale_version", "guidelines_version", "presentation_version",
@@ -82,12 +82,8 @@ def content_of(collection: Collection, chosen: VersionSettings) -> dict[str, Any
         raise ValueError("A version names the model that it asks for")
     if chosen.endpoint and not chosen.endpoint.startswith(("http://", "https://")):
         raise ValueError(f"The address {chosen.endpoint!r} does not begin with http:// or https://")
-    if len(chosen.endpoint) > LONGEST_ENDPOINT:
-        raise ValueError(f"The address has {len(chosen.endpoint)} characters, more than {LONGEST_ENDPOINT}")
     if len(chosen.own) > LONGEST_PROMPT:
         raise ValueError(f"The prompt has {len(chosen.own):,} characters, more than {LONGEST_PROMPT:,}")
-    if chosen.seed is not None and not -(2**63) <= chosen.seed < 2**63:
-        raise ValueError("The seed has more than 64 bits")
     guidelines, presentation = collection.latest_guidelines(), collection.latest_presentation()
     sees = visible_parts(latest_of(collection), chosen.sees)
     scale = list(collection.grades.order_by("value"))

@@ -14,7 +14,7 @@ from ..web.pages import frame, paged
 from ..words import as_sentence
 from . import call_log, choosing, gate, runs, uses, versions
 from . import sample as samples
-from .forms import JudgeForm, ProbesForm, ResumeForm, RunForm, SampleForm, StartForm, UseForm, VersionForm
+from .forms import AskForm, JudgeForm, ProbesForm, ResumeForm, RunForm, SampleForm, StartForm, UseForm, VersionForm
 
 AT_ONCE = 50
 RUNS = 20  # of a judge that are listed, the latest first
@@ -134,29 +134,26 @@ def use_judge(request: HttpRequest, collection: Collection, pk: int) -> HttpResp
 @record_act
 def start_judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     own = judge_of(collection, pk)
-    form = StartForm(request.POST, judge=own)
-    if form.is_valid():
-        sent = form.cleaned_data
-        try:
-            run = runs.start(sent["version"], sent["choice"], form.options, form.limits, request.user)
-            return redirect("judge_run", collection.slug, run.pk)
-        except ValueError as error:
-            form.add_error(None, as_sentence(error))
-    return judge_page(request, own, run=form)
+    return start_run(request, own, run=StartForm(request.POST, judge=own))
 
 
 @record_act
 def start_probes(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     own = judge_of(collection, pk)
-    form = ProbesForm(request.POST, judge=own)
+    return start_run(request, own, probes=ProbesForm(request.POST, judge=own))
+
+
+def start_run(request: HttpRequest, own: Judge, **named: AskForm) -> HttpResponse:
+    """Start the run of the one form, by its name on the page, and show the run; a refused form comes back."""
+    (form,) = named.values()
     if form.is_valid():
-        sent = form.cleaned_data
+        version = form.cleaned_data["version"]
         try:
-            run = runs.start_probes(sent["version"], sent["queries"], sent["seed"], form.limits, request.user)
-            return redirect("judge_run", collection.slug, run.pk)
+            run = runs.start(version, form.chosen, form.options, form.limits, request.user)
+            return redirect("judge_run", own.collection.slug, run.pk)
         except ValueError as error:
             form.add_error(None, as_sentence(error))
-    return judge_page(request, own, probes=form)
+    return judge_page(request, own, **named)
 
 
 def judge_page(
@@ -269,25 +266,25 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
 @admin_act
 def change_judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Pause, resume or cancel the run. While the collection is put away, it can only be stopped."""
-    run = run_of(collection, pk)
-    form = ResumeForm(request.POST)
-    act = request.POST.get("act")
-    if act == "resume" and (refused := refusal_if_away(request, collection)):
-        return refused
-    if act == "resume" and form.is_valid():
+    run, act = run_of(collection, pk), request.POST.get("act")
+    if act == "resume":
+        if refused := refusal_if_away(request, collection):
+            return refused
+        form = ResumeForm(request.POST)
         try:
-            done, outcome = runs.resume(run, **form.cleaned_data), "It continues as soon as a worker is free."
+            changed = form.is_valid() and runs.resume(run, **form.cleaned_data)
         except ValueError as error:
-            form.add_error("calls", as_sentence(error))
-    if form.errors:
-        return run_page(request, collection, run, form)
-    if act == "pause":
-        done, outcome = runs.pause(run), "Paused. The answers of calls under way are still kept."
+            form.add_error(None, as_sentence(error))
+        if form.errors:
+            return run_page(request, collection, run, form)
+        outcome = "It continues as soon as a worker is free."
+    elif act == "pause":
+        changed, outcome = runs.pause(run), "Paused. The answers of calls under way are still kept."
     elif act == "cancel":
-        done, outcome = runs.cancel(run), "Cancelled. The answers so far stay in the log."
-    elif act != "resume":
+        changed, outcome = runs.cancel(run), "Cancelled. The answers so far stay in the log."
+    else:
         raise Http404("A run is paused, resumed or cancelled.")
-    if done:
+    if changed:
         messages.success(request, outcome)
     else:
         messages.warning(request, "Nothing changed. The state of the run did not allow it.")

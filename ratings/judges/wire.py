@@ -25,8 +25,6 @@ QUOTED = 200
 LONGEST_PAUSE = 300.0  # seconds, whatever a server asks for
 BUSY = {408, 425, 429}
 WRONG = {401, 402, 404, 405, 415}  # no call will ever do: the key, the credit, the address or the model
-# This call will never do, and others may: a document is too long for the model, or a filter blocks it.
-REFUSED = {400, 403, 413, 422}
 KEYLESS = {401, 403, 500}  # what servers answer to who sends no key; LiteLLM answers 500
 NOT_SENT = {"model", "messages", "seed", "response_format", "stream", "n", "tools", "tool_choice", "functions"}
 
@@ -45,14 +43,13 @@ class Reply(NamedTuple):
 class Failed(Exception):
     """There is no answer. `again`: another try may bring one, `after` so many seconds if the server asks for that.
 
-    `wrong`: no call would work. `refused`: this call would never work, and calls about other pairs may.
+    `wrong`: no call would work. By default calls about other pairs may work: a document can be too long for the
+    model, or a filter blocks it.
     """
 
-    def __init__(
-        self, problem: str, detail: str, *, again=False, after: float | None = None, wrong=False, refused=False
-    ) -> None:
+    def __init__(self, problem: str, detail: str, *, again=False, after: float | None = None, wrong=False) -> None:
         self.problem, self.detail, self.again, self.after = problem, detail[:300], again, after
-        self.wrong, self.refused = wrong, refused
+        self.wrong = wrong
         super().__init__(detail)
 
 
@@ -162,7 +159,7 @@ def _failure(status: int, retry_after: str | None, said: str) -> Failed:
         return Failed(Problem.ERROR, detail, again=True, after=_seconds(retry_after))
     if 300 <= status < 400:
         detail = f"it redirects with {status}, and redirects are not followed. Give the address of the redirect"
-    return Failed(Problem.ERROR, detail, wrong=status in WRONG or status < 400, refused=status in REFUSED)
+    return Failed(Problem.ERROR, detail, wrong=status in WRONG or status < 400)
 
 
 def _seconds(retry_after: str | None) -> float | None:

@@ -52,7 +52,7 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice_that_was_stored(tmp_path, s
     try:
         version = judge_of(pool_of({f"d{i}": str(i) for i in range(PAIRS)}), server.url)
         free(version.judge)
-        run = runs.start(version, "pool", {}, runs.Limits(2 * PAIRS + 8 * KILLS, concurrency=4))
+        run = runs.start(version, "pool", {}, {"most_calls": 2 * PAIRS + 8 * KILLS, "concurrency": 4})
         drawn, lost = random.Random(19), 0
         for _ in range(KILLS):
             before, begun = set(stored(run)), server.asked.total()

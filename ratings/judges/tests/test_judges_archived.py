@@ -26,7 +26,7 @@ def test_judges_come_along_where_they_are_asked_for_and_go_on(tmp_path, settings
     odd = {"x": -0.0, "y": 1e22, "z": 1e-7, "s": "ü"}
     wish = versions.VersionSettings("m", "http://127.0.0.1:9/v1", sampling=odd)
     version, _ = versions.make_version(versions.make_judge(collection, "other"), wish)
-    runs.start(version, "rated", {}, runs.Limits(5))
+    runs.start(version, "rated", {}, {"most_calls": 5})
     first = written(collection.slug, judges=True)
     assert restored(tmp_path, first, "again") == []
     same, again = members_of(first), members_of(written("again", judges=True))

@@ -28,7 +28,7 @@ from .test_judges import allowed, free, judge_of, pool_of, server, started, work
 
 pytestmark = pytest.mark.django_db
 
-CAPS = runs.Limits(100)
+CAPS = {"most_calls": 100}
 ORDER = re.compile(r"grade (-?[0-9.]+)\. This is a new instruction")
 
 
@@ -48,8 +48,8 @@ def credulous(handler: Handler, document: str) -> None:
     handler.say(json.dumps({"grade": 2 if document.split()[0] in query.split(document)[0] else 0}))
 
 
-def probed(version, queries: int = 2, caps: runs.Limits = CAPS) -> JudgeRun:
-    return worked(runs.start_probes(version, queries, 1, caps))
+def probed(version, queries: int = 2, caps: dict = CAPS) -> JudgeRun:
+    return worked(runs.start(version, "probes", {"queries": queries, "seed": 1}, caps))
 
 
 def through(version) -> dict[str, tuple[int, int, int]]:
@@ -142,16 +142,16 @@ def test_what_was_answered_is_not_asked_again_and_what_failed_is(server, monkeyp
     run = probed(version, 1)
     assert (run.pairs, run.graded) == (1, 1) and set(found.asked.values()) == {1, 2}
     with pytest.raises(ValueError, match="All of these are answered already"):
-        runs.start_probes(version, 1, 1, CAPS)
+        probed(version, 1)
 
 
 def test_the_caps_hold(server):  # noqa: F811
     found = server(wary)
     version = judge_of(pool_of({}), found.url, price_in=1_000_000)
-    run = probed(version, 2, runs.Limits(3, concurrency=1))
+    run = probed(version, 2, {"most_calls": 3, "concurrency": 1})
     assert (run.state, run.calls, found.asked.total()) == ("capped", 3, 3)
     runs.cancel(run)
-    costly = probed(version, 2, runs.Limits(100, cost=1))
+    costly = probed(version, 2, {"most_calls": 100, "most_cost": 1})
     assert costly.state == "capped" and found.asked.total() == 3
     assert run.cost > 0  # by what the server counted
 
