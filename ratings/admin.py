@@ -31,6 +31,8 @@ from .models import (
     Rating,
     RatingEvent,
     Round,
+    Sample,
+    SampledQuery,
     System,
 )
 
@@ -132,6 +134,8 @@ register(Adjudication, "pair grade reason actor created_at", [*PAIR, "reason"])
 register(RatingEvent, "created_at rater actor kind pair value reason seconds", PAIR, ["kind"])
 register(Round, "number collection method frame judged created_at")
 register(Drawn, "round place pair kind unit rate within", PAIR, ["kind"])
+register(Sample, "number log collection method size queries searches created_at", ["log"], ["method"])
+register(SampledQuery, "sample place text count chance stratum left_out", ["text"], ["left_out"])
 register(Anchor, "pair use grade created_at", PAIR, ["use"])
 register(Check, "created_at rater kind pair", PAIR, ["kind"])
 register(LostLease, "rater pair", PAIR)

@@ -54,7 +54,9 @@ def everything() -> None:
         RatingEvent,
         Receipt,
         Round,
+        Sample,
         SampledPair,
+        SampledQuery,
         SuperuserByGroup,
     )
 
@@ -101,6 +103,20 @@ def everything() -> None:
         **drawing, threshold=None, precision=0.3, seen={}, frame=2, judged=0, version=1, created_at=AT
     )
     Drawn.objects.create(round=one, pair=drawn, place=1, kind="greedy", born=0, chances=[0.1])
+    totals = {"searches": 2**53 + 1, "queries": 2, "head_searches": 2**53, "head_queries": 1}
+    log = Sample.objects.create(
+        collection=gone,
+        number=1,
+        method="even",
+        seed=-(2**63),
+        size=2,
+        log=HARD,
+        digest="a" * 64,
+        **totals,
+        strata=[{"name": HARD}],
+        created_at=AT,
+    )
+    SampledQuery.objects.create(sample=log, query=query, place=1, text=HARD, count=2**53, chance=0.1 + 0.2)
     judge = Judge.objects.create(collection=gone, name=HARD, by=anna, created_at=AT)
     made = {"prompt_sha256": "6" * 64, "guidelines_sha256": "7" * 64, "presentation_sha256": "8" * 64}
     made |= {

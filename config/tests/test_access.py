@@ -43,6 +43,7 @@ from ratings.tests.cast import (
     make_pair,
     make_rated_pair,
     make_round,
+    make_sample,
     make_user,
 )
 from ratings.tests.thorough import examples
@@ -184,6 +185,7 @@ class World:
         LostLease.objects.create(**at)
         Check.objects.create(**at, kind="repeat", created_at=timezone.now())
         make_round(self.collection, [self.pair, known], greedy=1)
+        self.sample = make_sample(self.collection, [("q1", 9, 1), ("", 2, 0.5)])
         asked = scores.Asked.of(self.collection)
         self.frozen, _ = frozen.freeze(self.collection, "first", asked, ["AP"])
         frozen.freeze(self.collection, "second", asked)

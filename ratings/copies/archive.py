@@ -44,7 +44,7 @@ def write(
     archive, counts = FixedZip(), {}
     with snapshot():
         ids = Ids(collection)
-        for table in in_archive(judges=judges):
+        for table in in_archive(judges=judges, samples=collection.samples.exists()):
             rows = lines(table, ids) if table.copied or not copied else iter(())
             for part in archive.add(table.member, _encoded(rows, table, counts, progress), large=True):
                 file.write(part)

@@ -127,7 +127,9 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
     zip, manifest = package.opened(file, name, FORMAT, VERSION, NOT_OURS)
     with zip:
         members = manifest["members"]
-        kinds = (in_archive(judges=judges) for judges in (False, True))
+        kinds = (
+            in_archive(judges=judges, samples=samples) for judges in (False, True) for samples in (False, True)
+        )
         wanted = next((tables for tables in kinds if [each.member for each in tables] == list(members)), None)
         if wanted is None:
             raise Unreadable(name, 0, "its manifest names other files than an archive has", NOT_OURS)

@@ -22,6 +22,7 @@ from ..models import (
     Ranking,
     Rater,
     Round,
+    Sample,
 )
 from ..presentation.parts import Presented
 
@@ -94,6 +95,15 @@ def _round(line: Line) -> None:
         raise ValueError("seen must have a number for each system of the aim")
 
 
+def _sample(line: Line) -> None:
+    strata = line["strata"]
+    names = {"name", "queries", "searches", "certain", "certain_searches", "drawn"}
+    if not is_list(strata, dict) or not strata or any(each.keys() != names for each in strata):
+        raise ValueError(f"the strata are no list of objects with {', '.join(sorted(names))}")
+    if not all(isinstance(each.pop("name"), str) and is_list([*each.values()], int) for each in map(dict, strata)):
+        raise ValueError("a stratum has a name that is no text, or a value that is no whole number")
+
+
 def _aim(value: Any, names: set[str]) -> None:
     if not isinstance(value, dict) or value.keys() != names or not isinstance(value["options"], dict):
         raise ValueError(f"{quoted(value)} must be an object with only {', '.join(sorted(names))}")
@@ -134,4 +144,5 @@ RULES: dict[type[Model], Callable[[Line], None]] = {
     Rater: _rater,
     Round: _round,
     Job: _import,
+    Sample: _sample,
 }

@@ -51,7 +51,9 @@ from ..models import (
     RatingEvent,
     Receipt,
     Round,
+    Sample,
     SampledPair,
+    SampledQuery,
     SuperuserByGroup,
     System,
 )
@@ -72,6 +74,7 @@ class Table:
     collection: str  # lookup of the collection whose rows go with it; "" for a table of the server
     copied: bool  # whether a copy of a collection has its rows
     judges: bool  # whether archives have its rows only with the judges
+    samples: bool  # whether only archives of collections with a sample from a log have its file
 
     @property
     def name(self) -> str:
@@ -101,14 +104,17 @@ def register(
     collection: str = "",
     copied: bool = False,
     judges: bool = False,
+    samples: bool = False,
 ) -> None:
     """Describe a table, which other apps do when they are loaded. Names of columns are separated by blanks."""
     names = archive.split(), backup.split(), key.split()
-    TABLES[model] = Table(model, *names, collection, copied, judges)
+    TABLES[model] = Table(model, *names, collection, copied, judges, samples)
 
 
-def in_archive(*, judges: bool) -> list[Table]:
-    return [table for table in TABLES.values() if table.archive and (judges or not table.judges)]
+def in_archive(*, judges: bool, samples: bool) -> list[Table]:
+    """The tables of an archive. Without samples it has the members that archives had before there were any."""
+    tables = [table for table in TABLES.values() if table.archive]
+    return [each for each in tables if (judges or not each.judges) and (samples or not each.samples)]
 
 
 def rows_to_delete(collection: Collection) -> Iterator[QuerySet]:
@@ -157,6 +163,24 @@ register(
     key="key",
     collection="collection",
     copied=True,
+)
+register(
+    Sample,
+    "number former method seed size log days digest searches queries head_searches head_queries"
+    " strata created_at",
+    backup="collection job",
+    key="number",
+    collection="collection",
+    copied=True,
+    samples=True,
+)
+register(
+    SampledQuery,
+    "sample query place text count chance stratum left_out",
+    key="sample place",
+    collection="sample__collection",
+    copied=True,
+    samples=True,
 )
 register(
     Document,

@@ -41,6 +41,7 @@ from .rating import (
     StagedRating,
 )
 from .rounds import Drawn, Round
+from .sample import Sample, SampledQuery
 from .session import Session, SuperuserByGroup
 from .token import SCOPES_OF, ApiToken, Receipt, Scope
 
@@ -89,7 +90,9 @@ __all__ = [
     "Receipt",
     "Role",
     "Round",
+    "Sample",
     "SampledPair",
+    "SampledQuery",
     "Scope",
     "Session",
     "Shown",

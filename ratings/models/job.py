@@ -25,6 +25,7 @@ class Job(models.Model):
         ARCHIVE = "archive", "collection"
         PICTURES = "pictures", "pictures"
         COPY = "copy", "copy"
+        LOG = "log", "log"
 
     class State(models.TextChoices):
         QUEUED = "queued", "waiting"

@@ -29,6 +29,8 @@ from ratings.models import (
     Rater,
     Role,
     Round,
+    Sample,
+    SampledQuery,
     System,
 )
 
@@ -143,6 +145,48 @@ def make_round(
     made = queue.store_round(collection, new, drawn, beside=[pair.pk for pair in beside], now=NOW)
     assert made
     return made
+
+
+def make_sample(
+    collection: Collection, drawn: Iterable[tuple[str, int, float]], *, searches: int = 0, queries: int = 0
+) -> Sample:
+    """The next sample, of these queries: key ("" for one that is held back), count in the log, chance of the draw.
+
+    Without totals the log has just these. Its only stratum is "".
+    """
+    rows = list(drawn)
+    certain = [count for _, count, chance in rows if chance == 1]
+    totals = {"searches": searches or sum(count for _, count, _ in rows), "queries": queries or len(rows)}
+    own = {"certain": len(certain), "certain_searches": sum(certain), "drawn": len(rows)}
+    sample = Sample.objects.create(
+        collection=collection,
+        number=collection.samples.count() + 1,
+        method=Sample.Method.PROPORTIONAL,
+        seed=17,
+        size=round(sum(chance for *_, chance in rows)),
+        log="searches.csv",
+        days="January 2026",
+        digest="a" * 64,
+        head_searches=sum(certain),
+        head_queries=len(certain),
+        strata=[{"name": "", **totals, **own}],
+        created_at=NOW,
+        **totals,
+    )
+    stored = {query.key: query for query in collection.queries.all()}
+    SampledQuery.objects.bulk_create(
+        SampledQuery(
+            sample=sample,
+            query=stored.get(key),
+            place=place,
+            text=stored[key].text if key else "mail anna@example.org",
+            count=count,
+            chance=chance,
+            left_out="" if key else "held",
+        )
+        for place, (key, count, chance) in enumerate(rows, 1)
+    )
+    return sample
 
 
 def make_asked(collection: Collection, *pairs: Pair, name: str = "llama") -> JudgeRun:

@@ -47,6 +47,7 @@ from ratings.tests.cast import (
     make_ranking,
     make_rater,
     make_round,
+    make_sample,
     make_user,
 )
 from ratings.tests.races import race
@@ -75,6 +76,7 @@ def make_whole(slug: str) -> Collection:
     queue.save(rater, pair, queue.Submission(grade=grade(collection, "2")))
     queue.undo(rater)
     queue.save(rater, pair, queue.Submission(grade=grade(collection, "1")))
+    make_sample(collection, [("q1", 9, 1), ("q2", 2, 0.5)])
     admin = make_member(collection, f"admin of {slug}", Role.ADMIN)
     known = make_pair(collection, "q2", "a")
     anchors.set_anchor(known, use="gold", grade=grade(collection, "1"))

@@ -45,6 +45,7 @@ from ratings.tests.cast import (
     make_ranking,
     make_rater,
     make_round,
+    make_sample,
     next_pair,
 )
 
@@ -77,7 +78,7 @@ def test_something_is_said_of_every_column_of_every_table(monkeypatch):
 
 
 def test_no_archive_has_a_secret_or_an_account():
-    leaving = {name for table in tables.in_archive(judges=True) for name in table.archive}
+    leaving = {name for table in tables.in_archive(judges=True, samples=True) for name in table.archive}
     assert leaving.isdisjoint(SECRET)
 
 
@@ -423,3 +424,31 @@ def test_commands_take_a_collection_out_and_in_and_refuse_a_name_that_is_taken(t
     call_command("import_collection", str(path), slug="new", stdout=out, stderr=err)
     assert "Collection new made, with 2 queries, 4 documents, 2 systems, 3 raters" in out.getvalue()
     assert "add_member new NAME admin" in err.getvalue()
+
+
+# Samples from a log
+
+
+def test_a_sample_comes_back_to_the_byte_and_without_one_an_archive_has_no_file_of_samples(tmp_path):
+    there = make_collection("there")
+    assert not any("sample" in name for name in members_of(written()))
+    first = make_sample(there, [("q1", 9, 1.0), ("q2", 2, 0.1 + 0.2)])
+    second = make_sample(there, [("q1", 9, 1.0), ("q2", 2, 0.5), ("", 1, 0.25)], searches=99, queries=50)
+    second.former = first
+    second.save()
+    content = written()
+    assert restored(tmp_path, content, "again") == []
+    again = Collection.objects.get(slug="again")
+    assert written("again") == content
+    assert [(one.number, one.former and one.former.number) for one in again.samples.all()] == [(1, None), (2, 1)]
+    rows = again.samples.get(number=2).drawn.values_list("query__key", "count", "chance", "left_out")
+    assert list(rows) == [("q1", 9, 1, ""), ("q2", 2, 0.5, ""), (None, 1, 0.25, "held")]
+
+
+@pytest.mark.parametrize("strata", [[], {}, [{"name": "tail"}], [{"name": 1, "queries": 1}]])
+def test_strata_of_another_shape_are_refused(tmp_path, strata):
+    sample = make_sample(make_collection("there"), [("q1", 9, 1.0)])
+    sample.strata = strata
+    sample.save()
+    (refused,) = restored(tmp_path, written(), "again")
+    assert "the strata are no list of objects with certain" in refused
