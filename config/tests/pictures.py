@@ -33,10 +33,10 @@ PRESENTED_AND_INVITED = """
 from ratings.importing import jobs
 from ratings.models import Collection
 from ratings.people import members
-from ratings.presentation import presets, versions
+from ratings.presentation import proposal, versions
 from ratings.presentation.content import sample_of
 shop = Collection.objects.get(slug="shop")
-versions.publish(shop, presets.proposal(sample_of(shop)), base=0)
+versions.publish(shop, proposal.proposal(sample_of(shop)), base=0)
 jobs.fetch_pictures(shop, None)
 (_, key), = members.invite(shop, ["mira"], role="rater", days=14, by=None)
 print(f"/join/{key}/")

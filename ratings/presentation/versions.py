@@ -6,7 +6,7 @@ from ..models import Collection, Presentation
 from ..people.audit import Act, note
 from .blindness import refuse_revealing
 from .parts import Presented
-from .presets import WEB_PAGE
+from .proposal import WEB_PAGE
 
 __all__ = ["Outdated", "Unchanged", "publish", "presented_in"]
 

@@ -36,7 +36,7 @@ from ratings.models import (
 from ratings.people import members, tokens
 from ratings.pool import anchors
 from ratings.pool.adjudication import adjudicate
-from ratings.presentation.presets import WEB_PAGE
+from ratings.presentation.proposal import WEB_PAGE
 from ratings.tests.cast import (
     NOW,
     grade,

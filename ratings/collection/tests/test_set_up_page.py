@@ -18,7 +18,7 @@ from ratings.people import members
 from ratings.pool import pooling
 from ratings.presentation import versions as presentation
 from ratings.presentation.guidelines import versions
-from ratings.presentation.presets import WEB_PAGE
+from ratings.presentation.proposal import WEB_PAGE
 from ratings.tests.cast import (
     NOW,
     grade,

@@ -36,7 +36,7 @@ from ratings.models import (
 )
 from ratings.people import erasure, members
 from ratings.pool import adjudication, anchors
-from ratings.presentation.presets import PRESETS
+from ratings.presentation.proposal import WEB_PAGE
 from ratings.tests.cast import (
     NOW,
     grade,
@@ -140,7 +140,7 @@ def lived_in() -> Collection:
         fields={"a": [1, 1.5, None], "b": {"c": 1e-07, "n": -0.0, "m": 1e23}}
     )
     collection.guidelines.create(version=1, text="Read *all* of it.")
-    collection.presentations.create(version=1, content=next(iter(PRESETS.values())).as_json())
+    collection.presentations.create(version=1, content=WEB_PAGE.as_json())
     make_ranking(collection, "bm25", "q1", "abcd")
     make_ranking(collection, "dense", "q2", "dc")
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")

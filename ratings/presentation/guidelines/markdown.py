@@ -1,8 +1,8 @@
 """Guidelines as HTML. Raw HTML is escaped, and `javascript:` links are refused."""
 
 import re
-from collections.abc import Iterable, Sequence
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterable
+from decimal import Decimal
 
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
@@ -23,17 +23,18 @@ def _demoted(state: StateCore) -> None:
 
 
 def _identified(state: StateCore) -> None:
-    """Give each heading an id: that of its grade, or one made of its words."""
-    headings = [
-        (token, _text_of(state.tokens[i + 1]))
-        for i, token in enumerate(state.tokens)
-        if token.type == "heading_open"
-    ]
-    grades = _headings_of_grades([text for _, text in headings], state.env.get("scale", ()))
+    """Give each heading an id: that of the grade whose value it begins with, or one made of its words."""
+    sections = {grade.value: section_of(grade) for grade in state.env.get("scale", ())}
     used: set[str] = set()
     last: dict[str, int] = {}  # number of each name; a search from 1 would try all numbers for each heading
-    for place, (token, text) in enumerate(headings):
-        name = section_of(grades[place]) if place in grades else f"guide-{slugify(text) or 'section'}"
+    for place, token in enumerate(state.tokens):
+        if token.type != "heading_open":
+            continue
+        text = _text_of(state.tokens[place + 1])
+        value = VALUE.match(text)
+        # The first heading of a grade is its section.
+        name = sections.pop(_number(value[1]), "") if value else ""
+        name = name or f"guide-{slugify(text) or 'section'}"
         number = last.get(name, 0) + 1
         unique = name if number == 1 else f"{name}-{number}"
         while unique in used:
@@ -61,34 +62,8 @@ def section_of(grade: Grade) -> str:
     return f"guide-grade-{grade.plain.replace('-', 'minus-')}"
 
 
-def _headings_of_grades(headings: Sequence[str], scale: Iterable[Grade]) -> dict[int, Grade]:
-    """The grade by the index of its heading: each grade has the heading that fits best, the first of equals."""
-    by_heading: dict[int, Grade] = {}
-    for grade in scale:
-        fits = [_fit(heading, grade) for heading in headings]
-        best = max(fits, default=0)
-        if best:
-            by_heading.setdefault(fits.index(best), grade)
-    return by_heading
-
-
-def _fit(heading: str, grade: Grade) -> int:
-    """How well a heading fits a grade: 3 by value and label, 2 by label, 1 by value, 0 not at all."""
-    value = VALUE.match(heading)
-    if value and _number(value[1]) != grade.value:
-        return 0
-    label = grade.label.strip().casefold()
-    rest = heading[value.end() if value else 0 :].casefold()
-    if label and re.match(rf"{re.escape(label)}(?!\w)", rest):
-        return 3 if value else 2
-    return 1 if value else 0
-
-
-def _number(text: str) -> Decimal | None:
-    try:
-        return Decimal(text.replace("−", "-").replace(",", "."))
-    except InvalidOperation:
-        return None
+def _number(text: str) -> Decimal:
+    return Decimal(text.replace("−", "-").replace(",", "."))
 
 
 def _text_of(inline: Token) -> str:

@@ -6,16 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings.presentation.guidelines.changes import ADDED, KEPT, LINES, REMOVED, Paragraph, Piece, changes
+from ratings.presentation.guidelines.changes import ADDED, KEPT, LINES, REMOVED, changes
 
 
 def marked(old: str, new: str) -> list[str]:
-    """One line a paragraph: +added+, -removed-, (n) left out."""
+    """One line a paragraph: +added+, -removed-."""
     signs = {KEPT: "", ADDED: "+", REMOVED: "-"}
-    return [
-        f"({p.left_out})" if p.left_out else "".join(f"{signs[x.kind]}{x.text}{signs[x.kind]}" for x in p.pieces)
-        for p in changes(old, new)
-    ]
+    return ["".join(f"{signs[kind]}{text}{signs[kind]}" for kind, text in pieces) for pieces in changes(old, new)]
 
 
 def test_one_word_of_a_paragraph():
@@ -23,10 +20,8 @@ def test_one_word_of_a_paragraph():
     assert marked("Grade the page.", "Grade a page.") == ["Grade -the-+a+ page."]
 
 
-def test_paragraphs_that_come_and_go_stand_whole_with_their_neighbours():
-    old = "one\n\ntwo\n\nthree\n\nfour\n\nfive"
-    assert marked(old, old + "\n\nsix") == ["(4)", "five", "+six+"]
-    assert marked(old, old.replace("three\n\n", "")) == ["(1)", "two", "-three-", "four", "(1)"]
+def test_paragraphs_that_come_and_go_stand_whole():
+    assert marked("one\n\ntwo\n\nthree", "one\n\nthree\n\nfour") == ["one", "-two-", "three", "+four+"]
 
 
 def test_two_sentences_without_a_word_in_common_are_not_mixed():
@@ -41,12 +36,12 @@ def test_blank_lines_and_blanks_at_the_end_of_a_line_are_no_change(new):
 
 
 def test_from_nothing_everything_is_added():
-    assert changes("", "a\nb") == [Paragraph((Piece(ADDED, "a"),)), Paragraph((Piece(ADDED, "b"),))]
+    assert marked("", "a\nb") == ["+a+", "+b+"]
 
 
 def test_very_many_lines_are_told_whole():
     told = changes("\n".join("ab" * LINES), "x")
-    assert {piece.kind for p in told for piece in p.pieces} == {ADDED, REMOVED}
+    assert {piece.kind for pieces in told for piece in pieces} == {ADDED, REMOVED}
 
 
 LINE = st.text(alphabet="ab .,\u00e9", max_size=12)
@@ -59,9 +54,7 @@ def test_what_is_kept_and_removed_is_the_old_text_and_what_is_kept_and_added_the
     if not told:
         assert words(old) == words(new)
         return
-    if any(p.left_out for p in told):
-        return  # the left-out lines are in neither
-    pieces = [piece for p in told for piece in p.pieces]
+    pieces = [piece for paragraph in told for piece in paragraph]
     assert words(" ".join(p.text for p in pieces if p.kind != ADDED)) == words(old)
     assert words(" ".join(p.text for p in pieces if p.kind != REMOVED)) == words(new)
 

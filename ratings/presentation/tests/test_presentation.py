@@ -28,7 +28,7 @@ from ratings.presentation.parts import (
     steps,
     value_at,
 )
-from ratings.presentation.presets import PRESETS, WEB_PAGE, proposal
+from ratings.presentation.proposal import WEB_PAGE, proposal
 from ratings.tests.cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater
 
 LAMP = {
@@ -159,7 +159,7 @@ def test_all_but_rich_text_is_escaped(kind):
     assert "<img" not in html and "<b>" not in html
 
 
-# Presets and proposals
+# Proposals
 
 
 def test_a_proposal_shows_what_the_documents_have():
@@ -177,11 +177,6 @@ def test_a_proposal_of_columns_with_any_name_can_be_saved_and_shows_them():
     saved = Presented.read(json.loads(json.dumps(proposal([row | hidden]).as_json())))
     shown = [(piece.label, piece.text) for piece in pieces_of(saved.document, row | hidden)]
     assert shown == [("Art.-Nr.", "L-1"), ("Size [cm]", "40"), ("Price (EUR)", "9.9"), ("A..b", "x"), ("{y}", "z")]
-
-
-@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
-def test_a_preset_reads_back_as_it_was_written(preset):
-    assert Presented.read(json.loads(json.dumps(preset.as_json()))) == preset
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from ..forms import PresentationForm
 from ..html import html_of, render_document
 from ..parts import Presented, pieces_of
 from ..pictures import fetch_pictures, pictures_of
-from ..presets import PRESETS, WEB_PAGE, proposal
+from ..proposal import WEB_PAGE, proposal
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -79,7 +79,6 @@ def editor(
         "latest": latest,
         "outdated": outdated,
         "shows_pictures": latest is not None and Presented.read(latest.content).has_pictures,
-        "starts": ["proposal", *PRESETS],
         "members": members_of(sample_of(collection)),
         "members_of_queries": members_of(queries_of(collection)),
         "document": document,
@@ -89,9 +88,7 @@ def editor(
 
 
 def _starting_point(collection: Collection, latest: Presentation | None, start: str) -> Presented:
-    """The chosen preset or the proposal; by default the latest version, or the proposal before the first one."""
-    if start in PRESETS:
-        return PRESETS[start]
+    """The latest version; before the first one, or if `start` asks for it, a proposal from the documents."""
     if (start == "proposal" or not latest) and (documents := sample_of(collection)):
         return proposal(documents)
     return Presented.read(latest.content) if latest else WEB_PAGE

@@ -1,4 +1,4 @@
-"""Presentations to start from, and a proposal made from the documents of a collection."""
+"""The presentation of a collection without one, and a proposal made from its documents."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,31 +7,6 @@ from typing import Any
 from .parts import Part, Presented, is_missing, names_revealing, sources_of, text_of
 
 WEB_PAGE = Presented((Part("title", "title"), Part("link", "url"), Part("text", "body")))
-PRESETS = {
-    "web page": WEB_PAGE,
-    "product": Presented(
-        (
-            Part("title", "title"),
-            Part("image", "image"),
-            Part("number", "price"),
-            Part("field", "brand"),
-            Part("badge", "category"),
-            Part("text", "body"),
-        )
-    ),
-    "article": Presented(
-        (
-            Part("title", "title"),
-            Part("date", "date"),
-            Part("field", "author"),
-            Part("link", "url"),
-            Part("rich", "body"),
-        )
-    ),
-    "passage": Presented((Part("text", "body"),)),
-    "image": Presented((Part("image", "image"), Part("title", "title"))),
-}
-
 MOST_MEMBERS = 12  # of a proposal
 WIDE = ("text", "rich", "code", "table")
 LONG = 120  # characters from which on a member is a text and no label with a value
