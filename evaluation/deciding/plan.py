@@ -98,7 +98,9 @@ def _some_queries(pool: Pool, level: np.ndarray, generator: np.random.Generator)
     rows = np.isin(pool.query, kept)
     query = np.searchsorted(kept, pool.query[rows])
     machine = None if pool.machine is None else pool.machine[rows]
-    return Pool(query, pool.rank[rows], pool.gains, pool.cutoff, pool.options, machine=machine), level[rows]
+    weight = None if pool.weight is None else pool.weight[kept]
+    part = Pool(query, pool.rank[rows], pool.gains, pool.cutoff, pool.options, machine=machine, weight=weight)
+    return part, level[rows]
 
 
 def _simulated(

@@ -82,8 +82,11 @@ def means(pool: Pool, level: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     which no query has something to find.
     """
     value, defined = _values(pool, level, drawn)
-    number = defined.sum(axis=0).astype(np.float64)
-    return np.divide(value.sum(axis=0), number, out=np.full(value.shape[1:], np.nan), where=number > 0)
+    if pool.weight is None:
+        total, number = value.sum(axis=0), defined.sum(axis=0).astype(np.float64)
+    else:
+        total, number = (np.tensordot(pool.weight, each, 1) for each in (value, defined))
+    return np.divide(total, number, out=np.full(value.shape[1:], np.nan), where=number > 0)
 
 
 def query_values(pool: Pool, level: np.ndarray, draws: int = EXPECTED, seed: int = SEED) -> np.ndarray:

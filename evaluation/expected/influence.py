@@ -88,7 +88,8 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: 
 
     # A query that is fully judged and has nothing to find counts in no mean.
     counting = (ideal > worst) | (pool.by_query((level < 0).astype(int)) > 0)
-    share = 1 / (max(counting.sum(), 1) * span)
+    weight = np.ones(pool.queries) if pool.weight is None else pool.weight
+    share = weight / ((weight[counting].sum() or 1) * span)
     influence = np.empty((pool.steps, pool.pairs, pool.systems))
     for step in range(pool.steps):
         lost = value * (pool.step_gain_above[step] * one_more[:, step])[:, np.newaxis]

@@ -47,6 +47,7 @@ class Pool:
     document: np.ndarray | None = None  # int64[pairs]
     number: np.ndarray | None = None  # int64[queries], the number of each query in the judgments and rankings
     machine: np.ndarray | None = None  # float64[pairs, machines], grades of machines, nan = none
+    weight: np.ndarray | None = None  # float64[queries], of each query in the mean; None: all the same
 
     @property
     def pairs(self) -> int:
@@ -176,13 +177,16 @@ def pool_of(
     options: Options,
     grades: Sequence[float] = (),
     unjudged: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
 ) -> tuple[Pool, np.ndarray]:
     """The pool of some systems, and the level of each pair: int64[pairs], -1 = unjudged.
 
     A document has the same number in all rankings and in the judgments. Judged documents that no system retrieves
     are pairs, too, since the ideal is made of them as well. grades: those of the scale; unjudged: keys of the
     other pairs that can be judged (pair_key; None: all retrieved ones). All other documents have gain 0, as in
-    nDCG. ValueError where expected values are not defined: for another measure or option, fewer than two levels of
+    nDCG. weight: of each query of the judgments in the mean, float64[queries]; None: all the same.
+
+    ValueError where expected values are not defined: for another measure or option, fewer than two levels of
     gain, no system, no pair.
     """
     measure = parse_measure(measure) if isinstance(measure, str) else measure
@@ -214,4 +218,5 @@ def pool_of(
     level[np.searchsorted(key, judgments.key)] = nearest
     query, document = pair_of(key[order])
     number, query = np.unique(query, return_inverse=True)
-    return Pool(query, rank[order], gains, measure.cutoff, options, document, number), level[order]
+    pool = Pool(query, rank[order], gains, measure.cutoff, options, document, number)
+    return pool if weight is None else replace(pool, weight=weight[number]), level[order]

@@ -2,7 +2,7 @@
 
 from .asked import SUMS, Asked, fingerprint, measure_for, options_for
 from .bounds import has_bounds
-from .evaluation import Evaluation
+from .evaluation import Evaluation, sampled_of
 from .scoring import evaluate, expected_by_query, explain, of_arrays, read
 from .standing import SUMMARY, Standing, why
 
@@ -21,5 +21,6 @@ __all__ = [
     "of_arrays",
     "options_for",
     "read",
+    "sampled_of",
     "why",
 ]

@@ -23,7 +23,7 @@ from ..measures.arrays import distinct
 from ..record.cache import Columns
 from ..significance import bootstrap_interval
 from ..significance.draws import EXPECTED, SEED
-from ..significance.sampled import OUTSIDE, Estimate, Sampled, bounds_of_estimate, estimate
+from ..significance.sampled import Estimate, Sampled, bounds_of_estimate, estimate
 from .asked import SIGNED, SUMS, Asked, fingerprint
 from .standing import SUMMARY, Standing
 
@@ -189,10 +189,7 @@ class Evaluation:
     @cached_property
     def sampled(self) -> Sampled | None:
         """What the queries stand for, where they were drawn from a log."""
-        queries = self.table.record.queries
-        if "searches" not in queries or not (queries["stratum"] != OUTSIDE).any():
-            return None
-        return Sampled(queries["stratum"].to_numpy(np.int64), queries["searches"].to_numpy(np.float64))
+        return sampled_of(self.table.record.queries)
 
     def _standing(self, measure: Measure, system: str, estimated: Estimate) -> Standing:
         place = self._places[measure, system]
@@ -362,6 +359,14 @@ class Evaluation:
         index = pd.Index(self.table.record.queries["key"], name="query")
         names = [[str(measure) for measure, _ in columns], [system for _, system in columns]]
         return pd.DataFrame(values, index, pd.MultiIndex.from_arrays(names, names=["measure", "system"]))
+
+
+def sampled_of(queries: pd.DataFrame) -> Sampled | None:
+    """What these queries stand for; None where none was drawn from a log. queries: as in `Record`."""
+    if "chance" not in queries or queries["chance"].isna().all():
+        return None
+    drawn = {name: queries[name].to_numpy() for name in ("count", "chance", "stratum")}
+    return Sampled.of(**drawn)
 
 
 def known(value: float) -> float | None:

@@ -24,6 +24,16 @@ class Sampled:
     searches: np.ndarray  # float64[queries]: how many searches of the log the query stands for; 0 outside
 
     @classmethod
+    def of(cls, count: np.ndarray, chance: np.ndarray, stratum: np.ndarray) -> "Sampled":
+        """The sample of queries with these counts in the log and chances, float64[queries], nan outside.
+
+        stratum: object[queries], names. A query with chance 1 was taken for certain.
+        """
+        number = np.unique(stratum.astype(str), return_inverse=True)[1]
+        number = np.where(np.isnan(chance), OUTSIDE, np.where(chance >= 1, CERTAIN, number))
+        return cls(number, np.nan_to_num(count / chance))
+
+    @classmethod
     def by_weight(cls, weights: np.ndarray) -> "Sampled":
         """One stratum of all queries with a weight above 0, which stand for that many searches."""
         return cls(np.where(weights > 0, 0, OUTSIDE), np.maximum(weights, 0.0))

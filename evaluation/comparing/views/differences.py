@@ -57,6 +57,7 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
     (whole,), rows = result.rows(), every_row(result, asked)
     context |= {
         "whole": whole,
+        "compared": result,
         "why_dropped": scores.why(result.why_dropped),
         "files": ending_with(request, *pair),
         "swapped": ending_with(request, *reversed(pair)),

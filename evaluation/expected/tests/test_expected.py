@@ -55,6 +55,17 @@ def test_a_draw_in_which_nothing_is_found_counts_in_no_mean():
     assert estimate(found, level).mean == pytest.approx([SECOND])
 
 
+def test_queries_count_in_the_mean_by_their_weight():
+    """Query 0 has the value 1, query 1 that of its only document at rank 2; the third has nothing to find."""
+    even = pool([[1], [2], [1]], query=[0, 1, 2])
+    weighted, level = replace(even, weight=np.array([3.0, 1.0, 6.0])), np.array([1, 1, 0])
+    assert estimate(even, level).mean == pytest.approx([(1 + SECOND) / 2])
+    assert estimate(weighted, level).mean == pytest.approx([(3 + SECOND) / 4])
+    level, chances, spread = np.array([UNJUDGED, 1, 0]), np.full((3, 1), 0.5), np.zeros(3)
+    plain, by_weight = (expect(found, level, chances, spread).influence[0, :2, 0] for found in (even, weighted))
+    assert by_weight == pytest.approx(plain * [2 * 3 / 4, 2 * 1 / 4])
+
+
 def test_the_best_and_the_worst_list_are_functions_of_counts():
     """Gains -1, 0, 2 of three documents at cutoff 2."""
     found = pool([[1], [2], [3]], gains=(-1, 0, 2))

@@ -61,6 +61,14 @@ def test_intervals_are_those_of_another_program(rows, low, high):
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-14)
 
 
+def test_a_query_stands_for_its_count_by_its_chance():
+    count, chance = np.array([60, 5, 10, NAN, 8]), np.array([1, 0.25, 0.5, NAN, 0.1])
+    found = Sampled.of(count, chance, np.array(["head", "tail", "tail", "", "rare"], object))
+    assert found.searches.tolist() == [60, 20, 20, 0, 80]
+    assert found.stratum.tolist() == [CERTAIN, 3, 3, OUTSIDE, 2]
+    assert (found.drawn, found.groups.tolist()) == (3, [2, 2, 2])
+
+
 def test_a_mean_by_hand():
     # 60 searches for certain with the score 1, and 40 in the tail: .6 · 1 + .4 · mean(0, .5) = .7.
     # Standard error: .4 · sd(0, .5) / sqrt(2) = .1, t with 1 degree 12.7062.
