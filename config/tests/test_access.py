@@ -73,7 +73,7 @@ INVALID = ("post", [SIGN_IN, 404, 404, 400, 404])
 
 # What nobody gets here opens with a key that fits, where mail is set, or with a provider: see test_second_factor,
 # test_mail and test_provider of ratings. Superusers are none of ACTORS: see test_archives_page,
-# test_accounts_page, test_new_collection_page and test_collection_page. No line of the import was refused.
+# test_accounts_page, test_new_collection_page and test_collection_page.
 ALIKE = [
     (EVERYBODY, "home help help_page new_password session join"),
     (NOBODY, "sign_in_link forgotten_password provider_callback api_nothing"),
@@ -92,7 +92,7 @@ ALIKE = [
         mfa_remove_webauthn mfa_generate_recovery_codes sign_out end_session end_other_sessions
         """,
     ),
-    (SUPERUSER, "archives archive_job archive_progress accounts account audit audit_csv new_collection refused"),
+    (SUPERUSER, "archives archive_job archive_progress accounts account audit audit_csv new_collection"),
     (
         SUPERUSER_ACT,
         """
@@ -149,7 +149,7 @@ TABLE = {name: expected for expected, names in ALIKE for name in names.split()} 
 }
 
 RATER = ["rater_settings", "save_terms", "deactivate_rater", "reactivate_rater", "erase_rater", "rater"]
-JOB = ["import_job", "import_progress", "refused", "check_import", "start_import", "cancel_import", "undo_import"]
+JOB = ["import_job", "import_progress", "check_import", "start_import", "cancel_import", "undo_import"]
 ACCOUNT = ["account", "save_account", "make_password_link", "remove_second_factor", "delete_account"]
 COPY = ["copy_job", "copy_progress", "cancel_copy"]
 JUDGE = ["judge", "make_judge_version", "draw_judge_sample", "take_judge_sample", "drop_judge_sample"]

@@ -109,4 +109,4 @@ def test_what_a_file_does_not_show_is_asked(visit, collection):
     work()
     expect(page.locator("h1")).to_have_text("Check: documents from products.csv")
     examine(page, "asked and checked")
-    expect(page.locator("#will")).to_contain_text("2 documents are added.")
+    expect(page.locator("main")).to_contain_text("2 documents: 2 new")

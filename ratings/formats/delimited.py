@@ -96,28 +96,5 @@ def _line(line: Line) -> str:
     return "\n" if line.number == 1 and SEP.fullmatch(line.text) else line.text + "\n"
 
 
-def texts(source: Source, delimiter: str) -> Iterator[tuple[int, bytes]]:
-    """The first line and the bytes of the header and each record. Stops where the text is broken."""
-    taken: list[str] = []
-
-    def text_lines() -> Iterator[str]:
-        for item in source.lines():
-            if isinstance(item, Refusal):
-                return
-            taken.append(_line(item))
-            yield taken[-1]
-
-    reader = csv.reader(text_lines(), delimiter=delimiter, strict=True, quoting=_quoting(source))
-    begun = source.reading.header_line
-    try:
-        for cells in reader:
-            if cells:
-                yield begun, "".join(taken).encode()
-            taken.clear()
-            begun = reader.line_num + source.reading.header_line
-    except csv.Error:
-        return
-
-
 def _quoting(source: Source) -> Literal[0, 3]:
     return csv.QUOTE_NONE if source.reading.quoting else csv.QUOTE_MINIMAL

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from datetime import timedelta
 
 from django.db import OperationalError, transaction
-from django.db.models import Q
 from django.utils import timezone
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
@@ -24,7 +23,6 @@ from . import chores, intake, signs, uploads
 from .intake import opening
 from .intake.publishing import Superseded
 from .intake.report import Report
-from .intake.undoing import undo_import
 from .pictures import store
 from .pictures.fetching import Fetching, Unfinished
 from .signs import Progress
@@ -94,11 +92,10 @@ def store_queued(job: Job) -> Job:
 
 
 def stored(collection: Collection) -> int:
-    """The bytes of the files of the collection that are still stored: not imported, or with lines left out."""
+    """The bytes of the files of the collection that are still stored, because nobody has imported them."""
     since = timezone.now() - timedelta(seconds=uploads.KEPT)
-    kept = collection.jobs.filter(created_at__gt=since).exclude(state__in=[State.CANCELLED, State.UNDONE])
-    kept = kept.filter(~Q(state=State.PUBLISHED) | Q(report__left_out__gt=0))
-    lists = kept.values_list("files", flat=True)
+    over = [State.PUBLISHED, State.CANCELLED, State.UNDONE]
+    lists = collection.jobs.filter(created_at__gt=since).exclude(state__in=over).values_list("files", flat=True)
     return sum(file["size"] for files in lists for file in files if "stored" in file)
 
 
@@ -152,14 +149,6 @@ def cancel(job: Job) -> bool:
         return False
     uploads.forget(job.files)
     return True
-
-
-def undo(job: Job, by=None) -> list[str]:
-    """The obstacles to undoing an import; none if it was undone, by this account."""
-    obstacles = undo_import(job, by)
-    if not obstacles:
-        uploads.forget(job.files)
-    return obstacles
 
 
 # The worker
@@ -244,10 +233,10 @@ def _store(job: Job, report: Report) -> None:
     if not done:
         state = State.CHECKED if job.checking else State.REFUSED if report.refused else State.PUBLISHED
         done = _end(job, state, report) and state == State.PUBLISHED
-    if done and not report.left_out:
+    if done:
         uploads.forget(job.files)
-    if done and job.kind in INTAKES:
-        fetch_pictures(job.collection, job.by)
+        if job.kind in INTAKES:
+            fetch_pictures(job.collection, job.by)
 
 
 def _end(job: Job, state: str, report: Report | None = None, message: str = "") -> bool:

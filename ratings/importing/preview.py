@@ -9,11 +9,11 @@ from threading import Lock
 
 from django.conf import settings
 
-from ..formats import columns, delimited, header, jsonl, parquet, tables, xlsx
+from ..formats import columns, header, parquet, tables, xlsx
 from ..formats.refusal import Refusal
 from ..formats.registry import BY_NAME, Format, KindGuess, kind_of, recognised
 from ..formats.rows import one_by_one
-from ..formats.source import BOM, Source
+from ..formats.source import Source
 from ..models import Job, plain_value
 from . import uploads
 from .intake import opening
@@ -143,67 +143,6 @@ def format_of(job: Job, source: Source) -> Format | Refusal:
     if name := job.options.get("format"):
         return BY_NAME[name]
     return recognised(source, job.kind, USUAL[job.kind])
-
-
-def refused_files(job: Job) -> dict[int, str]:
-    """Number -> name of the files of ratings whose refused lines can be downloaded, corrected and sent again.
-
-    Other kinds have none: a ranking is written whole, and no query or document is imported if a line is refused.
-    """
-    report = job.report
-    # All ratings in the name of a member are refused, but only the first has a refusal with its line.
-    listed = report.get("refused", 0) + report.get("left_out", 0)
-    more = report.get("counts", {}).get("refused", 0) > listed
-    if job.kind != Job.Kind.RATINGS or report.get("cut_off") or more:
-        return {}
-    named = {refusal["file"] for refusal in report.get("refusals", []) if refusal["line"]}
-    if not named or any("stored" not in file for file in job.files):
-        return {}
-    files: dict[int, str] = {}
-    try:
-        with sources_of(job) as sources:
-            for number, source in enumerate(sources):
-                if source.name in named and _has_lines(job, source):
-                    files[number] = source.name
-                if (named := named - {source.name}) == set():
-                    break
-    except ConnectionError:  # the files may still be there
-        raise
-    except (OSError, ValueError):
-        return {}
-    return files
-
-
-def _has_lines(job: Job, source: Source) -> bool:
-    format = format_of(job, source)
-    return isinstance(format, Format) and format.by_rows and not format.binary and not jsonl.is_list(source.start)
-
-
-def refused_lines(job: Job, number: int) -> Iterator[bytes]:
-    """The refused lines of one of `refused_files`, in UTF-8. Raises OSError.
-
-    Those of a table are whole records, after its header and a byte order mark, without which Excel garbles them.
-    """
-    with sources_of(job) as sources:
-        source = next(islice(sources, number, None))
-        wanted = {refusal["line"] for refusal in job.report["refusals"] if refusal["file"] == source.name}
-        table = format_of(job, source) is BY_NAME["csv"]
-        records = delimited.texts(source, header.delimiter_of(source.start)) if table else _numbered_lines(source)
-        if table:
-            yield BOM
-            if source.reading.header is not False:
-                yield from (_with_newline(record) for _, record in islice(records, 1))
-        yield from (_with_newline(record) for line, record in records if line in wanted)
-
-
-def _numbered_lines(source: Source) -> Iterator[tuple[int, bytes]]:
-    for block in source.blocks():
-        if not isinstance(block, Refusal):
-            yield from enumerate(block.lines.split(b"\n"), block.first)
-
-
-def _with_newline(line: bytes) -> bytes:
-    return line.rstrip(b"\r\n") + b"\n"
 
 
 def _cell_text(value: object) -> str:

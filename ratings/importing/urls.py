@@ -19,5 +19,4 @@ urlpatterns = [
     path("collections/<slug:slug>/import/<int:pk>/cancel/", imports.cancel_import, name="cancel_import"),
     path("collections/<slug:slug>/import/<int:pk>/undo/", imports.undo_import, name="undo_import"),
     path("collections/<slug:slug>/import/<int:pk>/progress/", imports.import_progress, name="import_progress"),
-    path("collections/<slug:slug>/import/<int:pk>/refused/", imports.refused, name="refused"),
 ]

@@ -5,7 +5,6 @@ transactions whose rows become visible together. It returns a Report. If the rep
 written. Repeating an import changes nothing.
 """
 
-from .anchors import import_anchors
 from .documents import import_documents
 from .queries import import_queries
 from .ratings import import_qrels, import_ratings
@@ -14,7 +13,6 @@ from .runs import import_run
 
 __all__ = [
     "Report",
-    "import_anchors",
     "import_documents",
     "import_qrels",
     "import_queries",

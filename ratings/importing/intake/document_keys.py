@@ -200,6 +200,7 @@ class Strangers:
 
 
 def tell_of_bare_documents(report: Report) -> None:
+    """Tell how many documents the import makes with their key alone."""
     if made := report.counts["documents"]:
         report.facts.append(
             f"{counted(made, 'document was', 'documents were')} not known and"

@@ -50,7 +50,7 @@ class DocumentsImport(Import):
             if report.refused:
                 return report
             (self.total,) = self.stage.execute("SELECT COUNT(*) FROM document").fetchone()
-            return self.concluded(Job.Kind.DOCUMENTS, self._write)
+            return self.concluded()
 
     def _leave_out_varying(self, file: int, source: Source) -> None:
         """Leave out, and tell, the fields that differ between rows of a document: they belong to the pairs.

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from django.db.models import Exists, OuterRef
@@ -41,70 +41,60 @@ class QueriesImport(Import):
                 if format := self.format_of(source):
                     put(self.stage, "query", self._rows(source, file, format))
             self.refuse_repeats("query")
-            if self.report.refused:
-                return self.report
-            self.in_files = {key for (key,) in self.stage.execute("SELECT key FROM query")}
-            return self.concluded(Job.Kind.QUERIES, self._write)
+            return self.report if self.report.refused else self.concluded()
 
     def _foresee(self) -> None:
         for _ in self._batches([]):
             pass
 
     def _tell(self) -> None:
-        self.report.tell_of_changes(counted(len(self.in_files), "query", "queries"))
-        _compare_with_record(self.collection, self.in_files, self.report)
+        (total,) = self.stage.execute("SELECT COUNT(*) FROM query").fetchone()
+        self.report.tell_of_changes(counted(total, "query", "queries"))
 
     def _rows(self, source: Source, file: int, format: Format) -> Iterator[tuple]:
-        for t in self.rows_of(source, format.reads["queries"]):
-            if t.key is None and t.text not in self._keys_of_texts:
-                t = t._replace(text=self._spellings.get(values.folded(t.text)) or t.text)
+        for topic in self.rows_of(source, format.reads["queries"]):
+            key, text = (topic.key, topic.text) if topic.key is not None else self._identified(topic, source)
             # No tags in the file is NULL; an empty list of tags is [].
-            tags = None if t.tags is None else json.dumps(t.tags)
-            fields = None if t.fields is None else json.dumps(t.fields)
-            yield self._key_of(t, source), t.text, t.need, tags, t.weight, fields, file, t.line
+            tags = None if topic.tags is None else json.dumps(topic.tags)
+            fields = None if topic.fields is None else json.dumps(topic.fields)
+            yield key, text, topic.need, tags, topic.weight, fields, file, topic.line
 
     @cached_property
-    def _keys_of_texts(self) -> dict[str, list[str]]:
+    def _stored_texts(self) -> dict[str, str]:
+        """Key -> text."""
+        return dict(self.collection.queries.values_list("key", "text"))
+
+    @cached_property
+    def _looking_alike(self) -> dict[str, list[str]]:
+        """How a stored text looks -> the keys of the queries whose texts look so."""
         keys = defaultdict(list)
-        for key, text in self.collection.queries.values_list("key", "text"):
-            keys[text].append(key)
+        for key, text in self._stored_texts.items():
+            keys[values.folded(text)].append(key)
         return keys
 
-    @cached_property
-    def _spellings(self) -> dict[str, str]:
-        """How a text looks -> the stored text, "" where several look alike."""
-        spellings: dict[str, str] = {}
-        for text in self._keys_of_texts:
-            seen = values.folded(text)
-            spellings[seen] = "" if seen in spellings else text
-        return spellings
-
-    @cached_property
-    def _stored_keys(self) -> set[str]:
-        return {key for keys in self._keys_of_texts.values() for key in keys}
-
-    def _key_of(self, topic: Topic, source: Source) -> str:
-        if topic.key is not None:
-            return topic.key
-        keys = self._keys_of_texts.get(topic.text, [])
+    def _identified(self, topic: Topic, source: Source) -> tuple[str, str]:
+        """The key and the text of a query without a key: of a stored one, or new ones."""
+        alike = self._looking_alike.get(values.folded(topic.text), [])
+        keys = [key for key in alike if self._stored_texts[key] == topic.text] or alike
         if len(keys) > 1:
             same = f"the text {values.quoted(topic.text)} ({first_keys(keys)})"
             problem = f"several queries of the collection have {same}"
             cure = "Give the key of the query, in a format that has keys."
             self.report.refuse(source.refusal(topic.line, problem, cure))
-        key = keys[0] if keys else values.key_of_text(topic.text)
-        if not keys and key in self._stored_keys:
+        if keys:
+            return keys[0], self._stored_texts[keys[0]]
+        key = values.key_of_text(topic.text)
+        if key in self._stored_texts:
             of = "is the key of a query of the collection, which has another text"
-            problem = f"{values.quoted(topic.text)} {of}"
-            self.report.refuse(source.refusal(topic.line, problem, KEYS_CURE))
-        return key
+            self.report.refuse(source.refusal(topic.line, f"{values.quoted(topic.text)} {of}", KEYS_CURE))
+        return key, topic.text
 
     def _batches(self, former: list[tuple]) -> Iterator[tuple[list[Query], list[Query]]]:
         """The new queries and the changed ones, in batches. Appends the former facts of changed ones to `former`.
 
         Counts them, and warns if queries with rankings or ratings get another text.
         """
-        used, reworded = set(_used_keys(self.collection)), []
+        used, reworded = _used_keys(self.collection), []
         rows = self.stage.execute("SELECT key, text, need, tags, weight, fields FROM query ORDER BY rowid")
         for batch in batched(rows, 1_000):
             stored = {q.key: q for q in self.collection.queries.filter(key__in=[key for key, *_ in batch])}
@@ -149,21 +139,8 @@ def _facts(query: Query) -> tuple:
     return tuple(getattr(query, name) for name in FACTS)
 
 
-def _used_keys(collection: Collection) -> Iterable[str]:
+def _used_keys(collection: Collection) -> set[str]:
     """Keys of the queries that have rankings or ratings. One database query."""
     ranked = Exists(Ranking.objects.filter(query=OuterRef("pk")))
     rated = Exists(Rating.objects.filter(pair__query=OuterRef("pk")))
-    return collection.queries.filter(ranked | rated).values_list("key", flat=True)
-
-
-def _compare_with_record(collection: Collection, in_files: set[str], report: Report) -> None:
-    """Warn if only some queries of the files have rankings or ratings. If none has, they are just new."""
-    used = set(_used_keys(collection))
-    without, absent = in_files - used, used - in_files
-    if without and absent and in_files & used:
-        report.warnings.append(
-            f"topic ids do not match: {len(without):,} of {len(in_files):,} queries in the import"
-            f" have no rankings and no ratings ({first_keys(without)}) and {len(absent):,} of {len(used):,}"
-            f" queries that have some were not in it ({first_keys(absent)})."
-            " Check that both use the same numbering."
-        )
+    return set(collection.queries.filter(ranked | rated).values_list("key", flat=True))

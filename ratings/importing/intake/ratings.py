@@ -21,7 +21,7 @@ from ...formats.registry import EITHER
 from ...formats.rows import RatingLine
 from ...formats.source import Source
 from ...models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
-from ...words import EXAMPLES, counted
+from ...words import counted
 from . import opening
 from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
 from .report import Report
@@ -85,7 +85,6 @@ class RatingsImport(ImportForQueries):
 
     def run(self) -> Report:
         report = self.report
-        self.dropped: list[str] = []  # the places of comments that give way to later ones
         if report.refused:
             return report
         with staged(TABLE, REFUSED) as self.stage:
@@ -97,7 +96,9 @@ class RatingsImport(ImportForQueries):
             if report.refused:
                 (rows,) = self.stage.execute("SELECT COUNT(*) FROM refused").fetchone()
                 report.counts["refused"] = unread + rows
-            if self.leave_out and _can_leave_out(report):
+            listed = sum(bool(refusal.line) for refusal in report.refusals)
+            report.can_leave_out = 0 < report.refused == listed and not report.cut_off
+            if self.leave_out and report.can_leave_out:
                 report.left_out, report.refused = report.refused, 0
                 lines = counted(report.counts["refused"], "refused rating was", "refused ratings were")
                 report.facts.append(f"{lines} left out.")
@@ -110,7 +111,7 @@ class RatingsImport(ImportForQueries):
             if self.checking:
                 self._delete_refused()
             self.scale = self._new_scale()
-            return self.concluded(Job.Kind.RATINGS, self._write)
+            return self.concluded()
 
     # Read
 
@@ -212,34 +213,25 @@ class RatingsImport(ImportForQueries):
                 self.report.counts["duplicates"] += len(rows) - len(turns)
                 self.report.counts["earlier"] += len(turns) - 1
                 continue
-            alike = [row for row in rows if row[3:5] == rows[0][3:5] and not (row[10] and row is not rows[0])]
-            for other in rows:
-                if other not in alike:
-                    self._refuse_other(rows[0], other)
-            self._count_repeats(alike)
+            first, *others = rows
+            for other in others:
+                if other[3:6] == first[3:6] and not other[10]:
+                    self.report.counts["duplicates"] += 1
+                else:
+                    self._refuse_other(first, other)
         return total
 
     def _refuse_other(self, first: tuple, other: tuple) -> None:
-        """Refuse a row that has another grade or reason than the first one, or names nobody either."""
+        """Refuse a row that has another grade, reason or comment than the first one, or names nobody either."""
         document, file, line, unnamed, row = other[2], *other[8:]
         self.stage.execute("INSERT OR IGNORE INTO refused VALUES (?)", [row])
-        what = " and ".join(name for name, at in (("grade", 3), ("reason", 4)) if other[at] != first[at])
+        names = ("grade", 3), ("reason", 4), ("comment", 5)
+        what = " and ".join(name for name, at in names if other[at] != first[at])
         has = f"another {what}" if what else "the same rating"
         problem = f"document {document} has {has} for the same query{' and no name of a rater' * unnamed}"
         before = self.sources[first[8]].at(first[9])
         cure = (ARE_RATERS, LATEST) if unnamed else (KEEP_ONE, LATEST)
         self.report.refuse(self.sources[file].refusal(line, problem, *cure, other=before))
-
-    def _count_repeats(self, rows: list[tuple]) -> None:
-        """Count the rows that repeat a rating, and those whose comment gives way to a later one."""
-        kept = _kept(rows)
-        for row in rows:
-            if row is kept:
-                continue
-            is_lost = row[5] not in ("", kept[5])
-            self.report.counts["comments" if is_lost else "duplicates"] += 1
-            if is_lost and len(self.dropped) < EXAMPLES:
-                self.dropped.append(f"{self.sources[row[8]].name}, line {row[9]}")
 
     def _delete_refused(self) -> None:
         self.stage.execute("DELETE FROM rating WHERE rowid IN (SELECT row FROM refused)")
@@ -266,8 +258,8 @@ class RatingsImport(ImportForQueries):
 
     def _batches(self) -> Iterator[list[list[tuple]]]:
         """The row of each rater and pair, in their order, behind the earlier ones that stay in the history."""
-        counting = _in_turn if self.repeats == "last" else lambda rows: [_kept(rows)]
-        return batched((counting(group) for _, group in self._rows()), BATCH)
+        for_history = _in_turn if self.repeats == "last" else lambda rows: rows[:1]
+        return batched((for_history(group) for _, group in self._rows()), BATCH)
 
     def _differing(self, rows: list[tuple], ids: np.ndarray) -> list[queue.ImportedRating]:
         """The ratings that are new or change a stored one. Counts these and the others."""
@@ -319,14 +311,7 @@ class RatingsImport(ImportForQueries):
         self.report.tell_of_changes(f"{counted(self.total, 'rating')} {of}")
         if earlier := counts["earlier"]:
             self.report.facts.append(f"{counted(earlier, 'earlier rating')} of the same: in the history alone.")
-        if dropped := counts["comments"]:
-            more = "; …" if dropped > len(self.dropped) else ""
-            self.report.warnings.append(
-                f"{counted(dropped, 'comment gives', 'comments give')} way to a later one of the same rating:"
-                f" {'; '.join(self.dropped)}{more}."
-            )
-        if not self.checking:
-            tell_of_bare_documents(self.report)
+        tell_of_bare_documents(self.report)
         without = {key for key, pk in self.names.keys.items() if pk not in self.rated}
         self.compare_topics(without, self.what)
 
@@ -342,22 +327,6 @@ class QrelsImport(RatingsImport):
 
 def _plain(text: str) -> str:
     return plain_value(Decimal(text))
-
-
-def _can_leave_out(report: Report) -> bool:
-    """Whether only lines are refused, each of them is listed, and all others were read."""
-    lines = [refusal for refusal in report.refusals if refusal.line]
-    return 0 < report.refused == len(lines) and not report.cut_off
-
-
-def _kept(rows: list[tuple]) -> tuple:
-    """The first of the rows of one rating, or the one with the latest comment if they have several.
-
-    Without times the later line has the later comment. A blank comment is none.
-    """
-    if len({row[5] for row in rows}) == 1:
-        return rows[0]
-    return max(rows, key=lambda row: (row[5] != "", row[7] or "", row[8], row[9]))  # all times are in UTC
 
 
 def _in_turn(rows: list[tuple]) -> list[tuple]:

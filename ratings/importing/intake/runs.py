@@ -10,7 +10,6 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -80,8 +79,7 @@ class RunImport(ImportForQueries):
     The lines name their system, and all of its lines are in one file. Two files that name the same system are
     refused, because many programs give everything they write one name. With `system_from` "file" each file is a
     system, named by the file. With "tag" files that name the same system are parts of it, and each query is in one
-    of them. `system` renames the only system of all files, which are its parts. A file with the same results as
-    another one is skipped.
+    of them. `system` renames the only system of all files, which are its parts.
 
     A ranking is written once. The same ranking again counts as unchanged; another one for its system and query is
     refused.
@@ -118,10 +116,10 @@ class RunImport(ImportForQueries):
             self._read()
             if not self.tags.are_distinct(self.stage, self.names, report):
                 return report
-            version = _version(self.collection)
+            self.version = _version(self.collection)
             self._check()
             if self.checking or report.changed:
-                return self.concluded(Job.Kind.RESULTS, partial(self._write, version))
+                return self.concluded()
         if not report.refused:
             self._tell()
         return report
@@ -261,10 +259,10 @@ class RunImport(ImportForQueries):
 
     # Write
 
-    def _write(self, version: int, job: Job) -> None:
-        """Write the rankings that are not stored yet. `version`: of the collection, when they were checked."""
+    def _write(self, job: Job) -> None:
+        """Write the rankings that are not stored yet."""
         # Other imports could write until now. If one did, these rankings are compared with its rankings, too.
-        if _version(self.collection) != version:
+        if _version(self.collection) != self.version:
             self._check()
             if self.report.refused:
                 return
@@ -316,8 +314,8 @@ class RunImport(ImportForQueries):
         if not (self.system or self.system_from):
             self._warn_of_joined()
         self._warn_of_missing()
+        tell_of_bare_documents(self.report)
         if not self.checking:
-            tell_of_bare_documents(self.report)
             self.warn_of_shown()
 
     def _warn_of_joined(self) -> None:

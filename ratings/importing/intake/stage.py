@@ -43,7 +43,7 @@ class Import:
     only; without one a job is made when the import begins to write.
     """
 
-    kind = ""  # of rows, as formats name it
+    kind = ""  # of rows and of jobs
     usual_format = ""  # where neither `format` nor the content of a file names one
 
     collection: Collection
@@ -93,19 +93,23 @@ class Import:
             lines = counted(source.comments, *COMMENTS)
             report.facts.append(f"{source.name}: {lines} skipped.")
 
-    def concluded(self, kind: str, write: Callable[[Job], None]) -> Report:
-        """The report, once the rows are counted in a check, or written by `write`, as in `land`."""
+    def concluded(self) -> Report:
+        """The report, once the rows are counted in a check, or written as in `land`."""
         report, told = self.report, False
         if self.checking:
             self._foresee()
         elif not report.refused:
-            told = land(self.collection, self.sources, report, kind, self.job, write, self._tell)
+            told = land(self.collection, self.sources, report, self.kind, self.job, self._write, self._tell)
         if not told and (self.checking or not report.refused):
             self._tell()
         return report
 
     def _foresee(self) -> None:
         """Count what the import would make."""
+        raise NotImplementedError
+
+    def _write(self, job: Job) -> None:
+        """Write the rows."""
         raise NotImplementedError
 
     def _tell(self) -> None:

@@ -19,11 +19,10 @@ PARTS = Option("system_from", "tag", "they are parts of one")
 BY_NAME_OF_FILE = Option("system_from", "file", "the name of the file is to name it")
 NAMED = Option("system")
 ALONE = Option("system", when="each comes in an import of its own")
-RESULTS = "SELECT query, ranks, scores, documents FROM piece WHERE system = :system AND file ="
-SAME_RESULTS = (
-    f"SELECT NOT EXISTS ({RESULTS} :one EXCEPT {RESULTS} :other)"
-    f" AND NOT EXISTS ({RESULTS} :other EXCEPT {RESULTS} :one)"
-)
+# The first piece of each file that has results for a query of which another file has results by the same system.
+_SHARED_QUERIES = """SELECT system, query, file, lines, MIN(rowid) FROM piece WHERE (system, query) IN
+    (SELECT system, query FROM piece GROUP BY system, query HAVING COUNT(DISTINCT file) > 1)
+    GROUP BY system, query, file ORDER BY system, query, file"""
 
 
 class Tags:
@@ -51,7 +50,10 @@ class Tags:
                 for file, line in lines.items():
                     self._refuse_unfit(tag, file, line, report, NAMED, BY_NAME_OF_FILE)
         if report.refused == before:
-            self._refuse_shared(stage, names, report)
+            if self.system or self.system_from == "tag":
+                self._refuse_shared_queries(stage, names, report)
+            else:
+                self._refuse_shared(stage, report)
         return report.refused == before
 
     def _refuse_several(self, report: Report) -> None:
@@ -77,57 +79,26 @@ class Tags:
         except ValueError as error:
             report.refuse(self.sources[file].refusal(line, str(error), *cure))
 
-    def _refuse_shared(self, stage: sqlite3.Connection, names: Names, report: Report) -> None:
-        """Refuse a system that is in several files, unless people chose that they are its parts."""
-        for system, files in _shared(stage).items():
-            files = self._without_repeats(stage, system, files, report)
-            if self.system or self.system_from == "tag":
-                self._refuse_shared_queries(stage, names, system, report)
-                continue
-            for file in files[1:]:
-                first = self.sources[files[0]].name
+    def _refuse_shared(self, stage: sqlite3.Connection, report: Report) -> None:
+        """Refuse a system that is in several files: another system may have the same name."""
+        rows = stage.execute("SELECT DISTINCT system, file FROM piece ORDER BY system, file")
+        for system, group in groupby(rows, key=lambda row: row[0]):
+            first, *others = (file for _, file in group)
+            for file in others:
+                source, place = self.sources[file], self.sources[first].name
                 if self.system_from == "file":
-                    problem = f"the file has the same name as {first}, and so has its system"
-                    report.refuse(self.sources[file].refusal(0, problem, "Import them one by one.", NAMED))
+                    problem = f"the file has the same name as {place}, and so has its system"
+                    report.refuse(source.refusal(0, problem, "Import them one by one.", NAMED))
                 else:
-                    problem = f"the system {system} is in {first}, too"
-                    line = self.first[system][file]
-                    report.refuse(self.sources[file].refusal(line, problem, BY_FILE, ALONE, PARTS))
+                    problem = f"the system {system} is in {place}, too"
+                    report.refuse(source.refusal(self.first[system][file], problem, BY_FILE, ALONE, PARTS))
 
-    def _without_repeats(
-        self, stage: sqlite3.Connection, system: str, files: list[int], report: Report
-    ) -> list[int]:
-        """The files of a system without those that repeat the results of an earlier file."""
-        distinct: list[int] = []
-        for file in files:
-            key = {"system": system, "one": file}
-            same = [f for f in distinct if stage.execute(SAME_RESULTS, key | {"other": f}).fetchone()[0]]
-            if same:
-                stage.execute("DELETE FROM piece WHERE system = :system AND file = :one", key)
-                name, other = self.sources[file].name, self.sources[same[0]].name
-                report.facts.append(f"{name}: the same results of {system} as in {other}; skipped.")
-            else:
-                distinct.append(file)
-        return distinct
-
-    def _refuse_shared_queries(self, stage: sqlite3.Connection, names: Names, system: str, report: Report) -> None:
+    def _refuse_shared_queries(self, stage: sqlite3.Connection, names: Names, report: Report) -> None:
         """Refuse a query that two parts of a system share: two rankings are never joined."""
         keys = {pk: key for key, pk in names.keys.items()}
-        first = "SELECT query, file, lines, MIN(rowid) FROM piece WHERE system = ? GROUP BY query, file"
-        rows = stage.execute(first, [system])
-        earlier = None
-        for query, file, lines, _ in sorted(rows):
-            line = int.from_bytes(lines[:8], "little")
-            if earlier is None or earlier[0] != query:
-                earlier = query, file, line
-                continue
-            problem = f"query {keys[query]} of {system} already appears"
-            cure, other = "Two parts of a system cannot share a query.", self.sources[earlier[1]].at(earlier[2])
-            report.refuse(self.sources[file].refusal(line, problem, cure, BY_FILE, other=other))
-
-
-def _shared(stage: sqlite3.Connection) -> dict[str, list[int]]:
-    """System -> its files, in their order, for each system that is in several."""
-    rows = stage.execute("SELECT DISTINCT system, file FROM piece ORDER BY system, file")
-    files = {system: [file for _, file in group] for system, group in groupby(rows, key=lambda row: row[0])}
-    return {system: several for system, several in files.items() if len(several) > 1}
+        for (system, query), group in groupby(stage.execute(_SHARED_QUERIES), key=lambda row: row[:2]):
+            (file, line), *others = ((row[2], int.from_bytes(row[3][:8], "little")) for row in group)
+            place, problem = self.sources[file].at(line), f"query {keys[query]} of {system} already appears"
+            cure = "Two parts of a system cannot share a query.", BY_FILE
+            for other_file, other_line in others:
+                report.refuse(self.sources[other_file].refusal(other_line, problem, *cure, other=place))

@@ -57,9 +57,6 @@ class Topics:
     ids: dict[str, int]  # what a query may be called -> its id
     named: set[str] = field(default_factory=set)
     skipped: int = 0  # lines
-    respelled: dict[str, int] = field(
-        default_factory=dict
-    )  # what the file calls queries, if it spells them otherwise
 
     @cached_property
     def _folded(self) -> dict[str, int]:
@@ -75,7 +72,7 @@ class Topics:
         self.named.add(key)
         pk = self.ids.get(key)
         if pk is None and (pk := self._folded.get(values.folded(key))):
-            self.ids[key] = self.respelled[key] = pk
+            self.ids[key] = pk
         if not pk:
             self.skipped += lines
         return pk or None
@@ -102,11 +99,7 @@ class ImportForQueries(Import):
         topics = Topics(self.names.ids(by))
         yield topics
         self.names.refuse_ambiguous(source, topics, by, self.report)
-        if topics.respelled:
-            queries = counted(len(topics.respelled), "query", "queries")
-            spelled = "with other blanks or another form of the same letters"
-            self.report.facts.append(f"{source.name}: {queries} {spelled} ({first_keys(topics.respelled)}).")
-        refuse_strangers(source, topics, self.names, self.report)
+        refuse_strangers(source, topics, self.report)
         self.named |= topics.named
         self.unknown |= topics.named - topics.ids.keys()
 
@@ -121,38 +114,19 @@ class ImportForQueries(Import):
         lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({first_keys(without)})"
         if unknown and without:
             differing = f"topic ids do not match: {strangers} and {lacking}"
-            cure = spelled_apart(unknown, self.names) or "Check that both use the same numbering."
-            warnings.append(f"{differing}. {cure}")
+            warnings.append(f"{differing}. Check that both use the same numbering.")
         elif unknown:
             warnings.append(f"{strangers}.")
         elif without:
             warnings.append(f"{lacking}.")
 
 
-def spelled_apart(unknown: Keys[str], names: Names) -> str:
-    """The sentence about an unknown name that differs from a known one in marks or case alone; "" without one."""
-    known = {values.letters(name): name for name in [*names.keys, *names.texts]}
-    for name in sorted(unknown):
-        if (other := known.get(values.letters(name))) is not None:
-            only, instead = (" ".join(_points(*both)) or "nothing" for both in ((name, other), (other, name)))
-            return (
-                f"{values.quoted(name)} has {only} where {values.quoted(other)} has {instead}: let them be alike."
-            )
-    return ""
-
-
-def _points(text: str, other: str) -> list[str]:
-    """The code points that the text has more often than the other one."""
-    return [f"U+{ord(character):04X}" for character in Counter(text) - Counter(other)]
-
-
-def refuse_strangers(source: Source, topics: Topics, names: Names, report: Report) -> None:
+def refuse_strangers(source: Source, topics: Topics, report: Report) -> None:
     """Refuse a file if none of its queries is in the collection. Otherwise report how many lines were skipped."""
     if topics.named and not topics.named & topics.ids.keys():
         own, known = first_keys(topics.named), first_keys(topics.ids)
         problem = f"none of its queries ({own}) is in the collection, which has {known}"
-        apart = spelled_apart(topics.named, names)
-        cure = apart or "Check that both use the same numbering, or import the queries of this file first."
+        cure = "Check that both use the same numbering, or import the queries of this file first."
         report.refuse(source.refusal(0, problem, cure))
     elif topics.skipped:
         lines = counted(topics.skipped, "line")

@@ -12,7 +12,6 @@ from ...database.bulk import without_time_limit
 from ...desk import queue
 from ...models import (
     MAKERS,
-    Adjudication,
     Anchor,
     Assignment,
     Collection,
@@ -42,7 +41,7 @@ def undo_import(job: Job, by=None) -> list[str]:
     """The obstacles to undoing an import, in sentences. If there are none, it is undone.
 
     Ratings are taken back, `by` an account, with the grades of the scale that they made and nothing else uses.
-    Their events stay in the history, and so does what the events refer to: see `remains`.
+    Their events stay in the history, and so do the documents that the events refer to.
     """
     ratings = job.kind == Job.Kind.RATINGS
     try:
@@ -61,8 +60,8 @@ def undo_import(job: Job, by=None) -> list[str]:
             else:
                 _take_back_rows(job)
                 _give_back_queries(job)
-            over = {"state": Job.State.UNDONE, "ended_at": timezone.now(), "report": job.report}
-            Job.objects.filter(pk=job.pk, state=Job.State.PUBLISHED).update(**over)
+            published = Job.objects.filter(pk=job.pk, state=Job.State.PUBLISHED)
+            published.update(state=Job.State.UNDONE, ended_at=timezone.now())
             files = ", ".join(file["name"] for file in job.files)
             audit.note(audit.Act.IMPORT_UNDONE, job.collection, about=files, kind=job.kind, job=job.pk)
             job.collection.touch()
@@ -128,44 +127,12 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
         yield f"Ratings would go back to {grades}, which the scale no longer has. Add it to the scale first."
 
 
-def remains(job: Job) -> list[str]:
-    """What stays of an undone import of ratings, in sentences. A few database queries."""
-    if job.kind != Job.Kind.RATINGS:
-        return []
-    counts = job.report.get("counts", {})
-    sentences = ["The history tells what was said and that it was taken back."]
-    if n := counts.get("documents"):
-        stay = "stays" if n == 1 else "stay"
-        sentences.append(f"{counted(n, 'document')} that it brought {stay} for the history.")
-    if n := _grades_left(job):
-        stay = "stays, for something else uses it" if n == 1 else "stay, for something else uses them"
-        sentences.append(f"{counted(n, 'grade')} of the scale that came with it {stay}. You can change the scale.")
-    if n := Adjudication.objects.filter(pair__in=job.events.order_by().values("pair")).count():
-        stand = "stands" if n == 1 else "stand"
-        sentences.append(f"{counted(n, 'decision')} on its pairs {stand} until withdrawn.")
-    return sentences
-
-
-def _grades_left(job: Job) -> int:
-    """How many grades that the import made stay; after an undo, by its report, as the scale may have changed."""
-    if not job.report.get("counts", {}).get("grades"):
-        return 0
-    if job.state == Job.State.UNDONE:
-        return job.report.get("grades_left", job.report["counts"]["grades"])
-    return len(_grades_made(job)) - len(_grades_of_nobody_else(job))
-
-
-def _grades_made(job: Job) -> list[Grade]:
-    """The grades of the scale that the import made; none where the collection had a scale."""
-    if not job.report.get("counts", {}).get("grades"):
-        return []
-    values = {Decimal(text) for text in job.report["grades"]}
-    return [grade for grade in job.collection.grades.all() if grade.value in values]
-
-
 def _grades_of_nobody_else(job: Job) -> list[Grade]:
     """The grades that the import made, without a label or meaning, and used only by it and by undone imports."""
-    bare = [grade for grade in _grades_made(job) if not grade.label and not grade.meaning]
+    if not job.report.get("counts", {}).get("grades"):
+        return []  # the collection had a scale
+    values = {Decimal(text) for text in job.report["grades"]}
+    bare = [grade for grade in job.collection.grades.filter(label="", meaning="") if grade.value in values]
     if not bare:
         return []
     in_use = Q(anchors__isnull=False) | Q(adjudications__isnull=False)
@@ -180,7 +147,6 @@ def _grades_of_nobody_else(job: Job) -> list[Grade]:
 def _take_back_scale(job: Job) -> None:
     """Delete the grades that only the import used: the scale of a wrong file would refuse the right file."""
     gone = _grades_of_nobody_else(job)
-    job.report["grades_left"] = len(_grades_made(job)) - len(gone)
     for some in batched(gone, BATCH):
         Grade.objects.filter(pk__in=[grade.pk for grade in some]).delete()
     if gone:

@@ -214,7 +214,6 @@ def test_wrongly_numbered_topics_are_noticed_with_qrels_and_with_runs_and_when_t
     done("import_qrels", "last", qrels)
     err = done("import_queries", "last", data / "cran.qry.xml")
     assert "150 queries with rankings or ratings got another text (4, 8, 9, 10, 12, …)." in err
-    assert "topic ids do not match: 73 of 225 queries in the import have no rankings and no ratings" in err
 
 
 TREC_COVID_IN_RANK_ORDER = [

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django_tasks_db.management.commands import db_worker
 
-from ratings.formats.source import BOM
 from ratings.importing import jobs, preview, signs, uploads
 from ratings.importing.intake import report
 from ratings.management.commands.work import work
@@ -101,7 +100,7 @@ def test_two_files_of_one_system_are_refused_and_the_page_offers_what_they_can_b
 def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     job = sent(admin, "results", RUN, "bm25.run")
     html = page(admin, job)
-    assert "2 rankings are added." in html and "1 document is made with its id alone" in html
+    assert "bm25: 2 rankings with 3 results; 2 new" in html and "1 document was not known" in html
     assert '<td dir="auto">q1</td><td dir="auto">x</td><td dir="auto">1</td><td dir="auto">3.5</td>' in html
     assert not Ranking.objects.exists()
     assert imported(admin, job).by.username == "ada" and Ranking.objects.count() == 2
@@ -190,7 +189,7 @@ def test_what_a_file_does_not_show_is_asked_and_the_file_is_kept(admin, collecti
     send(admin, "", (name, text))
     job = Job.objects.get()
     html = page(admin, job)
-    assert job.needs_kind and shown in html and "are added" not in html
+    assert job.needs_kind and shown in html and 'id="will"' not in html
     assert len(list(uploads.folder().iterdir())) == 1
     assert imported(admin, job).state == "checked" and collection.queries.count() == 2
     act(admin, "check_import", job, {}, 400)
@@ -299,21 +298,16 @@ def test_refusals_stand_in_the_order_of_the_file_whoever_found_them(admin, colle
     assert html.index("The grade 7 is not on the scale") < html.index("There are 3 cells")
 
 
-def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collection):
-    job = sent(admin, "ratings", RATINGS.replace("q_id", "query"), "march.csv")
+def test_refused_lines_are_left_out_and_corrected_in_the_whole_file(admin, collection):
+    text = RATINGS.replace("q_id", "query")
+    job = sent(admin, "ratings", text, "march.csv")
     assert refusals_of(job) == [("march.csv", 5), ("march.csv", 3)]
-    assert "<li>3 ratings are added.</li>" in page(admin, job)
-    file = admin.get(reverse("refused", args=["hills", job.pk]))
-    assert file.content.decode() == "\ufeffquery,docid,who,label\nq1,b,Ann,7\nq2,b,Ben,good\n"
-    assert file["Content-Disposition"] == 'attachment; filename="refused-march.csv"'
+    assert "3 ratings by 1 rater for 2 queries: 3 new, 0 changed, 0 unchanged." in page(admin, job)
     assert imported(admin, job).state == "refused" and not Rating.objects.exists()
     assert imported(admin, job, leave_out="on").state == "published" and Rating.objects.count() == 3
     assert "2 refused ratings were left out." in page(admin, job)
-    text = file.content.decode().replace("7", "2").replace("good", "1")
-    mended = sent(admin, "ratings", text + "q1,a,Ann,2\nq2,a,Ben,0\n")
-    html = page(admin, mended)
-    assert "<li>2 ratings are added.</li>" in html and "<li>1 rating gets another grade" in html
-    assert "<li>1 rating is here already" in html
+    mended = sent(admin, "ratings", text.replace("a,Ann,3", "a,Ann,1").replace("7", "2").replace("good", "1"))
+    assert "5 ratings by 1 rater for 2 queries: 2 new, 1 changed, 2 unchanged." in page(admin, mended)
     imported(admin, mended)
     assert Rating.objects.count() == 5
 
@@ -361,7 +355,7 @@ def test_of_somebody_who_rates_here_no_line_is_taken(admin, collection):
     make_member(collection, "bob", Role.RATER)
     job = sent(admin, "ratings", "query,document,rater,grade\nq1,a,bob,1\nq1,b,bob,2\nq1,a,Ann,3\n")
     html = page(admin, job)
-    assert "Leave the 2 refused ratings out" in html and "refused/?file" not in html
+    assert "Leave the 2 refused ratings out" in html
     assert taken_without_refused(admin, job) == [("q1", "a", "Ann", 3)]
 
 
@@ -373,12 +367,6 @@ def test_what_is_refused_itself_says_nothing_against_a_later_line(admin, collect
 def test_where_nobody_is_named_the_lines_behind_are_not_lost(admin, collection):
     job = checked(admin, sent(admin, "ratings", "query,document,grade\nq1,a,1\nq1,b,2\n"), "ratings", rater="")
     assert "Idealist imports nothing while a line is refused." in page(admin, job)
-
-
-def test_where_all_is_refused_nothing_is_said_to_be_here_already(admin, collection):
-    job = sent(admin, "ratings", "q1 0 a 7\n")
-    assert taken_without_refused(admin, job) == []
-    assert "here already" not in page(admin, job)
 
 
 def test_of_two_files_with_one_name_the_right_line_is_left_out(admin, collection):
@@ -402,65 +390,11 @@ def test_where_reading_stops_nothing_can_be_left_out(admin, collection, text):
     assert "Idealist imports nothing while a line is refused." in page(admin, job)
 
 
-def refused_file(client: Client, job: Job, number: int = 0) -> bytes:
-    assert f"refused/?file={number}" in page(client, job)
-    response = client.get(reverse("refused", args=["hills", job.pk]), {"file": number})
-    assert response.status_code == 200
-    return response.content
-
-
-def no_refused_file(client: Client, job: Job) -> bool:
-    gone = client.get(reverse("refused", args=["hills", job.pk])).status_code == 404
-    return gone and "Download" not in page(client, job)
-
-
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        ("results", RUN + "q1 Q0 c\n"),
-        ("queries", "q3\tfog\nno tab\n"),
-        ("ratings", BOOK),
-        ("ratings", "query,document,rater,grade\nq9,a,Ann,1\n"),
-        ("ratings", b"query,document,rater,grade\nq1,a,Ann,3\nq1,b,Ann,\xff\n"),
-    ],
-)
-def test_lines_are_only_offered_where_mending_them_alone_mends_it(admin, collection, kind, text):
-    job = sent(admin, kind, text)
-    assert job.report["refused"] and no_refused_file(admin, job)
-
-
-def test_a_refused_record_comes_whole_and_below_the_header(admin, collection):
-    text = '\r\nquery,document,rater,grade,comment\r\nq1,a,Ann,7,"one\r\ntwo"\r\nq1,b,Ann,3,\r\nq2,b,Ann,8,\r\n'
-    job = sent(admin, "ratings", text)
-    lines = b'query,document,rater,grade,comment\nq1,a,Ann,7,"one\r\ntwo"\nq2,b,Ann,8,\n'
-    assert refused_file(admin, job) == BOM + lines
-
-
-def test_each_file_gives_its_refused_lines_below_its_own_header(admin, collection):
-    files = {
-        "s.csv": "query,document,rater,grade\nq1,a,Ann,7\n",
-        "t.csv": "document;query;grade\na;q1;1\nb;q1;9\n",
-    }
-    send(admin, "ratings", *files.items(), ("u.qrels", "q1 0 d 3\n"))
-    work()
-    job = Job.objects.get()
-    assert refused_file(admin, job, 0).decode("utf-8-sig") == files["s.csv"]
-    assert refused_file(admin, job, 1) == BOM + b"document;query;grade\nb;q1;9\n"
-    assert admin.get(reverse("refused", args=["hills", job.pk]), {"file": 2}).status_code == 404
-
-
-def test_a_refused_line_that_is_no_text_comes_as_it_is(admin, collection):
-    job = sent(admin, "ratings", b"q1 0 a 3\nq1 0 \xff 1\nq1 0 b\x00 2\nq2 0 a 1\n")
-    assert refused_file(admin, job) == b"q1 0 \xff 1\nq1 0 b\x00 2\n"
-
-
-def test_where_too_much_is_refused_the_page_says_how_much_and_counts_the_rest(admin, collection, monkeypatch):
+def test_where_too_much_is_refused_the_page_counts_the_rest_and_leaves_nothing_out(admin, monkeypatch):
     monkeypatch.setattr(report, "KEPT", 2)
-    job = sent(admin, "ratings", "q1 0 a 7\nq1 0 b 7\nq1 0 c 7\nq1 0 d 3\n")
-    html = page(admin, job)
-    assert "They are the first 2 of 3." in html
+    html = page(admin, sent(admin, "ratings", "q1 0 a 7\nq1 0 b 7\nq1 0 c 7\nq1 0 d 3\n"))
+    assert "At most 2 refused ratings can be left out, and there are 3." in html and "And 1 more." in html
     assert "1 rating by 1 rater for 1 query: 1 new, 0 changed, 0 unchanged." in html
-    assert refused_file(admin, job) == b"q1 0 a 7\nq1 0 b 7\n"
 
 
 def test_no_step_of_a_new_scale_comes_from_a_rating_that_is_left_out(admin, collection):
@@ -493,7 +427,7 @@ def test_refusals_speak_of_what_is_on_the_page_and_not_of_options(admin, collect
 def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
     collection.grades.all().delete()
     job = imported(admin, sent(admin, "ratings", "q1 0 a 3\nq1 0 x 0\n"))
-    stays = "1 document that it brought stays for the history."
+    stays = "The history keeps what was said"
     assert stays in page(admin, job)
     later = imported(admin, sent(admin, "ratings", "q1 0 a 0\n"))
     response = admin.post(reverse("undo_import", args=["hills", job.pk]), follow=True)
@@ -542,7 +476,7 @@ def test_what_is_no_file_or_an_empty_one_is_refused(admin):
 
 def test_an_import_of_another_collection_is_not_there(admin):
     other = Job.objects.create(collection=make_collection("sea"), kind="queries", files=[{"name": "x"}])
-    for name in ("import_job", "import_progress", "refused"):
+    for name in ("import_job", "import_progress"):
         assert admin.get(reverse(name, args=["hills", other.pk])).status_code == 404
     act(admin, "cancel_import", other, status=404)
 
@@ -560,9 +494,9 @@ def test_the_list_takes_few_queries_however_long_it_is(admin, collection, django
 @pytest.mark.parametrize(
     ("text", "kind", "told"),
     [
-        ("q3\tred shoes\tTo buy some.\r\nq4\tblue shoes", "queries", "2 queries are added."),
-        ("id\ttitle\ttext\r\nx\tX\tOne\r\ny\tY\tTwo\r\n\r\n", "documents", "2 documents are added."),
-        ("q1 Q0 a 1 1 bm25\n", "", "1 ranking is added."),
+        ("q3\tred shoes\tTo buy some.\r\nq4\tblue shoes", "queries", "2 queries: 2 new"),
+        ("id\ttitle\ttext\r\nx\tX\tOne\r\ny\tY\tTwo\r\n\r\n", "documents", "2 documents: 2 new"),
+        ("q1 Q0 a 1 1 bm25\n", "", "1 ranking with 1 result; 1 new"),
     ],
 )
 def test_pasted_lines_are_read_like_a_file(admin, text, kind, told):
@@ -590,9 +524,7 @@ def test_files_that_nobody_imports_use_up_the_space_of_their_own_collection_alon
     make_collection("lamps").jobs.create(kind="ratings", files=[{"name": "x", "stored": "x", "size": 10**9}])
     assert imported(admin, sent(admin, "ratings", right)).state == "published"
     assert jobs.stored(collection) == 0
-    assert imported(admin, sent(admin, "ratings", wrong), leave_out="on").state == "published"
-    assert jobs.stored(collection) == len(wrong)  # its refused lines can still be downloaded
-    waiting = [sent(admin, "ratings", wrong.replace("a,Ann", f"{key},Ann")) for key in "bcd"]
+    waiting = [sent(admin, "ratings", wrong.replace("a,Ann", f"{key},Ann")) for key in "bcde"]
     assert send(admin, "ratings", ("more", right)).status_code == 400
     assert len(list(storages["uploads"].entries())) == 4
     admin.post(reverse("cancel_import", args=["hills", waiting[0].pk]))

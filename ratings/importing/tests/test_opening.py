@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from ratings.formats.source import BOM
 from ratings.formats.tests.test_archives import tarred, zipped, zst
 from ratings.formats.tests.test_xlsx import made, with_shared_text
 from ratings.models import Document, Job, Query, Ranking, Rating
@@ -88,16 +87,6 @@ def test_tables_of_pairs_are_of_one_kind_whatever_is_imported_from_them(collecti
     files = [file(table.format(key).encode(), f"{key}.csv") for key in "xy"]
     done("import_documents", "hills", *files)
     assert set(Document.objects.filter(key__in="xy").values_list("title", flat=True)) == {"Title x", "Title y"}
-
-
-def test_refused_lines_come_from_the_file_of_the_archive(admin):  # noqa: F811
-    table = b"query,document,rater,grade\nq1,a,ann,%s\n"
-    job = sent(admin, "ratings", zipped({"one.csv": table % b"1", "two.csv": table % b"good"}), "all.zip")
-    html = page(admin, job)
-    assert "all.zip/two.csv" in html and "?file=1" in html and "?file=0" not in html
-    response = admin.get(f"/collections/hills/import/{job.pk}/refused/?file=1")
-    assert response.content == BOM + table % b"good"
-    assert "refused-two.csv" in response.headers["Content-Disposition"]
 
 
 def test_a_sheet_is_chosen_on_the_page(admin):  # noqa: F811

@@ -3,25 +3,20 @@
 A page depends only on the state of its job, so a reload, or a browser without scripts, shows the same.
 """
 
-from pathlib import PurePosixPath
-
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from ...formats.refusal import Refused
 from ...formats.registry import KINDS
-from ...formats.source import ENDINGS
 from ...models import MAKERS, Collection, Job
 from ...people.access import admin_act, admin_page, record_act
-from ...web.downloads import made_in_turn
 from ...web.pages import frame, paged
-from ...words import counted
 from .. import jobs, uploads
 from ..forms import USUAL, HowForm, SendForm
-from ..intake.undoing import remains
+from ..intake import undoing
 from ..job_pages import (
     cancel,
     heading,
@@ -32,7 +27,7 @@ from ..job_pages import (
     stored_files,
     waiting_reason,
 )
-from ..preview import Preview, guessed_kind, preview, refused_files, refused_lines
+from ..preview import Preview, guessed_kind, preview
 from ..refusals import fields_for, with_page_cure
 from ..samples import of_kind
 
@@ -119,7 +114,7 @@ def cancel_import(request: HttpRequest, collection: Collection, pk: int) -> Http
 def undo_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Undo the whole import, or tell what depends on it."""
     job = job_of(collection, pk)
-    obstacles = jobs.undo(job, request.user)
+    obstacles = undoing.undo_import(job, request.user)
     for sentence in obstacles:
         messages.warning(request, sentence)
     if not obstacles:
@@ -132,24 +127,6 @@ def undo_import(request: HttpRequest, collection: Collection, pk: int) -> HttpRe
 @admin_page
 def import_progress(request: HttpRequest, collection: Collection, pk: int) -> JsonResponse:
     return progress(job_of(collection, pk))
-
-
-@admin_page
-@made_in_turn
-def refused(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """The refused lines of one file as a file, to be corrected and sent again."""
-    job = job_of(collection, pk)
-    files = refused_files(job)
-    number = next((number for number in files if str(number) == request.GET.get("file", str(number))), None)
-    if number is None:
-        raise Http404("No refused line can be downloaded, or the file is no longer kept.")
-    text = b"".join(refused_lines(job, number))
-    name = PurePosixPath(files[number]).name
-    for ending in ENDINGS:
-        name = name.removesuffix(ending)
-    response = HttpResponse(text, content_type="text/plain; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="refused-{header_safe(name)}"'
-    return response
 
 
 def imports_page(request: HttpRequest, collection: Collection, form: SendForm) -> HttpResponse:
@@ -181,17 +158,12 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
         "every": every,
         "grades": histogram(report.get("grades", {})),
         "scale": [grade.value for grade in collection.grades.all()],
-        "kept": remains(job) if job.state in (State.PUBLISHED, State.UNDONE) else [],
     }
     if job.is_over and job.state not in (State.CANCELLED, State.UNDONE):
         seen = preview_of(job)
         context |= {
             "seen": seen,
             "form": form or HowForm(job=job, columns=seen.columns, sheets=seen.sheets),
-            "files": list(refused_files(job).items()),
-            "will": expected_changes(job) if job.kind else [],
-            "before": earlier_import(job),
-            "can_leave_out": can_leave_out(job),
         }
     return render(request, "ratings/import.html", context, status=400 if form and form.errors else 200)
 
@@ -223,53 +195,3 @@ def histogram(grades: dict[str, int]) -> list[dict]:
     total, most = sum(grades.values()), max(grades.values(), default=0)
     rows = sorted(((float(value), n) for value, n in grades.items()), key=lambda row: row[0])
     return [{"value": value, "n": n, "share": n / total, "bar": f"{100 * n / most:.1f}"} for value, n in rows]
-
-
-def expected_changes(job: Job) -> list[str]:
-    """What the checked import would change, in sentences."""
-    counts = job.report.get("counts", {})
-    new, changed, same = (counts.get(name, 0) for name in ("new", "changed", "unchanged"))
-    one, many = {
-        Job.Kind.QUERIES: ("query", "queries"),
-        Job.Kind.DOCUMENTS: ("document", "documents"),
-        Job.Kind.RESULTS: ("ranking", "rankings"),
-        Job.Kind.RATINGS: ("rating", "ratings"),
-    }[job.kind]
-    sentences = []
-    if new:
-        sentences.append(f"{counted(new, one + ' is', many + ' are')} added.")
-    if changed:
-        other = "another grade, reason or comment" if job.kind == Job.Kind.RATINGS else "another text"
-        sentences.append(f"{counted(changed, one + ' gets', many + ' get')} {other}.")
-    if same:
-        left = "the same, and left as it is" if same == 1 else "the same, and left as they are"
-        sentences.append(f"{counted(same, one + ' is', many + ' are')} here already, {left}.")
-    if documents := counts.get("documents"):
-        one = "document is made with its id alone, and gets its text when it comes"
-        many = "documents are made with their id alone, and get their text when it comes"
-        sentences.append(f"{counted(documents, one, many)}.")
-    if grades := counts.get("grades"):
-        sentences.append(f"The collection takes its scale of {counted(grades, 'grade')} from here.")
-    if job.kind in (Job.Kind.RESULTS, Job.Kind.RATINGS) and (new or changed):
-        sentences.append("Results change; frozen evaluations do not.")
-    return sentences
-
-
-def can_leave_out(job: Job) -> bool:
-    """Whether the page offers an import without the refused lines. The import itself checks this again."""
-    report = job.report
-    every = len(report.get("refusals", [])) == report.get("refused", 0)
-    lines = all(refusal["line"] for refusal in report.get("refusals", []))
-    return job.kind == Job.Kind.RATINGS and every and lines and not report.get("cut_off")
-
-
-def earlier_import(job: Job) -> Job | None:
-    """An earlier import of files with the same bytes; None if there is none."""
-    sent = {file.get("sha256") for file in job.files}
-    earlier = Job.objects.filter(collection=job.collection, kind=job.kind, state=State.PUBLISHED, pk__lt=job.pk)
-    return next((one for one in earlier if sent == {file.get("sha256") for file in one.files}), None)
-
-
-def header_safe(name: str) -> str:
-    """The name with safe characters only, for a quoted string of a header."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)
