@@ -1,6 +1,6 @@
 """The forms of the import pages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from django import forms
 from django.conf import settings
@@ -38,12 +38,12 @@ WORDS = {
 }
 
 
-# Options that few files need: shown where a refusal names them.
-RARE = {
-    "quoting": "Quotation marks are a part of the texts",
-    "fill_down": "An empty cell of the query is that of the line above",
-    "spaced_ids": "Ids may have blanks, each kept as %20",
+# The options that only files of one kind of rows have.
+OF_KIND = {
+    "results": {"system", "system_from", "order", "keep_first", "queries_by"},
+    "ratings": {"rater", "map", "repeats", "queries_by"},
 }
+RARE = {"quoting", "fill_down", "spaced_ids"}  # options that few files need: shown where a refusal names them
 
 
 class Files(forms.FileField):
@@ -119,128 +119,115 @@ def _asked(job: Job) -> set[str]:
     return {option.name for refusal in refusals for option in refusal.options}
 
 
+def valid(check: Callable, *facts) -> Callable:
+    """A validator of a field: `check` of `formats.values` with these facts."""
+    return lambda value: checked(check, value, *facts)
+
+
 class HowForm(forms.Form):
     """The options of reading the files of a job. `options` is what the job stores."""
 
+    kind = forms.ChoiceField(
+        label="What is in it?", choices=KINDS, error_messages={"required": "Say what is in it."}
+    )
+    format = forms.ChoiceField(label="Format", required=False)
+    encoding = forms.CharField(
+        label="Encoding",
+        required=False,
+        max_length=50,
+        help_text="Empty: UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
+        validators=[valid(checked_encoding)],
+    )
+    header = forms.ChoiceField(
+        label="First line of a table",
+        choices=[
+            ("", DETECTED),
+            ("yes", "it names the columns"),
+            ("no", "it is a row like all others"),
+            *((str(n), f"a title: line {n} names the columns") for n in range(2, LAST_HEADER + 1)),
+        ],
+        required=False,
+    )
+    sheet = forms.ChoiceField(label="Sheet", required=False)
+    quoting = forms.BooleanField(label="Quotation marks are a part of the texts", required=False)
+    fill_down = forms.BooleanField(label="An empty cell of the query is that of the line above", required=False)
+    spaced_ids = forms.BooleanField(label="Ids may have blanks, each kept as %20", required=False)
+    system = forms.CharField(
+        label="Name of the system",
+        required=False,
+        max_length=values.SYSTEM_NAME_LENGTH,
+        help_text="Empty: the one that the file names.",
+        validators=[valid(values.checked_key, "system", values.SYSTEM_NAME_LENGTH)],
+    )
+    system_from = forms.ChoiceField(
+        label="What names a system",
+        choices=[
+            ("", "its lines, and each system is in one file"),
+            ("file", "the name of its file"),
+            ("tag", "its lines, and each file is a part of them"),
+        ],
+        required=False,
+    )
+    order = forms.ChoiceField(
+        label="What orders the results",
+        choices=[("", "rank and score, which must agree"), ("rank", "the rank"), ("score", "the score")],
+        required=False,
+    )
+    keep_first = forms.BooleanField(
+        label="Where a document appears twice in a ranking of one file, keep its better place", required=False
+    )
+    rater = forms.CharField(
+        label="Rater of grades without a name",
+        required=False,
+        max_length=values.RATER_NAME_LENGTH,
+        validators=[valid(values.checked_name, "rater", values.RATER_NAME_LENGTH)],
+    )
+    map = forms.CharField(
+        label="Words that stand for grades",
+        required=False,
+        max_length=2_000,
+        help_text="Such as bad=0, good=2.",
+    )
+    repeats = forms.ChoiceField(
+        label="A pair that is rated again is",
+        choices=[
+            ("", "refused"),
+            ("raters", "of another rater, if it names none"),
+            ("last", "in place of the former"),
+        ],
+        required=False,
+    )
+    queries_by = forms.ChoiceField(
+        label="It names queries by",
+        choices=[("", DETECTED), (KEY, "their id"), (TEXT, "their text")],
+        required=False,
+    )
+
     def __init__(self, *args, job: Job, columns: Mapping[str, str], sheets: Sequence[str] = (), **kwargs) -> None:
         self.job, self.names, self.guessed = job, list(columns), set(columns.values())
-        super().__init__(*args, **kwargs)
-        initial = job.options
-        chooser = forms.Select if job.kind else forms.RadioSelect
-        missing = {"required": "Say what is in it."}
-        self.fields["kind"] = forms.ChoiceField(
-            label="What is in it?", choices=KINDS, initial=job.kind, widget=chooser, error_messages=missing
-        )
-        formats = [("", DETECTED), *((format.name, format.title) for format in readable(job.kind))]
-        self.fields["format"] = forms.ChoiceField(
-            label="Format", choices=formats, required=False, initial=initial.get("format")
-        )
-        self.fields["encoding"] = forms.CharField(
-            label="Encoding",
-            required=False,
-            max_length=50,
-            help_text="Empty: UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
-            initial=initial.get("encoding"),
-        )
-        headers = [("", DETECTED), ("yes", "it names the columns"), ("no", "it is a row like all others")]
-        headers += [(str(n), f"a title: line {n} names the columns") for n in range(2, LAST_HEADER + 1)]
-        self.fields["header"] = forms.ChoiceField(
-            label="First line of a table", choices=headers, required=False, initial=initial.get("header")
-        )
-        if sheets:
-            self.fields["sheet"] = forms.ChoiceField(
-                label="Sheet",
-                choices=[
-                    ("", "choose one" if len(sheets) > 1 else "the only one"),
-                    *((name, name) for name in sheets),
-                ],
-                required=False,
-                initial=initial.get("sheet"),
-            )
-        for name, label in RARE.items():
-            if name in job.options or name in _asked(job):
-                self.fields[name] = forms.BooleanField(label=label, required=False, initial=initial.get(name))
+        grades = ", ".join(f"{word}={grade}" for word, grade in job.options.get("grades", {}).items())
+        initial = {"rater": "qrels", "kind": job.kind, "map": grades} | job.options
+        super().__init__(*args, initial=initial, **kwargs)
+        for name in set().union(*OF_KIND.values()) - OF_KIND.get(job.kind, set()):
+            del self.fields[name]
+        for name in RARE - job.options.keys() - _asked(job):
+            del self.fields[name]
+        if not job.kind:
+            self.fields["kind"].widget = forms.RadioSelect(choices=KINDS)
+        formats = ((format.name, format.title) for format in readable(job.kind))
+        self.fields["format"].choices = [("", DETECTED), *formats]
+        none = "choose one" if len(sheets) > 1 else "the only one"
+        self.fields["sheet"].choices = [("", none), *((name, name) for name in sheets)]
+        if not sheets:
+            del self.fields["sheet"]
         for number, role in enumerate(columns.values()):
             self.fields[f"column_{number}"] = forms.ChoiceField(
                 choices=self._roles(), required=False, initial=role
             )
-        if job.kind == Job.Kind.RESULTS:
-            self._add_results(initial)
-        elif job.kind == Job.Kind.RATINGS:
-            self._add_ratings(initial)
 
     def _roles(self) -> list[tuple[str, str]]:
         roles = [("", "–"), *((role, WORDS.get(role, role)) for role in NAMES[self.job.kind])]
         return roles + [(role, WORDS[role]) for role in filter(None, [SEVERAL.get(self.job.kind)])]
-
-    def _add_results(self, initial: dict) -> None:
-        self.fields["system"] = forms.CharField(
-            label="Name of the system",
-            required=False,
-            max_length=values.SYSTEM_NAME_LENGTH,
-            help_text="Empty: the one that the file names.",
-            initial=initial.get("system"),
-        )
-        ways = [
-            ("", "its lines, and each system is in one file"),
-            ("file", "the name of its file"),
-            ("tag", "its lines, and each file is a part of them"),
-        ]
-        self.fields["system_from"] = forms.ChoiceField(
-            label="What names a system", choices=ways, required=False, initial=initial.get("system_from")
-        )
-        orders = [("", "rank and score, which must agree"), ("rank", "the rank"), ("score", "the score")]
-        self.fields["order"] = forms.ChoiceField(
-            label="What orders the results", choices=orders, required=False, initial=initial.get("order")
-        )
-        self.fields["keep_first"] = forms.BooleanField(
-            label="Where a document appears twice in a ranking of one file, keep its better place",
-            required=False,
-            initial=initial.get("keep_first"),
-        )
-        self._add_names(initial)
-
-    def _add_ratings(self, initial: dict) -> None:
-        self.fields["rater"] = forms.CharField(
-            label="Rater of grades without a name",
-            required=False,
-            max_length=values.RATER_NAME_LENGTH,
-            initial=initial.get("rater", "qrels"),
-        )
-        self.fields["map"] = forms.CharField(
-            label="Words that stand for grades",
-            required=False,
-            max_length=2_000,
-            help_text="Such as bad=0, good=2.",
-            initial=", ".join(f"{word}={grade}" for word, grade in initial.get("grades", {}).items()),
-        )
-        ways = [
-            ("", "refused"),
-            ("raters", "of another rater, if it names none"),
-            ("last", "in place of the former"),
-        ]
-        self.fields["repeats"] = forms.ChoiceField(
-            label="A pair that is rated again is", choices=ways, required=False, initial=initial.get("repeats")
-        )
-        self._add_names(initial)
-
-    def _add_names(self, initial: dict) -> None:
-        ways = [("", DETECTED), (KEY, "their id"), (TEXT, "their text")]
-        self.fields["queries_by"] = forms.ChoiceField(
-            label="It names queries by", choices=ways, required=False, initial=initial.get("queries_by")
-        )
-
-    def clean_encoding(self) -> str:
-        name = self.cleaned_data["encoding"].strip()
-        return checked(checked_encoding, name) if name else ""
-
-    def clean_system(self) -> str:
-        name = self.cleaned_data["system"]
-        return checked(values.checked_key, name, "system", values.SYSTEM_NAME_LENGTH) if name else ""
-
-    def clean_rater(self) -> str:
-        name = self.cleaned_data["rater"].strip()
-        return checked(values.checked_name, name, "rater", values.RATER_NAME_LENGTH) if name else ""
 
     def clean_map(self) -> dict[str, str]:
         grades = {}
