@@ -6,27 +6,3 @@ from .krippendorff import KINDS, alpha, alpha_interval
 from .order import FEWEST_FOR_TAU, Stability, stability, worlds
 from .raters import Disputed, Disputes, disputed, each_rater
 from .table import Table, table
-
-__all__ = [
-    "FEWEST",
-    "FEWEST_FOR_TAU",
-    "KINDS",
-    "Course",
-    "Disputed",
-    "Disputes",
-    "Period",
-    "Stability",
-    "Table",
-    "alpha",
-    "alpha_interval",
-    "cohen",
-    "confusion",
-    "courses",
-    "disputed",
-    "each_rater",
-    "fleiss",
-    "percent",
-    "stability",
-    "table",
-    "worlds",
-]

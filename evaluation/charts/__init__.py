@@ -8,21 +8,3 @@ from .expected import expected_means, over_rounds, wrong_over_rounds
 from .queries import by_query, deltas, ends, heat_map, uncounted
 from .raters import biases, confusion, grade_shares
 from .systems import curves, differences, means, running
-
-__all__ = [
-    "biases",
-    "by_query",
-    "confusion",
-    "curves",
-    "deltas",
-    "differences",
-    "ends",
-    "expected_means",
-    "grade_shares",
-    "heat_map",
-    "means",
-    "over_rounds",
-    "running",
-    "uncounted",
-    "wrong_over_rounds",
-]

@@ -12,35 +12,3 @@ from .pack import pack
 from .profiles import PROFILES
 from .reasons import COUNTED, NOT_JUDGED, REASONS
 from .registry import MEASURES, OF_SOME
-
-__all__ = [
-    "COUNTED",
-    "MEASURES",
-    "NOT_JUDGED",
-    "OF_SOME",
-    "PROFILES",
-    "REASONS",
-    "SPLIT",
-    "Bounds",
-    "Difference",
-    "Explanation",
-    "Judgments",
-    "Measure",
-    "Options",
-    "Part",
-    "Rankings",
-    "Row",
-    "Scores",
-    "bounds",
-    "bounds_of_mean",
-    "cautions",
-    "difference",
-    "effective",
-    "evaluate",
-    "explain",
-    "mean",
-    "pack",
-    "parse_measure",
-    "unjudged",
-    "with_gmax",
-]

@@ -16,27 +16,3 @@ from .reading import (
     terms,
 )
 from .versions import Version, changed_queries, version
-
-__all__ = [
-    "InUse",
-    "Keys",
-    "Machine",
-    "Opinions",
-    "Record",
-    "Version",
-    "changed_queries",
-    "document_keys",
-    "judgments_of",
-    "load",
-    "machines",
-    "opinion_rows",
-    "opinions",
-    "opinions_in",
-    "part",
-    "pool",
-    "queries_of",
-    "results",
-    "scale",
-    "terms",
-    "version",
-]
