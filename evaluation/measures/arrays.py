@@ -13,18 +13,6 @@ QUERY_BITS = 63 - DOCUMENT_BITS
 REMEMBERED = 16  # cached values: more than a page needs, and few enough for judgments that stay in the cache
 
 
-def whole_numbers(values, name: str) -> np.ndarray:
-    """`values` as a one-dimensional integer array, not copied when it is one already."""
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, not of shape {array.shape}.")
-    if array.size == 0:
-        return array.astype(np.int64)
-    if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} must hold whole numbers, not {array.dtype}.")
-    return array
-
-
 def pair_key(query: np.ndarray, document: np.ndarray) -> np.ndarray:
     return (query.astype(np.int64) << DOCUMENT_BITS) | document.astype(np.int64)
 
@@ -56,21 +44,14 @@ class Judgments:
     _memory: dict = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self):
-        if not 0 <= self.queries < 1 << QUERY_BITS:
-            raise ValueError(f"queries must be from 0 to {(1 << QUERY_BITS) - 1}, not {self.queries}.")
-        query = whole_numbers(self.query, "query").astype(np.int64, copy=False)
-        document = whole_numbers(self.document, "document").astype(np.int64, copy=False)
-        grade = np.asarray(self.grade, dtype=np.float64)
-        if not query.shape == document.shape == grade.shape:
-            raise ValueError(
-                f"query, document and grade differ in length: {len(query)}, {len(document)}, {len(grade)}."
-            )
-        _refuse_outside(query, self.queries, "query")
-        _refuse_outside(document, 1 << DOCUMENT_BITS, "document")
+        query, document = np.asarray(self.query, np.int64), np.asarray(self.document, np.int64)
+        grade = np.asarray(self.grade, np.float64)
+        if self.queries >= 1 << QUERY_BITS or (query.size and not 0 <= query.min() <= query.max() < self.queries):
+            raise ValueError(f"a query is not from 0 to {self.queries - 1}, or there are too many.")
+        if document.size and not 0 <= document.min() <= document.max() < 1 << DOCUMENT_BITS:
+            raise ValueError(f"a document is not from 0 to {(1 << DOCUMENT_BITS) - 1}.")
         if not np.isfinite(grade).all():
-            at = np.flatnonzero(~np.isfinite(grade))[0]
-            raise ValueError(f"grade {grade[at]} of document {document[at]} for query {query[at]} is not finite.")
-
+            raise ValueError("a grade is not finite.")
         key = pair_key(query, document)
         order = np.argsort(key)
         key = key[order]
@@ -135,31 +116,15 @@ class Rankings:
     tiebreak: np.ndarray | None = None  # int64[n]
 
     def __post_init__(self):
-        offsets = whole_numbers(self.offsets, "offsets").astype(np.int64, copy=False)
-        documents = whole_numbers(self.documents, "documents")
-        if offsets.size == 0 or offsets[0] != 0 or offsets[-1] != len(documents) or (np.diff(offsets) < 0).any():
-            raise ValueError(f"offsets must rise from 0 to the {len(documents)} documents.")
-        lengths = np.diff(offsets)
-        present = lengths > 0 if self.present is None else np.asarray(self.present, dtype=bool)
-        if present.shape != lengths.shape:
-            raise ValueError(f"present has {present.size} entries for {lengths.size} queries.")
-        absurd = np.flatnonzero(~present & (lengths > 0))
-        if absurd.size:
-            raise ValueError(f"query {absurd[0]} has documents, but its ranking is marked as not present.")
-        object.__setattr__(self, "offsets", offsets)
-        object.__setattr__(self, "documents", documents)
-        object.__setattr__(self, "present", present)
+        offsets, documents = np.asarray(self.offsets, np.int64), np.asarray(self.documents)
+        present = np.diff(offsets) > 0 if self.present is None else np.asarray(self.present, bool)
+        columns = {"offsets": offsets, "documents": documents, "present": present}
         if self.scores is not None:
-            object.__setattr__(self, "scores", self._beside(np.asarray(self.scores, np.float64), "scores"))
+            columns["scores"] = np.asarray(self.scores, np.float64)
         if self.tiebreak is not None:
-            object.__setattr__(
-                self, "tiebreak", self._beside(whole_numbers(self.tiebreak, "tiebreak"), "tiebreak")
-            )
-
-    def _beside(self, values: np.ndarray, name: str) -> np.ndarray:
-        if values.shape != self.documents.shape:
-            raise ValueError(f"{name} has {values.size} entries for {self.documents.size} documents.")
-        return values
+            columns["tiebreak"] = np.asarray(self.tiebreak, np.int64)
+        for name, column in columns.items():
+            object.__setattr__(self, name, column)
 
     @property
     def queries(self) -> int:
@@ -206,9 +171,3 @@ def groups(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     starts = np.flatnonzero(new)
     return starts, np.diff(np.append(starts, len(new)))
-
-
-def _refuse_outside(values: np.ndarray, limit: int, name: str) -> None:
-    outside = np.flatnonzero((values < 0) | (values >= limit))
-    if outside.size:
-        raise ValueError(f"{name} {values[outside[0]]} is not from 0 to {limit - 1}.")

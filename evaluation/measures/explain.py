@@ -7,7 +7,7 @@ import numpy as np
 from .arrays import Judgments, Rankings
 from .cumulative import ROUNDING, min_dcg
 from .grading import GradedLists, grade_rankings
-from .ideal import best_lists, worst_lists
+from .ideal import best_lists
 from .kernel import evaluate
 from .notation import Measure
 from .options import Options
@@ -33,7 +33,6 @@ class Explanation:
 
     ranking: list[Row]  # sums to dcg
     ideal: list[Row]  # sums to idcg
-    worst: list[Row]  # sums to min_dcg; empty under negatives=raw
     cg: float
     dcg: float
     idcg: float
@@ -51,22 +50,15 @@ class Explanation:
 def explain(
     cutoff: int | None, judgments: Judgments, rankings: Rankings, options: Options, query: int
 ) -> Explanation:
-    """The computation of nDCG at `cutoff` (None: the whole ranking) for query number `query`.
-
-    ValueError for a number out of range.
-    """
-    if not 0 <= query < judgments.queries:
-        raise ValueError(f"query {query} is not from 0 to {judgments.queries - 1}.")
+    """The computation of nDCG at `cutoff` (None: the whole ranking) for query number `query`."""
     judgments, rankings = judgments.only(query), rankings.only(query)
     measures = [Measure(name, cutoff) for name in ("CG", "DCG", "IDCG", "nDCG")]
     scores = evaluate(measures, judgments, rankings, options)
     cg, dcg, idcg, ndcg = (float(scores.values[measure][0]) for measure in measures)
     graded = grade_rankings(judgments, rankings, options, every_row=True)
-    has_worst = options.negatives != "raw"
     return Explanation(
         ranking=_rows(graded, cutoff),
         ideal=_rows(best_lists(graded), cutoff),
-        worst=_rows(worst_lists(graded), cutoff) if has_worst else [],
         cg=cg,
         dcg=dcg,
         idcg=idcg,

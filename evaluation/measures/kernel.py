@@ -15,7 +15,6 @@ from .reasons import (
     NO_RANKING,
     NOT_JUDGED,
     NOTHING_TO_FIND,
-    REASONS,
     UNJUDGED_ABOVE_CUTOFF,
 )
 from .refusal import WrongOption
@@ -26,7 +25,6 @@ from .registry import MEASURES, Definition
 class Scores:
     """The scores of one system: for each measure, a value and a reason (index in REASONS) by query."""
 
-    options: Options
     values: dict[Measure, np.ndarray]  # float64[queries], nan = no value
     reasons: dict[Measure, np.ndarray]  # int8[queries]
 
@@ -37,22 +35,6 @@ class Scores:
     def mean(self, measure: Measure) -> float:
         """The mean over the queries that count, each weighing the same; nan if none does."""
         return mean(self.values[measure], self.counted(measure))
-
-    def total(self, measure: Measure) -> float:
-        """The sum over the queries that count; nan if none does, or if the measure is not a count."""
-        counted = self.counted(measure)
-        if not MEASURES[measure.name].counts or not counted.any():
-            return float("nan")
-        return float(self.values[measure][counted].sum())
-
-    def tally(self, measure: Measure) -> dict[str, int]:
-        """The number of queries by reason, for example {"counted": 9, "not judged": 1}."""
-        counts = np.bincount(self.reasons[measure], minlength=len(REASONS))
-        return {reason: int(n) for reason, n in zip(REASONS, counts, strict=True) if n or reason == "counted"}
-
-    def label(self, measure: Measure) -> str:
-        """The measure with its fingerprint: "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"."""
-        return f"{measure} {effective(measure, self.options).fingerprint()}"
 
 
 def evaluate(
@@ -70,7 +52,7 @@ def evaluate(
         each: grade_rankings(judgments, rankings, each)
         for each in dict.fromkeys(effective(measure, options) for measure in measures)
     }
-    scores = Scores(options, {}, {})
+    scores = Scores({}, {})
     for measure in measures:
         scores.values[measure], scores.reasons[measure] = _score(measure, graded[effective(measure, options)])
     return scores

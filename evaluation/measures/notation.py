@@ -4,17 +4,12 @@ import re
 from dataclasses import dataclass, replace
 
 from .decimals import decimal_text
-from .parameters import DEFAULTS, OPTIONS_INSTEAD, checked, params_text
+from .parameters import DEFAULTS, checked, params_text
 from .refusal import refuse_unknown
 from .registry import ALIASES, MEASURES
 
 NOTATION = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>.*))?")
-COMMA = re.compile(r",(?![^{]*\})")  # between parameters, not within {0:0,1:1}
 QUOTED = re.compile(r"(?P<quote>['\"])(?P<text>.*)(?P=quote)")
-OF_TREC_EVAL = {
-    "ndcg_cut": "nDCG", "map_cut": "AP", "P": "P", "recall": "R", "success": "Success", "recip_rank": "RR",
-}  # fmt: skip
-TREC_EVAL = re.compile(rf"({'|'.join(OF_TREC_EVAL)})(?:[_.]([0-9]+))?")
 DEEPEST = 10**9  # deeper than any ranking, and safe to compare with any integer array
 
 
@@ -77,11 +72,6 @@ def parse_measure(text: str) -> Measure:
     """The measure that `text` names, in upper or lower case. ValueError with the fault, for the user."""
     match = NOTATION.fullmatch(text.strip())
     if not match:
-        cut = TREC_EVAL.fullmatch(text.strip())
-        if cut:
-            raise ValueError(
-                f"{text!r} is a name of trec_eval; write {OF_TREC_EVAL[cut[1]]}{f'@{cut[2]}' if cut[2] else ''}."
-            )
         raise ValueError(f"cannot read the measure {text!r}; written like nDCG@10, P(rel=2)@5 or AP.")
     name = _canonical(match["name"])
     return Measure(name, _cutoff(match["cutoff"], text), _params(match["params"], text))
@@ -97,8 +87,7 @@ def _refuse_unknown(measure: str, name: str, known: tuple[str, ...]) -> None:
     if name in known:
         return
     takes = f"takes {', '.join(known)}" if known else "takes no parameter"
-    instead = f"; {OPTIONS_INSTEAD[name]}" if name in OPTIONS_INSTEAD else ""
-    raise ValueError(f"{measure} {takes}, not {name!r}{instead}.")
+    raise ValueError(f"{measure} {takes}, not {name!r}.")
 
 
 def _cutoff(text: str | None, whole: str) -> int | None:
@@ -113,7 +102,7 @@ def _params(text: str | None, whole: str) -> tuple[tuple[str, str], ...]:
     if text is None:
         return ()
     params = []
-    for part in COMMA.split(text):
+    for part in text.split(","):
         name, equals, value = part.partition("=")
         if not equals:
             raise ValueError(f"cannot read the parameters of {whole!r}; written like (rel=2).")

@@ -21,7 +21,7 @@ def pack(
     # Code points stand in the order of their UTF-8 bytes.
     number = {key: place for place, key in enumerate(sorted(keys))}
     results = [_best_first(rankings.get(query, [])) for query in queries]
-    documents = [number[key] for ranked in results for key, _ in ranked]
+    documents = np.array([number[key] for ranked in results for key, _ in ranked], np.int64)
     graded = [
         (place, number[key], grade)
         for place, query in enumerate(queries)

@@ -8,12 +8,6 @@ DCG_FORMS = {"log2": "linear", "exp-log2": "exponential"}
 # Defaults of parameters, for the measures that take them.
 DEFAULTS = {"p": 0.8}
 
-# Parameters of ir_measures that are options here, because they change every measure alike.
-OPTIONS_INSTEAD = {
-    "gains": "the option gain=map:0=0,1=1,2=3 gives each grade its gain",
-    "judged_only": "the option unjudged=condensed leaves unjudged documents out",
-}
-
 
 def checked(name: str, value: object) -> float | str:
     """The value of the parameter `name` as a number, or text for dcg. ValueError where it is not allowed."""

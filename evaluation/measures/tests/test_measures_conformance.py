@@ -68,7 +68,7 @@ def test_every_worked_mean_gives_its_number_and_its_count(cases):
         expected = case["expected"]
         assert scores.values[measure].tolist() == [close(value) for value in expected["per_query"].values()]
         assert scores.mean(measure) == close(expected["mean"])
-        assert scores.tally(measure)["counted"] == expected["queries_counted"]
+        assert scores.counted(measure).sum() == expected["queries_counted"]
 
 
 def test_every_worked_bound_is_exact(cases):

@@ -1,4 +1,4 @@
-"""NumRet, NumRel and NumRelRet, and their totals."""
+"""NumRet, NumRel and NumRelRet."""
 
 import numpy as np
 import pytest
@@ -9,10 +9,10 @@ GRADES = {"D1": 3, "D2": 2, "D3": 3, "D4": 0, "D5": 1, "D6": 2, "D7": 3, "D8": 2
 RANKING = ["D1", "D2", "D3", "D4", "D5", "U", "D6"]
 
 
-def counted(measure: str, grades: dict, rankings: dict, **options) -> tuple[list[float], float, float]:
+def counted(measure: str, grades: dict, rankings: dict, **options) -> tuple[list[float], float]:
     scores = evaluate([measure], *pack(grades, rankings), Options(**options))
     key = parse_measure(measure)
-    return scores.values[key].tolist(), scores.mean(key), scores.total(key)
+    return scores.values[key].tolist(), scores.mean(key)
 
 
 @pytest.mark.parametrize(
@@ -32,23 +32,18 @@ def test_a_worked_ranking_counts(measure, expected):
     assert counted(measure, {"q": GRADES}, {"q": RANKING})[0] == [expected]
 
 
-def test_a_count_has_a_mean_and_a_total_over_the_queries_that_count():
+def test_a_count_has_a_mean_over_the_queries_that_count():
     grades, rankings = {"q": GRADES, "nothing": {"A": 0}, "unjudged": {}}, {"q": RANKING, "unjudged": ["A"]}
-    assert counted("NumRet", grades, rankings) == ([7, 0, 1], 7 / 2, 7)
-    assert counted("NumRel", grades, rankings) == ([7, 0, 0], 7 / 2, 7)
+    assert counted("NumRet", grades, rankings) == ([7, 0, 1], 7 / 2)
+    assert counted("NumRel", grades, rankings) == ([7, 0, 0], 7 / 2)
 
 
 @pytest.mark.parametrize(("measure", "expected"), [("NumRet", [7, 1]), ("NumRel", [7, 0]), ("NumRelRet", [5, 0])])
 def test_a_ranking_that_is_missing_and_skipped_has_no_count(measure, expected):
     grades = {"q": GRADES, "unjudged": {}, "nothing": {"A": 0}}
-    values, mean, total = counted(measure, grades, {"q": RANKING, "unjudged": ["A"]}, missing="skip")
+    values, mean = counted(measure, grades, {"q": RANKING, "unjudged": ["A"]}, missing="skip")
     assert values == pytest.approx([*expected, np.nan], nan_ok=True)
-    assert mean == total == expected[0]
-
-
-def test_what_is_no_count_and_what_counts_no_query_has_no_total():
-    assert np.isnan(counted("P@5", {"q": GRADES}, {"q": RANKING})[2])
-    assert np.isnan(counted("NumRet", {"q": {}}, {"q": ["A"]})[2])
+    assert mean == expected[0]
 
 
 def test_condensing_leaves_judged_documents_to_count():

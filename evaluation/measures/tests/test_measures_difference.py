@@ -96,11 +96,6 @@ def test_what_has_no_value_has_no_parts():
     assert [difference(*opened, measure) for measure in ("CG", "DCG", "nDCG")] == [None] * 3
 
 
-def test_a_measure_that_has_no_parts_by_rank_is_refused():
-    with pytest.raises(ValueError, match="AP is not split by rank; CG, DCG, nDCG are"):
-        split(HILL, list("ca"), list("adb"), "AP")
-
-
 WAYS = [
     {"gain": gain, "discount": discount, "log_base": base, "negatives": negatives, "ties": ties, **more}
     for gain, (discount, base), negatives, ties, more in product(

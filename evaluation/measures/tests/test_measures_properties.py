@@ -159,7 +159,6 @@ def test_the_rows_of_an_explanation_add_up_to_the_scores(collection, cutoff, opt
         for name in names:
             assert getattr(seen, name.lower()) == same(values[name][query])
         assert math.fsum(row.contribution for row in seen.ideal) == same(seen.idcg)
-        assert math.fsum(row.contribution for row in seen.worst) == same(seen.min_dcg)
         if not withheld:
             assert math.fsum(row.gain for row in seen.ranking) == same(seen.cg)
             assert math.fsum(row.contribution for row in seen.ranking) == same(seen.dcg)
@@ -212,8 +211,7 @@ def test_every_query_twice_has_the_same_means(collection, cutoff):
     once, doubled = evaluate(measures, *pack(*collection), Options()), evaluate(measures, *pack(*twice), Options())
     for measure in once.values:
         assert doubled.mean(measure) == same(once.mean(measure)), measure
-        assert doubled.tally(measure) == {reason: 2 * count for reason, count in once.tally(measure).items()}
-        assert doubled.total(measure) == same(2 * once.total(measure)), measure
+        assert doubled.counted(measure).sum() == 2 * once.counted(measure).sum(), measure
 
 
 def every_measure(cutoff: int | None) -> list[str]:
