@@ -17,7 +17,7 @@ from .source import Source, Start, Unopened
 MOST_FILES = 500
 MOST_ENTRIES = 10_000  # of a tar, with its folders
 LARGEST_LIST = 1 << 24  # bytes of the names in a ZIP
-LARGEST_HEADER = 1 << 14  # bytes of what a tar says of one file: some versions of tarfile search it in quadratic time
+LARGEST_HEADER = 1 << 14  # bytes before a file of a tar: some versions of tarfile search them in quadratic time
 LONGEST_NAME = 200
 ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
 _TAR, _TAR_AT = b"ustar", 257
@@ -146,7 +146,7 @@ class Bounded:
 
 def _in_tar(source: Source, stack: ExitStack) -> Iterator[Source]:
     file = source.at_any_place()
-    archive = stack.enter_context(tarfile.open(fileobj=Bounded(file, LARGEST_HEADER), mode="r:"))
+    archive = stack.enter_context(tarfile.TarFile(fileobj=Bounded(file, LARGEST_HEADER)))
     for number, entry in enumerate(archive):
         if number == MOST_ENTRIES:
             raise Unopened(f"it holds more than {MOST_ENTRIES:,} files and folders", "Pack fewer together.")

@@ -12,6 +12,7 @@ from .source import LONGEST_LINE, Line, Source
 
 MARKS_ARE_TEXT = Option("quoting", "none", "quotation marks are a part of the texts")
 QUOTE_CURE = "Write each quotation mark in a cell twice, and one more before and after the cell.", MARKS_ARE_TEXT
+WIDTH_CURE = "Each record has as many cells as the header."
 LINES_CURE = "Let all lines end alike, with LF or CR LF."
 TAB_CURE = (
     "If it is one cell, put blanks in place of its tabs. If not, write each quotation mark in it twice, and one "
@@ -26,8 +27,8 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
     """The header, then each record with as many cells; and the lines on which they begin.
 
     Stops where the text is broken. Records whose cells are all blank are skipped. In a record with one cell the
-    others are empty. The apostrophe that keeps a spreadsheet from computing a cell is removed, unless the source
-    is raw.
+    others are empty, and so are the last ones of lines with tabs and without a header. The apostrophe that keeps a
+    spreadsheet from computing a cell is removed, unless the source is raw.
     """
     broken: list[Refusal] = []
     begun, width, guarded, size, last = source.reading.header_line, 0, 0, 0, None
@@ -48,6 +49,7 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
             yield _line(item)
         last = None
 
+    may_be_shorter = delimiter == "\t" and source.reading.header is False
     reader = csv.reader(text_lines(), delimiter=delimiter, strict=True, quoting=_quoting(source))
     try:
         for cells in reader:
@@ -60,8 +62,8 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
             if not source.reading.raw and any(cell[:1] == "'" for cell in cells):
                 cells, marked = [spreadsheet.unguarded(cell) for cell in cells], cells
                 guarded += cells != marked
-            if len(cells) == 1 and not broken:
-                cells += [""] * (width - 1)
+            if not broken and (len(cells) == 1 or may_be_shorter):
+                cells += [""] * (width - len(cells))
             if broken or is_blank:
                 pass
             elif len(cells) != width:

@@ -9,7 +9,7 @@ import re
 from itertools import islice
 
 from . import values
-from .columns import NAMES, layout_of, usual_role
+from .columns import NAMES, NEEDED, usual_role
 from .delimited import SEP
 from .source import LAST_HEADER, MOST_COLUMNS, START, Start
 
@@ -69,51 +69,28 @@ def has_header(kind: str, start: Start, delimiter: str = "") -> bool | None:
 
 
 def names_columns(kind: str, first: list[str], below: list[list[str]]) -> bool | None:
-    """Whether the cells of `first` are names of columns and not a row like those `below`. None: in doubt."""
-    first = [cell.strip() for cell in first]
-    columns = [[row[i].strip() for row in below if i < len(row) and row[i].strip()] for i in range(len(first))]
-    roles = [usual_role(kind, cell) for cell in first]
-    like_rows = [not role and _alike(*both) for role, *both in zip(roles, first, columns, strict=True)]
-    if kind in ("results", "ratings"):
-        return {"query", "document"} <= set(roles) or (bool(below) and not any(like_rows))
-    if kind == "documents":
-        return (None if "id" in roles else False) if any(like_rows) else True
-    return _names_queries(first, columns, roles, like_rows)
+    """Whether the cells of `first` are names of columns and not a row like those `below`. None: in doubt.
 
-
-def _names_queries(
-    first: list[str], columns: list[list[str]], roles: list[str], like_rows: list[bool]
-) -> bool | None:
-    try:
-        found = set(layout_of("queries", first, {}).column)
-    except ValueError:
-        found = set(filter(None, roles))
-    every = any(roles) and all(role or not cell for role, cell in zip(roles, first, strict=True))
-    unlike_rows = any(_unlike(*both) for both in zip(first, columns, strict=True))
-    if len(first) == 1 and found:
-        return None  # one word above other words
-    if any(like_rows):
-        return False if like_rows[0] and not {"key", "text"} <= found else None if found else False
-    if {"key", "text"} <= found or ("text" in found and unlike_rows):
+    Other rows than queries cannot do without usual names or chosen columns, so that a wrong guess is refused.
+    """
+    cells = [cell.strip() for cell in first]
+    if kind != "queries":
+        roles = {usual_role(kind, cell) for cell in cells}
+        return set(NEEDED[kind]) <= roles or not any(map(is_number, cells))
+    unknown = [cell for cell in cells if cell and not any(usual_role(kind, cell) for kind in NAMES)]
+    evidence = len([cell for cell in cells if cell not in ("", *unknown)]) + _stands_above_ids(cells, below)
+    if evidence > 1 and len(cells) > 1 and not any(map(_digit.search, unknown)):
         return True
-    if every and len(first) > 1 and any(" " in cell for cell in columns[0]):
-        return True  # a cell with a blank is no key, so the rows are not key and text
-    return None if found or unlike_rows else False
+    return None if evidence else False
 
 
-def _alike(first: str, below: list[str]) -> bool:
-    """Whether a cell looks like those below it: all of them have digits, and all or none of them are numbers."""
-    numbers = [is_number(cell) for cell in below]
-    same = all(numbers) if is_number(first) else not any(numbers)
-    return bool(below) and same and all(_digit.search(cell) for cell in [first, *below])
-
-
-def _unlike(first: str, below: list[str]) -> bool:
-    """Whether a cell is a word or blank and stands above numbers or above ids with digits."""
-    if not below or _digit.search(first):
-        return False
-    ids = first and len(below) > 1 and all(_digit.search(cell) and " " not in cell for cell in below)
-    return all(map(is_number, below)) or bool(ids)
+def _stands_above_ids(cells: list[str], below: list[list[str]]) -> bool:
+    """Whether a cell is a word, and all cells below it are ids or numbers."""
+    columns = zip(*below, strict=False) if len(below) > 1 else ()
+    return any(
+        not _digit.search(cell) and all(_digit.search(text) and " " not in text.strip() for text in column)
+        for cell, column in zip(cells, columns, strict=False)
+    )
 
 
 def is_number(text: str) -> bool:

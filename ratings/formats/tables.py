@@ -44,10 +44,6 @@ YES = {"1", "1.0", "true", "t", "yes", "y", "x"}
 NO = {"", "0", "0.0", "false", "f", "no", "n"}
 CURE = "Correct the cell."
 HEADER = Option("header", "yes", "it names the columns"), Option("header", "no", "it is a row")
-TOTALS = {
-    "total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "gesamtergebnis", "insgesamt",
-    "somme", "total général", "ensemble",
-}  # fmt: skip
 WIDTH_CURE = "Leave out the columns that are not needed."
 TABLES = {"csv", "jsonl", "parquet", "xlsx"}  # formats
 MOST_LAYOUTS = 1_000  # in the cache, for lines with different names
@@ -91,7 +87,13 @@ def _records(format: str, kind: str, source: Source) -> Records:
         return _objects(source)
     if format == "parquet":
         return parquet.records(source)
-    return _with_names(source, xlsx.records(source) if format == "xlsx" else _cells(source, kind), kind)
+    if format == "xlsx":
+        records = xlsx.records(source)
+    elif format == "topics":
+        records = delimited.records(source, "\t", delimited.WIDTH_CURE)
+    else:
+        records = _cells(source, kind)
+    return _with_names(source, records, kind)
 
 
 def columns_of(format: str, kind: str, source: Source) -> list[str]:
@@ -135,22 +137,7 @@ def _rows(kind: str, source: Source, records: Records, *, uniform: bool) -> Rows
     rows = _read(kind, source, records, uniform)
     if kind != "queries":
         return rows
-    return unique_topics(source, _without_total(source, rows) if uniform else rows, CURE, note=True, columns=True)
-
-
-def _without_total(source: Source, rows: Rows) -> Rows:
-    """The rows; the last one is refused where it is the total line of a spreadsheet or a statistic."""
-    last = None
-    for row in rows:
-        if last is not None:
-            yield last
-        last = row
-    if isinstance(last, Topic) and last.key is None and last.text.lower() in TOTALS:
-        problem = f"the last line is {values.quoted(last.text)}, as a line of totals is"
-        cure = "Remove the line. If it is a query, move it above another one."
-        yield source.refusal(last.line, problem, cure)
-    elif last is not None:
-        yield last
+    return unique_topics(source, rows, CURE, note=True, columns=True)
 
 
 def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
@@ -210,8 +197,12 @@ def _filled_down(cells: dict[str, Any], layout: Layout, above: dict[str, Any]) -
 
 
 def _note_guesses(kind: str, source: Source, layout: Layout) -> None:
-    """Note which columns were guessed. A column that has the name of its role needs no note."""
-    guessed = [f"{role} from {values.quoted(name)}" for role, name in layout.column.items() if role != name]
+    """Note which columns were guessed. A column that has the name of its role, or only a number, needs no note."""
+    guessed = [
+        f"{role} from {values.quoted(name)}"
+        for role, name in layout.column.items()
+        if role != name and not name.isdecimal()
+    ]
     if layout.raters:
         raters = counted(len(layout.raters), "column as a rater", "columns as raters")
         guessed.append(f"{raters} ({listed(layout.raters)})")
@@ -276,7 +267,7 @@ def _cells(source: Source, kind: str) -> Iterator[tuple[int, list[str]] | Refusa
     delimiter = header.delimiter_of(source.start)
     if delimiter == header.NONE and kind in ("results", "ratings") and trec.has_columns(source.start):
         return trec.records(source)
-    return delimited.records(source, delimiter, "Each record has as many cells as the header.")
+    return delimited.records(source, delimiter, delimited.WIDTH_CURE)
 
 
 def _with_names(source: Source, records: Iterator, kind: str) -> Records:
@@ -288,33 +279,29 @@ def _with_names(source: Source, records: Iterator, kind: str) -> Records:
     if rows and isinstance(has_header, str):
         yield source.stop(rows[0][0], has_header, *HEADER)
         return
+    if not has_header:
+        names = [str(number) for number in range(1, len(names) + 1)]
     if problem := too_wide(names):
         yield source.stop(rows[0][0], problem, WIDTH_CURE)
         return
-    if not has_header:
-        names = [str(number) for number in range(1, len(names) + 1)]
-    elif repeated := [name for name in names if name and names.count(name) > 1]:
+    if repeated := [name for name in names if name and names.count(name) > 1]:
         problem = f"the header has the column {values.quoted(repeated[0])} twice"
         yield source.stop(rows[0][0], problem, "Give each column its own name.")
         return
     if unnamed := names.count(""):
         columns = counted(unnamed, "column")
         source.notes.append(f"{source.name}: nothing is read from {columns} without a name.")
-    below = False
+    is_header = has_header
     for item in chain(first, records):
         if isinstance(item, Refusal):
             yield item
-            continue
-        line, cells = item
-        start = cells[0].removeprefix("\ufeff").strip()  # the byte order mark of a file appended to another
-        is_header = has_header and start == names[0] and [cell.strip() for cell in cells[1:]] == names[1:]
-        if not is_header:
+        elif is_header:
+            is_header = False
+        else:
+            line, cells = item
             record = dict(zip(names, cells, strict=True))
             record.pop("", None)
             yield line, record
-        elif below:
-            yield source.refusal(line, "the header is repeated here", "Remove the line.")
-        below = True
 
 
 def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:

@@ -2,25 +2,19 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterator
+from dataclasses import replace
+from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers import expat
 
-from ..words import counted
-from . import header, values
+from . import header, tables, values
 from .columns import listed
-from .delimited import LINES_CURE
 from .refusal import Option, Refusal
-from .rows import Topic, size_of
-from .source import LONGEST_LINE, Line, Source, Start
+from .rows import Topic
+from .source import LONGEST_LINE, Source, Start
+from .trec_documents import elements
 
-TSV_CURE = "A line is KEY, a tab and the query. After another tab it may have the information need."
-BARE = Option("header", "no", "each line is only the text of a query")
-HEADER = Option("header", "no", "it is a query"), Option("header", "yes", "it names the columns")
 MARKUP_CURE = "A topic is <top> with <num> and <title>, or <topic number=…> with <query>."
-
-ROW = 400  # bytes of memory that a row takes beside its text
-MOST_HELD = 50_000_000  # bytes of rows
 
 # The tags of TREC's tracks -> the part of a topic.
 _PARTS = {
@@ -37,11 +31,8 @@ _TOPIC_TAGS = {"top", "topic", "query"}
 _OF_QUERY = {"id": "key", "qid": "key", "text": "title"}  # in <query>, whose tags are of no track
 _ROLES = {"key": "key", "text": "title", "need": "narrative"}  # of columns, which people may choose
 
-_top = re.compile(r"(</?top(?:\s[^<>]*)?>)", re.IGNORECASE)
+_top = re.compile(r"<top(?:\s[^<>]*)?>", re.IGNORECASE)
 _part = re.compile(rf"<(/?)({'|'.join(_PARTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
-_quoted = re.compile(r'"(?:[^"]|"")*+"')
-_needs_marks = re.compile(r'[",;]')
-_between = re.compile(r"<[!?/][^<>]*>")  # what may stand outside topics
 
 
 def is_topics(start: Start) -> bool:
@@ -51,142 +42,30 @@ def is_topics(start: Start) -> bool:
 
 def read_topics(source: Source) -> Iterator[Topic | Refusal]:
     """Topics in the order of the file, each with the line on which it begins."""
+    text = source.start.text.lstrip()
+    if _top.match(text):
+        return _read_sgml(source)
+    if text.startswith("<"):
+        return _read_xml(source)
+    return _read_lines(source, text.split("\n", 1)[0])
+
+
+def _read_lines(source: Source, first: str) -> Iterator[Topic | Refusal]:
+    """Lines of key, tab, text and perhaps the need: a table without a header. Quotation marks are text."""
     named = header.has_header("queries", source.start, "\t")
-    lines = source.lines()
-    blank, first = [], None
-    for first in lines:
-        if isinstance(first, Refusal) or first.text.strip():
-            break
-        blank.append(first)
-    if first is None:
-        return
-    start = "" if isinstance(first, Refusal) else first.text.lstrip().lower()
-    whole = chain(blank, [first], lines)
-    if _top.match(start):
-        yield from _read_sgml(source, whole)
-    elif start.startswith("<"):
-        yield from _read_xml(source, whole)
-    else:
-        yield from _without_quoting(source, _read_tsv(source, whole, named))
+    if source.reading.header is None and named is False and "\t" in first:
+        source.reading = replace(source.reading, header=False, quoting="none")
+    return tables.read("topics", "queries", source)
 
 
-def _without_quoting(source: Source, rows: Iterator[Topic | Refusal]) -> Iterator[Topic | Refusal]:
-    """The rows, without the quotation marks that a spreadsheet or another program put around their cells.
-
-    Nearly all files are short enough to be seen whole before that is decided. Longer ones stay as they are.
-    """
-    held, size = [], 0
-    for row in rows:
-        held.append(row)
-        size += ROW + (size_of(row) if isinstance(row, Topic) else len(row.problem))
-        if size > MOST_HELD:
-            break
-    else:
-        if count := _quoted_cells([row for row in held if isinstance(row, Topic)]):
-            marks = f"the quotation marks around {counted(count, 'cell')}"
-            source.notes.append(f"{source.name}: {marks} were removed, as those of a spreadsheet.")
-            held = [_unquoted(source, row) if isinstance(row, Topic) else row for row in held]
-    yield from held
-    yield from rows
-
-
-def _quoted_cells(topics: list[Topic]) -> int:
-    """How many cells are in quotation marks that are no part of them; 0 where some marks may be a part.
-
-    A spreadsheet quotes only cells that need it. Other programs quote all texts.
-    """
-    marked = [cell for topic in topics for cell in topic[1:4] if cell and cell.startswith('"')]
-    needed = all(_needs_marks.search(cell[1:-1]) for cell in marked)
-    alike = needed or all(topic.text.startswith('"') for topic in topics)
-    return len(marked) if alike and all(map(_quoted.fullmatch, marked)) else 0
-
-
-def _unquoted(source: Source, topic: Topic) -> Topic | Refusal:
-    cells = [cell for cell in topic[1:4] if cell is not None]
-    plain = [cell[1:-1].replace('""', '"') if cell.startswith('"') else cell for cell in cells]
-    try:
-        return _topic_of_cells(topic.line, plain)
-    except ValueError as error:
-        return source.refusal(topic.line, str(error), TSV_CURE)
-
-
-def _read_tsv(source: Source, lines: Iterable[Line | Refusal], named: bool | None) -> Iterator[Topic | Refusal]:
-    """Tab-separated queries. `named`: whether the first line seems to name the columns; None: in doubt."""
-    first = True
-    for item in lines:
-        if isinstance(item, Refusal):
-            yield item
-        elif item.text.strip() and first:
-            first = False
-            if doubt := _doubt_of_first(source, item, named):
-                yield doubt
-                return
-            if not source.reading.header:
-                yield _topic_of_line(source, item)
-        elif item.text.strip():
-            yield _topic_of_line(source, item)
-
-
-def _doubt_of_first(source: Source, line: Line, named: bool | None) -> Refusal | None:
-    """Why the file cannot be read as its first line stands."""
-    if source.reading.header is None and named is not False:
-        cells = ", ".join(map(values.quoted, line.text.rstrip("\r").split("\t")))
-        return source.stop(line.number, f"this line may name the columns or be a query ({cells})", *HEADER)
-    if "\t" not in line.text:
-        return source.stop(line.number, f"there is no tab in {values.quoted(line.text)}", TSV_CURE, BARE)
-    return None
-
-
-def _topic_of_line(source: Source, line: Line) -> Topic | Refusal:
-    if "\r" in line.text.rstrip("\r"):
-        return source.refusal(line.number, "a line ends here with CR alone, unlike the others", LINES_CURE)
-    try:
-        text = line.text.removeprefix("\ufeff")  # the byte order mark of a file appended to another
-        return _topic_of_cells(line.number, text.rstrip("\r").split("\t"))
-    except ValueError as error:
-        return source.refusal(line.number, str(error), TSV_CURE)
-
-
-def _topic_of_cells(number: int, cells: list[str]) -> Topic:
-    if len(cells) == 1:
-        raise ValueError(f"there is no tab in {values.quoted(cells[0])}")
-    if len(cells) > 3:
-        raise ValueError(f"there are {len(cells)} columns, at most three are known")
-    key = values.checked_key(cells[0], "query", values.QUERY_KEY_LENGTH)
-    text = values.checked_text(cells[1].strip(), f"text of query {key}")
-    return Topic(number, key, text, cells[2].strip() if len(cells) == 3 else None)
-
-
-def _read_sgml(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic | Refusal]:
+def _read_sgml(source: Source) -> Iterator[Topic | Refusal]:
     """Topics between <top> and </top>; their parts need no end tags."""
-    begun, text, size = 0, [], 0
-    for item in lines:
-        if isinstance(item, Refusal):
-            yield item
-            continue
-        for piece in _top.split(item.text):
-            tag = _top.fullmatch(piece)
-            if tag and piece.startswith("</") and begun:
-                yield _topic(source, begun, _parts("\n".join(text)))
-                begun = 0
-            elif tag and not piece.startswith("</"):
-                if begun:
-                    yield _unclosed(source, begun)
-                begun, text, size = item.number, [], 0
-            elif begun:
-                text.append(piece)
-                size += len(piece)
-            elif stray := _between.sub("", piece).strip():
-                problem = f"{values.quoted(stray)} stands outside a topic"
-                yield source.refusal(item.number, problem, "Put it inside a topic, or remove it.")
-        if size > LONGEST_LINE:
-            break
-    if begun:
-        yield _unclosed(source, begun)
-
-
-def _unclosed(source: Source, begun: int) -> Refusal:
-    return source.refusal(begun, "the topic that begins here is not closed", "End each topic with </top>.")
+    for element in elements(source, "top", "topic", "End each topic with </top>."):
+        if isinstance(element, Refusal):
+            yield element
+        else:
+            line, _, content = element
+            yield _topic(source, line, _parts(content))
 
 
 def _parts(text: str) -> dict[str, list[str]]:
@@ -199,94 +78,68 @@ def _parts(text: str) -> dict[str, list[str]]:
     return parts
 
 
-class _TopicsInXml:
-    """Collects topics while expat parses. A file that declares entities is refused."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.topics: list[Topic | Refusal] = []
-        self.any = False
-        self.path: list[str] = []  # open tags from the topic inwards
-        self.begun, self.size = 0, 0
-        self.parts: dict[str, list[list[str]]] = {}
-        self.tags: tuple[str, ...] | None = None
-        self.names = _PARTS | {
-            str(tag).lower(): _ROLES[role] for role, tag in source.reading.columns.items() if role in _ROLES
-        }
-        self.unknown: list[str] = []  # tags of the topic
-        self.parser = parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartElementHandler = self.start
-        parser.EndElementHandler = self.end
-        parser.CharacterDataHandler = self.text
-        parser.EntityDeclHandler = self.entity
-        parser.SkippedEntityHandler = self.entity
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        tag = tag.lower()
-        if self.path:
-            self.path.append(tag)
-            if len(self.path) == 2:
-                if tag not in self.names:
-                    self.unknown.append(tag)
-                self.parts.setdefault(self.names.get(tag, ""), []).append([])
-        elif tag in _TOPIC_TAGS:
-            self.path, self.begun, self.size, self.unknown = [tag], self.parser.CurrentLineNumber, 0, []
-            if tag == "query":
-                self.names = _OF_QUERY | self.names
-            number = attributes.get("number") or attributes.get("id") or attributes.get("num")
-            self.parts = {"key": [[number]]} if number else {}
-            self.tags = (attributes["type"],) if attributes.get("type") else None
-
-    def text(self, text: str) -> None:
-        self.size += len(text)
-        if self.size > LONGEST_LINE:
-            raise ValueError("there are more than 10 MB of text in one topic")
-        if len(self.path) >= 2:
-            self.parts[self.names.get(self.path[1], "")][-1].append(text)
-        elif self.path == ["query"] and text.strip():
-            self.parts.setdefault("title", []).append([text])
-
-    def end(self, tag: str) -> None:
-        if self.path:
-            self.path.pop()
-            if not self.path:
-                self.any = True
-                parts = {name: ["".join(pieces) for pieces in texts] for name, texts in self.parts.items()}
-                topic = _topic(self.source, self.begun, parts, self.tags)
-                if isinstance(topic, Refusal) and self.unknown and "title" not in parts:
-                    tags = listed(self.unknown)
-                    choose = Option("columns", {"text": None}, "one of them holds the text")
-                    topic = self.source.refusal(self.begun, f"{topic.problem}; it has the tags {tags}", choose)
-                self.topics.append(topic)
-
-    def entity(self, name: str, *declaration: object) -> None:
-        problem = f"the XML entity {values.quoted(name)} is declared or left open"
-        raise ValueError(f"{problem}, and entities are never expanded")
-
-
-def _read_xml(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic | Refusal]:
-    xml = _TopicsInXml(source)
-    number = 1
+def _read_xml(source: Source) -> Iterator[Topic | Refusal]:
+    parser = XMLPullParser(("start", "end"))
+    topic = None  # the element that is open
+    begun = number = 1
+    size = count = 0
     try:
-        for item in lines:
+        for item in source.lines():
             if isinstance(item, Refusal):
                 yield item
                 return
-            number = item.number
-            xml.parser.Parse(item.text + "\n")
-            yield from xml.topics
-            xml.topics.clear()
-        xml.parser.Parse("", True)
-    except expat.ExpatError as error:
+            number, size = item.number, size + len(item.text)
+            if "<!ENTITY" in item.text:
+                raise ValueError("the XML declares an entity, and entities are never expanded")
+            if topic is not None and size > LONGEST_LINE:
+                raise ValueError("there are more than 10 MB of text in one topic")
+            parser.feed(item.text + "\n")
+            for event, element in parser.read_events():
+                if event == "start" and topic is None and _name(element) in _TOPIC_TAGS:
+                    topic, begun, size = element, number, 0
+                    count += 1
+                elif event == "end" and element is topic:
+                    yield _topic_of_xml(source, begun, element)
+                    topic = None
+                    element.clear()  # keeps only its place in the document
+        parser.close()
+    except ParseError as error:
         problem = f"the XML is not well-formed ({expat.ErrorString(error.code)})"
         cure = "Repair the markup, or give the topics as tab-separated lines."
-        yield source.refusal(error.lineno, problem, cure)
+        yield source.refusal(error.position[0], problem, cure)
     except ValueError as error:
         yield source.refusal(number, str(error), "Write the text itself instead.")
     else:
-        if not xml.any:
+        if not count:
             yield source.refusal(number, "there is no topic in the XML", MARKUP_CURE)
+
+
+def _name(element: Element) -> str:
+    """The tag in lower case, without its namespace."""
+    return element.tag.rpartition("}")[2].lower()
+
+
+def _topic_of_xml(source: Source, line: int, element: Element) -> Topic | Refusal:
+    """The topic of an element, from its children and attributes; <query> may have its text directly."""
+    names = _PARTS | {
+        str(tag).lower(): _ROLES[role] for role, tag in source.reading.columns.items() if role in _ROLES
+    }
+    if _name(element) == "query":
+        names = _OF_QUERY | names
+    parts = defaultdict(list)
+    if number := next(filter(None, map(element.get, ("number", "id", "num"))), None):
+        parts["key"].append(number)
+    if _name(element) == "query" and (text := element.text or "").strip():
+        parts["title"].append(text)
+    for child in element:
+        parts[names.get(_name(child), "")].append("".join(child.itertext()))
+    unknown = [_name(child) for child in element if _name(child) not in names]
+    tags = (element.attrib["type"],) if element.get("type") else None
+    topic = _topic(source, line, parts, tags)
+    if isinstance(topic, Refusal) and unknown and "title" not in parts:
+        choose = Option("columns", {"text": None}, "one of them holds the text")
+        return source.refusal(line, f"{topic.problem}; it has the tags {listed(unknown)}", choose)
+    return topic
 
 
 def _topic(

@@ -12,7 +12,7 @@ from .rows import DocumentLine
 from .source import LONGEST_LINE, Source, Start
 
 CURE = "A document is <DOC> with <DOCNO> and <TEXT>, and ends with </DOC>."
-STRAY_CURE = "Put it inside a document, or remove it."
+STRAY_CURE = "Put it inside, or remove it."
 # The tags of the collections for each part, in lower case.
 _TITLES = {"title", "headline", "hl", "head", "ttl", "ti", "h3"}
 _BODIES = {"text", "body", "abstract", "graphic"}
@@ -20,7 +20,6 @@ _URLS = {"url"}
 _HEADER = "dochdr"  # of a web page: its address, and the HTTP headers
 _OF_PAGES = {_HEADER, "title"}  # the parts of a web page; all else is its text
 
-_edge = re.compile(r"<(/?)doc(\s[^<>]*)?>", re.IGNORECASE)
 _first = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<(?!doc\b)\w+>\s*)?<doc(?:\s[^<>]*)?>", re.IGNORECASE)
 _docno = re.compile(r"<docno(?:\s[^<>]*)?>([^<]*)</docno\s*>", re.IGNORECASE)
 _id = re.compile(r"""\sid\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))""", re.IGNORECASE)
@@ -37,51 +36,49 @@ def is_documents(start: Start) -> bool:
 
 def read_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
     """Documents in the order of the file, each with the line on which it begins."""
-    begun, attributes, text, size = 0, "", [], 0
-    for item in source.lines():
-        if isinstance(item, Refusal):
-            yield item
+    for element in elements(source, "doc", "document", CURE):
+        yield element if isinstance(element, Refusal) else _document(source, *element)
+
+
+def elements(source: Source, tag: str, what: str, cure: str) -> Iterator[tuple[int, str, str] | Refusal]:
+    """The line, the attributes and the content of each element with this tag; `what` names it in refusals.
+
+    The content is not parsed. Text between the elements is refused; other tags there are passed over.
+    """
+    edge = re.compile(rf"<(/?){tag}(\s[^<>]*)?>", re.IGNORECASE)
+    begun, attributes, content, size = 0, "", [], 0
+    for line in source.lines():
+        if isinstance(line, Refusal):
+            yield line
             continue
         at = 0
-        for tag in _edge.finditer(item.text):
+        for match in [*edge.finditer(line.text), None]:
+            text = line.text[at : match.start() if match else None]
             if begun:
-                text.append(item.text[at : tag.start()])
-            elif stray := _outside(item.text[at : tag.start()]):
-                yield _refused(source, item.number, stray)
-            at = tag.end()
-            if tag[1] and begun:
-                yield _document(source, begun, attributes, "\n".join(text))
-                begun = 0
-            elif tag[1]:
-                yield source.refusal(item.number, "a document ends here that did not begin", CURE)
-            else:
-                if begun:
-                    yield _unclosed(source, begun)
-                begun, attributes, text, size = item.number, tag[2] or "", [], 0
-        if begun:
-            text.append(item.text[at:])
-            size += len(item.text)
-        elif stray := _outside(item.text[at:]):
-            yield _refused(source, item.number, stray)
+                content.append(text)
+                size += len(text)
+            elif stray := _between.sub("", text).strip(
+                "\ufeff\x1a \t\r"
+            ):  # byte order and end marks of joined files
+                yield source.refusal(line.number, f"{values.quoted(stray)} stands outside a {what}", STRAY_CURE)
+            if match is None:
+                break
+            at = match.end()
+            if begun and match[1]:
+                yield begun, attributes, "".join(content)
+            elif begun:
+                yield source.refusal(begun, f"the {what} that begins here is not closed", cure)
+            elif match[1]:
+                yield source.refusal(line.number, f"a {what} ends here that did not begin", cure)
+            begun = 0 if match[1] else line.number
+            attributes, content, size = match[2] or "", [], 0
+        content.append("\n")
         if size > LONGEST_LINE:
-            problem = f"the document that begins here is longer than {LONGEST_LINE // 1_000_000} MB"
-            yield source.stop(begun, problem, CURE)
+            problem = f"the {what} that begins here is longer than {LONGEST_LINE // 1_000_000} MB"
+            yield source.stop(begun, problem, cure)
             return
     if begun:
-        yield _unclosed(source, begun)
-
-
-def _unclosed(source: Source, begun: int) -> Refusal:
-    return source.refusal(begun, "the document that begins here is not closed", CURE)
-
-
-def _outside(text: str) -> str:
-    """The text between documents, without markup and the byte order and end marks of joined files."""
-    return _between.sub("", text).strip("\ufeff\x1a \t\r")
-
-
-def _refused(source: Source, line: int, text: str) -> Refusal:
-    return source.refusal(line, f"{values.quoted(text)} stands outside a document", STRAY_CURE)
+        yield source.refusal(begun, f"the {what} that begins here is not closed", cure)
 
 
 def _document(source: Source, line: int, attributes: str, text: str) -> DocumentLine | Refusal:

@@ -266,8 +266,3 @@ def test_docno_stands_before_docid_which_beside_it_is_a_number_in_an_index():
     text = "qid,docid,docno,rank,score\nq,5,d1,0,9.5\n"
     assert rows_of(text, "results")[0].document == "d1"
     assert rows_of("docid,docno,text\n5,d1,red\n", "documents")[0].key == "d1"
-
-
-def test_the_header_of_a_second_file_put_behind_the_first_is_refused():
-    *_, refusal, last = rows_of("id,title\nd1,red\n\ufeffid,title\nd2,blue\n", "documents")
-    assert last.key == "d2" and (refusal.line, refusal.problem) == (3, "the header is repeated here")

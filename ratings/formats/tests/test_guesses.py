@@ -46,29 +46,16 @@ def refusal_of(kind: str, text: str | bytes, **said) -> Refusal:
 
 
 @pytest.mark.parametrize(
-    ("text", "first"),
-    [
-        ("q1\ttext\nq2\tsecond text\n", ("q1", "text")),
-        ("q1\tquery\tdescription\nq2\tsecond text\tx\n", ("q1", "query")),
-        ("1\tid\n2\tred shoes\n", ("1", "id")),
-    ],
-)
-def test_a_first_query_with_the_name_of_a_column_is_not_lost_nor_are_the_keys(text, first):
-    found = rows_of("queries", text)
-    assert (found[0].key, found[0].text) == first
-    assert len(found) == text.count("\n")
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "q1\tkeyword\n",  # nothing stands below it, so nobody knows
         "query\nred shoes\nblue hat\n",
         "query\nq2\nq3\n",
-        "query\tdescription\nq2\tsecond text\n",
+        "q1\ttext\nq2\tsecond text\n",
+        "q1\tquery\tdescription\nq2\tsecond text\tx\n",
+        "1\tid\n2\tred shoes\n",
         "1,query\n2,red shoes\n",
         "nr\tfrage\n1\tred shoes\n2\tblue hat\n",
-        "id\tfrage\n1\tred shoes\n2\tblue hat\n",
         "query,category\nshoes,a\nhats,b\n",
         "query\t2023\nlaptop\t12\n",
         "1,red shoes\n2,blue hat\n",
@@ -113,12 +100,6 @@ def test_lines_that_are_queries_and_no_more_are_offered_as_such():
     text = 'red shoes, big\n5" pipe\nhat\n'
     assert ("header", "no") in offered(refusal_of("queries", text))
     assert queries_of(text, header=False) == [(None, "red shoes, big"), (None, '5" pipe'), (None, "hat")]
-
-
-def test_a_header_that_stands_again_is_no_row():
-    refused, *rows = rows_of("queries", "id,query\n1,red\nid,query\n2,blue\n")
-    assert (refused.line, refused.problem) == (3, "the header is repeated here")
-    assert [row.key for row in rows] == ["1", "2"]
 
 
 # The delimiter
@@ -335,12 +316,6 @@ def test_a_rank_that_may_be_a_thousand_or_one_is_refused(cell, delimiter):
     lines = ["query document rank", "q a 1", f"q b {cell}"]
     _, refusal = rows_of("results", "\n".join(line.replace(" ", delimiter) for line in lines))
     assert refusal.line == 3 and f"the rank {cell!r} has a mark that may be" in refusal.problem
-
-
-def test_the_last_line_with_the_sum_of_the_others_is_no_query():
-    *_, refusal = sorted(rows_of("queries", "query,frequency\nred,3\nblue,1\nTotal,4\n"), key=lambda row: row.line)
-    assert isinstance(refusal, Refusal) and refusal.line == 4
-    assert queries_of("query,frequency\nred,3\nTotal,4\nblue,1\n")[1] == (None, "Total")
 
 
 def test_what_sql_clients_write_for_nothing_is_nothing():

@@ -82,7 +82,7 @@ def test_twenty_refusals_are_printed_and_the_others_counted(file):
     path = file("q1\ta\n" + "one\n" * 1_254)
     out, err, refused = command("import_queries", "hills", path)
     lines = err.split("\n")
-    assert lines[0].startswith(f"{path}, line 2: there is no tab in 'one'.")
+    assert lines[0].startswith(f"{path}, line 2: the query is empty.")
     assert lines[20:] == ["and 1,234 more", "Nothing was written."]
     assert (out, refused) == ("", True)
 

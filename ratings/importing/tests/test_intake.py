@@ -86,7 +86,7 @@ def test_a_table_of_queries_may_say_what_each_weighs():
 
 def test_the_same_queries_again_change_no_row_and_not_the_version():
     collection = make_collection(queries=[])
-    text = "q1\tred shoes\tneed\nq2\tblue\n"
+    text = "q1\tred shoes\tTo buy some.\nq2\tblue\n"
     intake.import_queries(collection, sources(text))
     before, at = record(), version(collection)
     report = intake.import_queries(collection, sources(text))
@@ -96,7 +96,7 @@ def test_the_same_queries_again_change_no_row_and_not_the_version():
 
 def test_what_a_file_does_not_say_of_a_query_stays():
     collection = make_collection(queries=["q1", "q2"])
-    report = intake.import_queries(collection, sources("q1\tother text\nq2\ttext of q2\t\n"))
+    report = intake.import_queries(collection, sources("q1\tother text\n", "q2\ttext of q2\t\n"))
     q1, q2 = collection.queries.order_by("key")
     assert (q1.text, q1.need) == ("other text", "need of q1")
     assert (q2.text, q2.need) == ("text of q2", "")
@@ -106,7 +106,7 @@ def test_what_a_file_does_not_say_of_a_query_stays():
 def test_a_repeated_query_is_refused_with_both_lines_and_files():
     collection = make_collection(queries=[])
     before = record()
-    report = intake.import_queries(collection, sources("q1\ta\nq2\tb\nq1\ta\n", "q2\tc\n"))
+    report = intake.import_queries(collection, sources("q1\ta\nq2\tb\nq1\tc\n", "q2\tc\n"))
     assert refused(report) == [
         "file1, line 3: query q1 already appears on line 1. Keep one of the two.",
         "file2, line 1: query q2 already appears on line 2 of file1. Keep one of the two.",
@@ -118,7 +118,7 @@ def test_one_bad_line_in_the_last_file_keeps_all_files_out():
     collection = make_collection(queries=[])
     before = record()
     report = intake.import_queries(collection, sources("q1\ta\n", "q2 b\n"))
-    assert refused(report)[0].startswith("file2, line 1: there is no tab in 'q2 b'.")
+    assert refused(report)[0].startswith("file2, line 1: this line names no column ('q2 b').")
     assert (record(), version(collection)) == (before, 0)
 
 
