@@ -12,12 +12,8 @@ class EvaluationConfig(AppConfig):
 
         from .models import FrozenEvaluation, FrozenPart
 
-        tables.register(
-            FrozenEvaluation,
-            backup="collection name note hash created_at created_by settings files about summary",
-            collection="collection",
-        )
-        tables.register(FrozenPart, backup="frozen name place content", collection="frozen__collection")
+        tables.register(FrozenEvaluation)
+        tables.register(FrozenPart, collection="frozen__collection")
         chores.of_apps.append(chores.Chore(draw_due, DRAW_EVERY))
 
 

@@ -17,13 +17,12 @@ from threading import Event, Thread
 import pytest
 from django.conf import settings as usual
 from django.contrib.auth import get_user_model
-from django.core.files.storage import storages
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from ratings.copies import backup, package, stores
+from ratings.copies import backup, package
 from ratings.importing.pictures import store
 from ratings.management.commands import upgrade
 from ratings.models import Collection, Document, Grade, Job, Picture, Rating, RatingEvent
@@ -63,7 +62,7 @@ def test_all_of_every_table_and_file_comes_back_to_the_byte(tmp_path, vendor):
     everything()
     gone = Collection.objects.create(name="gone").pk
     Collection.written.filter(pk=gone).delete()
-    manifest = backup.write(tmp_path / "one.zip", with_keys=True)
+    manifest = backup.write(tmp_path / "one.zip")
     empty = [name for name, (lines, _) in manifest["members"].items() if name.startswith("tables/") and lines < 2]
     assert empty == [] and manifest["missing"] == []
     assert stat.S_IMODE((tmp_path / "one.zip").stat().st_mode) == 0o600
@@ -72,7 +71,7 @@ def test_all_of_every_table_and_file_comes_back_to_the_byte(tmp_path, vendor):
     with empty_place(tmp_path, vendor):
         backup.restore(tmp_path / "one.zip")
         call_command("migrate", check_unapplied=True, verbosity=0)
-        backup.write(tmp_path / "two.zip", with_keys=True)
+        backup.write(tmp_path / "two.zip")
         assert content(tmp_path / "two.zip") == content(tmp_path / "one.zip")
         assert store.opened(Picture.objects.get().small).read()[:4] == b"RIFF"
         waiting = Job.objects.get(state="queued").files[0]["stored"]
@@ -90,7 +89,7 @@ def test_all_of_every_table_and_file_comes_back_to_the_byte(tmp_path, vendor):
     with empty_place(tmp_path / "..", "" if vendor else "sqlite") if not vendor else nullcontext():
         if not vendor:
             backup.restore(tmp_path / "two.zip")
-            backup.write(tmp_path / "three.zip", with_keys=True)
+            backup.write(tmp_path / "three.zip")
             assert content(tmp_path / "three.zip") == content(tmp_path / "one.zip")
 
 
@@ -100,26 +99,7 @@ def test_who_has_a_backup_has_neither_sessions_nor_keys(client, tmp_path):
     backup.write(tmp_path / "one.zip")
     found = b"".join(content(tmp_path / "one.zip").values())
     assert client.session.session_key.encode() not in found and usual.SECRET_KEY.encode() not in found
-    assert not {"tables/ratings.session.jsonl", backup.KEYS} & content(tmp_path / "one.zip").keys()
-    backup.write(tmp_path / "two.zip", with_keys=True)
-    assert json.loads(content(tmp_path / "two.zip")[backup.KEYS]) == {"SECRET_KEY": usual.SECRET_KEY}
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("in_environment", "warns"), [("another", True), ("", False)])
-def test_a_key_comes_back_and_the_one_before_is_kept(tmp_path, monkeypatch, in_environment, warns):
-    backup.write(tmp_path / "one.zip", with_keys=True)
-    monkeypatch.setenv("SECRET_KEY", in_environment)
-    (tmp_path / "secret.key").write_text("old\n")
-    told = io.StringIO()
-    with empty_place(tmp_path):
-        make_tables()
-        call_command("restore", tmp_path / "one.zip", with_keys=True, stdout=io.StringIO(), stderr=told)
-    assert (tmp_path / "secret.key").read_text() == f"{usual.SECRET_KEY}\n"
-    assert stat.S_IMODE((tmp_path / "secret.key").stat().st_mode) == 0o600
-    (kept,) = tmp_path.glob("secret.key.before_*")
-    assert kept.read_text() == "old\n"
-    assert ("SECRET_KEY is set to another" in " ".join(told.getvalue().split())) == warns
+    assert "tables/ratings.session.jsonl" not in content(tmp_path / "one.zip")
 
 
 # One moment
@@ -190,30 +170,6 @@ def with_picture() -> str:
     return store.name_of(digest)
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_file_that_goes_while_it_is_copied_is_needed_by_no_row_of_the_backup(tmp_path, monkeypatch):
-    name, referenced, gone = with_picture(), stores.referenced, []
-
-    def somebody_deletes() -> None:
-        Picture.objects.all().delete()
-        storages["pictures"].delete(name)
-        connection.close()
-
-    def named(apps, kind):
-        """The names as they were, and then one of them goes."""
-        found = referenced(apps, kind)
-        if found and not gone:
-            gone.append(found)
-            other = Thread(target=somebody_deletes)
-            other.start()
-            other.join()
-        return found
-
-    monkeypatch.setattr(stores, "referenced", named)
-    assert backup.write(tmp_path / "one.zip")["missing"] == []
-    assert gone and rows(tmp_path / "one.zip", "ratings.picture") == []
-
-
 @pytest.mark.django_db
 def test_a_file_that_was_lost_before_is_named_and_keeps_nothing_from_being_kept(tmp_path):
     name = with_picture()
@@ -242,7 +198,6 @@ WRONG = {
     "its format is 'zoo'": lambda path: changed(path, format="zoo"),
     "it has version 9 of the format": lambda path: changed(path, version=9),
     "whose database has other migrations. Restore it with that version": lambda path: changed(path, migrations=[]),
-    "it has no keys": lambda path: None,
     "import_collection reads archives": lambda path: call_command("export_collection", "c", output=str(path)),
     "it is not the file that": lambda path: changed(path, members=[other_hash(path)]),
 }
@@ -263,7 +218,7 @@ def test_what_is_no_whole_backup_is_refused_with_a_cure_and_nothing_is_restored(
     with empty_place(tmp_path), pytest.raises(CommandError, match=said) as refused:
         if "migrations" in said:  # a restore would first make the tables
             make_tables()
-        call_command("restore", str(path), with_keys="keys" in said)
+        call_command("restore", str(path))
     assert str(refused.value).endswith("Nothing was restored.")
 
 

@@ -2,16 +2,14 @@
 
 import os
 import signal
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.core.cache import cache, caches
+from django.core.cache import cache
 
 from ratings import apps
 from ratings.copies import backup, schedule
 from ratings.importing import chores
-from ratings.models import LEASE
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -85,41 +83,6 @@ def test_a_failure_is_logged_seen_and_not_tried_again_at_once(monkeypatch, caplo
         "The backup failed (No space left on device), and the last good one is of 2026-03-02 09:00" in caplog.text
     )
     assert "last good backup is of 2026-03-02 09:00" in schedule.overdue_problem(now=NOW + 3 * DAY)
-
-
-@pytest.mark.parametrize("alive", [True, False])
-def test_a_claim_lasts_as_long_as_the_backup_and_ends_soon_after_its_worker(monkeypatch, alive):
-    """The race of two workers. The twin's worker does not renew its claim, as if it were killed."""
-    monkeypatch.setattr(schedule, "CLAIM_TIMEOUT", 0.5)
-    monkeypatch.setattr(schedule, "RENEW_EVERY", 0.05 if alive else 60)
-    makers = []
-
-    def slow(*, now):
-        makers.append(now)
-        if len(makers) == 1:
-            time.sleep(1.5)
-            schedule.back_up_if_due(now=NOW)
-
-    monkeypatch.setattr(schedule, "make_backup", slow)
-    schedule.back_up_if_due(now=NOW)
-    assert len(makers) == (1 if alive else 2)
-
-
-def test_a_worker_that_nobody_hears_counts_as_dead_as_soon_as_at_other_work():
-    assert timedelta(seconds=schedule.CLAIM_TIMEOUT) <= LEASE
-
-
-@pytest.mark.parametrize("fails", [True, False])
-def test_a_worker_that_slept_too_long_leaves_the_claim_of_another_alone(monkeypatch, fails):
-    def slept(*, now):
-        cache.set(schedule.CLAIM, "another's", 60)
-        if fails:
-            raise OSError("No such file or directory")
-
-    monkeypatch.setattr(caches["default"], "touch", None)
-    monkeypatch.setattr(schedule, "make_backup", slept)
-    schedule.back_up_if_due(now=NOW)
-    assert cache.get(schedule.CLAIM) == "another's"
 
 
 def test_a_worker_that_is_killed_leaves_nothing_that_the_next_does_not_remove(tmp_path):

@@ -21,7 +21,6 @@ from django.apps.registry import Apps
 from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
-from django.core.exceptions import FieldDoesNotExist
 from django.core.files.base import File
 from django.core.files.storage import storages
 from django.core.management import call_command
@@ -34,17 +33,15 @@ from django.utils import timezone
 from ..database.bulk import insert
 from ..database.snapshot import snapshot
 from ..formats.zipped import FixedZip
-from ..management.whole_file import CLOSED, forget_parts, sync_folder, whole_file
+from ..management.whole_file import CLOSED, forget_parts, whole_file
 from ..words import first_keys
 from . import package, stores
 from .package import MANIFEST, Unreadable
-from .tables import LEFT_OUT, TABLES
+from .tables import LEFT_OUT
 from .values import as_json, plain, stored
 
 FORMAT, VERSION = "idealist backup", 1
-KEYS = "keys.json"
 AT_ONCE = 500  # rows
-TRIES = 5
 NOT_OURS = "Check that this is the file you meant: backup makes such files, import_collection reads archives."
 Progress = Callable[[str], None]
 Node = tuple[str, str]  # a migration: its app and its name
@@ -84,28 +81,14 @@ def applied() -> list[Node]:
 
 
 def tables_at(apps: Apps) -> dict[str, tuple[type[Model], list[Field]]]:
-    """The tables of a backup by name, each with its columns. Columns that `tables` does not name stay here.
-
-    A table or a column that this version no longer has is in the backup before an upgrade.
-    """
+    """The tables of a backup by name, each with its columns in an order that does not depend on the migrations."""
     found = {}
     for model in apps.get_models(include_auto_created=True):
         meta = model._meta
         if meta.managed and not meta.proxy and meta.label not in LEFT_OUT:
-            # In an order that does not depend on that of the migrations.
             fields = sorted(meta.local_concrete_fields, key=lambda field: (not field.primary_key, field.attname))
-            found[meta.label_lower] = model, [field for field in fields if _leaves(meta, field)]
+            found[meta.label_lower] = model, fields
     return dict(sorted(found.items()))
-
-
-def _leaves(meta, field: Field) -> bool:
-    try:
-        model = current.get_model(meta.label)
-        model._meta.get_field(field.name)
-    except (LookupError, FieldDoesNotExist):  # of an older version
-        return True
-    table = TABLES.get(model)
-    return field.primary_key or bool(table and field.name in {*table.archive, *table.backup})
 
 
 def rows(model: type[Model], fields: Sequence[Field]) -> Iterator[bytes]:
@@ -123,7 +106,7 @@ def member_of(table: str) -> str:
 # Write
 
 
-def write(path: Path, *, with_keys: bool = False, progress: Progress = silent) -> dict:
+def write(path: Path, *, progress: Progress = silent) -> dict:
     """Write a backup to `path`, where it appears once it is complete, and return its manifest.
 
     A link stays, and the file that it names is written. Raises OSError and Refused.
@@ -134,23 +117,13 @@ def write(path: Path, *, with_keys: bool = False, progress: Progress = silent) -
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is no ordinary file. Name another one, such as idealist.zip")
     forget_parts(path)
-    lost: set[str] = set()
     with whole_file(path, CLOSED) as file:
-        for _ in range(TRIES):
-            file.seek(0)
-            file.truncate()
-            made_at = timezone.now()  # before the snapshot, which therefore has all that was confirmed by then
-            with snapshot():
-                manifest = _write(file, made_at, with_keys, progress)
-            # The next snapshot does not refer to a file that was deleted meanwhile. Others were lost before.
-            missing = set(manifest["missing"])
-            if missing == lost:
-                return manifest
-            lost = missing
-    raise OSError("Files of pictures and uploads are deleted faster than they are copied. Try again later")
+        made_at = timezone.now()  # before the snapshot, which therefore has all that was confirmed by then
+        with snapshot():
+            return _write(file, made_at, progress)
 
 
-def _write(file: BinaryIO, made_at: datetime, with_keys: bool, progress: Progress) -> dict:
+def _write(file: BinaryIO, made_at: datetime, progress: Progress) -> dict:
     nodes = applied()
     apps = MigrationExecutor(connection).loader.project_state(nodes).apps
     archive, lines, last_ids, missing = FixedZip(), {}, {}, []
@@ -166,7 +139,7 @@ def _write(file: BinaryIO, made_at: datetime, with_keys: bool, progress: Progres
         for part in archive.add(member, counted(), large=True):
             file.write(part)
 
-    # Files come first: the older the snapshot, the more of its files may have been deleted.
+    # Files come first: the older the snapshot, the more of its files may have been deleted meanwhile.
     for store in stores.STORES:
         progress(store)
         for name, needed in sorted(stores.referenced(apps, store).items()):
@@ -178,8 +151,6 @@ def _write(file: BinaryIO, made_at: datetime, with_keys: bool, progress: Progres
         progress(table)
         add(member_of(table), rows(model, fields))
         last_ids[table] = last_id(model)
-    if with_keys:
-        add(KEYS, iter([(as_json({"SECRET_KEY": settings.SECRET_KEY}) + "\n").encode()]))
     members = [{"file": name, "lines": lines[name], "sha256": archive.sums[name]} for name in archive.sums]
     manifest = {
         "format": FORMAT,
@@ -224,7 +195,7 @@ def opened(file: BinaryIO, name: str) -> tuple[zipfile.ZipFile, dict]:
     return found, manifest
 
 
-def restore(path: Path, *, with_keys: bool = False, progress: Progress = silent) -> dict:
+def restore(path: Path, *, progress: Progress = silent) -> dict:
     """Restore a backup into an empty database, in one transaction, and return its manifest.
 
     What is written is read again and compared by its hashes. Raises Unreadable, Refused and OSError.
@@ -232,9 +203,6 @@ def restore(path: Path, *, with_keys: bool = False, progress: Progress = silent)
     with path.open("rb") as file:
         progress("checking")
         found, manifest = opened(file, path.name)
-        if with_keys and KEYS not in manifest["members"]:
-            cure = "Leave --with-keys out, and copy secret.key yourself."
-            raise Unreadable(path.name, 0, "it has no keys", cure)
         if not MigrationRecorder(connection).applied_migrations():
             progress("making tables")
             call_command("migrate", verbosity=0, interactive=False)
@@ -249,8 +217,6 @@ def restore(path: Path, *, with_keys: bool = False, progress: Progress = silent)
         except DatabaseError as error:
             message = " ".join(str(error).split())
             raise Refused(f"The database refuses: {message}. Stop the server and all workers first") from error
-        if with_keys:
-            _store_key(json.loads(found.read(KEYS))["SECRET_KEY"])
     return manifest
 
 
@@ -334,15 +300,3 @@ def _store_file(found: zipfile.ZipFile, name: str, member: str, store: str, file
             content.write(block)
         content.seek(0)
         storages[store].save(file, File(content, file))
-
-
-def _store_key(key: str) -> None:
-    """Write the secret key that the next start uses. The current one is kept under another name."""
-    path = settings.DATA_DIR / "secret.key"
-    if path.exists() and path.read_text().strip() == key:
-        return
-    with suppress(FileNotFoundError):
-        os.link(path, path.with_name(f"{path.name}.before_{timezone.now():%Y%m%d_%H%M%S}"))
-    with whole_file(path, CLOSED) as file:
-        file.write(f"{key}\n".encode())
-    sync_folder(path.parent)

@@ -16,33 +16,10 @@ AIM = ("measure", "options", "systems", "gains")
 # Of a drawn pair and its round. `machines`: whose grades were features of the model that drew the pair; `triage`:
 # whose grades made some pairs more likely to be drawn.
 COLUMNS = [
-    "round",
-    "method",
-    "seed",
-    "measure",
-    "options",
-    "systems",
-    "gains",
-    "threshold",
-    "precision",
-    "frame",
-    "judged",
-    "version",
-    "drawn_at",
-    "query",
-    "document",
-    "place",
-    "kind",
-    "unit",
-    "key",
-    "rate",
-    "within",
-    "chance",
-    "born",
-    "predicted",
-    "machines",
-    "triage",
-]
+    "round", "method", "seed", "measure", "options", "systems", "gains", "threshold", "precision", "frame",
+    "judged", "version", "drawn_at", "query", "document", "place", "kind", "unit", "key", "rate", "within",
+    "chance", "born", "predicted", "machines", "triage",
+]  # fmt: skip
 
 
 def table(collection: Collection) -> Iterator[list]:

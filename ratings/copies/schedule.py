@@ -2,29 +2,21 @@
 
 import logging
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Event, Thread
 
 from django.conf import settings
 from django.core.cache import cache
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, storages
-from django.db import DatabaseError, connection
 from django.utils import timezone
-from django.utils.crypto import get_random_string
 
-from ..models import LEASE
 from . import backup
 
 log = logging.getLogger(__name__)
 
 CLAIM = "backup"  # the key in the cache by which one worker keeps others from starting
-CLAIM_TIMEOUT = LEASE.total_seconds()  # after which a worker that started a backup counts as dead
-RENEW_EVERY = CLAIM_TIMEOUT / 6
-RETRY_AFTER = 15 * 60  # seconds after a failure
+CLAIM_TIMEOUT = 60 * 60  # seconds, also until the next try
 BACKUP_NAME = re.compile(r"idealist-(\d{8}T\d{6}Z)\.zip")
 TIME_FORMAT = "%Y%m%dT%H%M%SZ"
 MAX_SKEW = timedelta(hours=1)  # between the clocks of two workers
@@ -55,52 +47,22 @@ def run() -> None:
 
 
 def back_up_if_due(*, now: datetime | None = None) -> None:
-    """Make a backup if one is due. If several workers call it, one makes it."""
-    now, own = now or timezone.now(), get_random_string(12)
-    if not _is_due(now) or not cache.add(CLAIM, own, CLAIM_TIMEOUT):
+    """Make a backup if one is due. If several workers call it, one makes it.
+
+    After a failure, or where a worker died, the next try comes when the claim has ended.
+    """
+    now = now or timezone.now()
+    if not _is_due(now) or not cache.add(CLAIM, True, CLAIM_TIMEOUT):
         return
-    retry_after = 0
     try:
-        with _renewed(own):
-            if _is_due(now):  # false if another worker made it meanwhile
-                make_backup(now=now)
+        if _is_due(now):  # false if another worker made it meanwhile
+            make_backup(now=now)
+        cache.delete(CLAIM)
     except Exception as error:
-        retry_after = RETRY_AFTER
         last_at = last_backup_at(now=now)
         since = f"the last good one is of {last_at:%Y-%m-%d %H:%M} UTC" if last_at else "there is no good one"
-        again = f"It is tried again in {RETRY_AFTER // 60} minutes."
+        again = f"It is tried again in {CLAIM_TIMEOUT // 60} minutes."
         log.error("The backup failed (%s), and %s. %s", error, since, again)
-    finally:
-        _hold(own, retry_after)
-
-
-@contextmanager
-def _renewed(own: str) -> Iterator[None]:
-    """Renew the claim during the block, in a thread: a single step of a backup can take longer than a claim."""
-    ended = Event()
-    thread = Thread(target=_renew, args=[own, ended], daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
-def _renew(own: str, ended: Event) -> None:
-    while not ended.wait(RENEW_EVERY):
-        try:
-            _hold(own, CLAIM_TIMEOUT)
-        except (DatabaseError, OSError) as error:
-            log.warning("The claim of a backup could not be renewed: %s", error)
-        finally:
-            connection.close()
-
-
-def _hold(own: str, seconds: float) -> None:
-    """Let the claim end in so many seconds, unless it ended before and another worker has it now."""
-    if cache.get(CLAIM) == own:
-        cache.touch(CLAIM, seconds)
 
 
 def _is_due(now: datetime) -> bool:

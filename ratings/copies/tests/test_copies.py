@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from hashlib import sha256
 
 import pytest
-from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.core.files.storage import storages
 from django.core.management import call_command
@@ -55,26 +54,6 @@ WEBP = b"RIFF\x24\0\0\0WEBPVP8 \x18\0\0\0\x30\x01\0\x9d\x01*\x01\0\x01\0\x02\0\x
 
 
 # What leaves
-
-
-def unsaid() -> list[str]:
-    """The columns of which nothing is said."""
-    found = []
-    for model in apps.get_models(include_auto_created=True):
-        if model._meta.label not in tables.LEFT_OUT:
-            table = tables.TABLES.get(model)
-            said = {*table.archive, *table.backup} if table else set()
-            columns = (column for column in model._meta.concrete_fields if not column.primary_key)
-            found += [f"{model._meta.label}.{each.name}" for each in columns if each.name not in said]
-    return found
-
-
-def test_something_is_said_of_every_column_of_every_table(monkeypatch):
-    """The twin forgets a column."""
-    assert unsaid() == []
-    grade = tables.TABLES[apps.get_model("ratings.Grade")]
-    monkeypatch.setitem(tables.TABLES, grade.model, tables.Table(**vars(grade) | {"archive": ["value", "label"]}))
-    assert unsaid() == ["ratings.Grade.meaning"]
 
 
 def test_no_archive_has_a_secret_or_an_account():

@@ -13,14 +13,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument(
-            "--with-keys", action="store_true", help="include the secret key; let nobody else read such a file"
-        )
 
-    def handle(self, *, file: Path, with_keys: bool, **options) -> None:
+    def handle(self, *, file: Path, **options) -> None:
         backup.lower_priority()
         with refusals("Nothing was written."), Line(self.stderr) as progress:
-            manifest = backup.write(file, with_keys=with_keys, progress=progress)
+            manifest = backup.write(file, progress=progress)
         for name in manifest["missing"]:
-            self.stderr.write(f"Warning: {name} was lost before this backup, which does not contain it.")
+            self.stderr.write(f"Warning: the backup has no {name}, which is lost or was deleted meanwhile.")
         self.stdout.write(f"{file}: {summary(manifest)}, {file.stat().st_size / 2**20:,.1f} MB.")

@@ -1,7 +1,5 @@
-import os
 from pathlib import Path
 
-from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from ratings.copies import backup
@@ -16,16 +14,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("file", type=Path)
-        help_text = "restore the secret key of the backup, too"
-        parser.add_argument("--with-keys", action="store_true", help=help_text)
 
-    def handle(self, *, file: Path, with_keys: bool, **options) -> None:
+    def handle(self, *, file: Path, **options) -> None:
         with refusals("Nothing was restored."), Line(self.stderr) as progress:
-            manifest = backup.restore(file, with_keys=with_keys, progress=progress)
-        key_file = settings.DATA_DIR / "secret.key"
-        if with_keys and os.environ.get("SECRET_KEY") not in (None, "", key_file.read_text().strip()):
-            self.stderr.write(
-                f"Warning: the key of the backup is in {key_file} and has no effect, because SECRET_KEY is set to"
-                " another one. Set SECRET_KEY to the key in that file."
-            )
+            manifest = backup.restore(file, progress=progress)
         self.stdout.write(f"{file}: {summary(manifest)}. Restored. Everybody must sign in again.")
