@@ -1,14 +1,25 @@
 """The dialects of search engines: templates of requests, and paths into answers. No socket, no database."""
 
 import json
-import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from ...formats import strict_json, values
 
+MATCH = {"query": {"multi_match": {"query": "{query}", "fields": ["*"], "lenient": True}}, "size": "{depth}"}
+# The paths that exist, or are true, only in incomplete answers: of Elasticsearch and OpenSearch, Solr, Vespa.
+INCOMPLETE = (
+    "timed_out",
+    "_shards.failed",
+    "responseHeader.partialResults",
+    "root.errors",
+    "root.coverage.degraded",
+)
+COUNT = "root.fields.totalCount"  # of Vespa, which has no list of hits where it is 0
+HITS, ID = "Say where the results are with --hits", "Say where its id is with --id"
 _NOTHING = object()
 
 
@@ -22,23 +33,21 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect:
-    """The requests and answers of one kind of engine.
+    """The requests and answers of one kind of engine. Without anything else it is that of Elasticsearch.
 
     In `body` and `parameters` {query}, {need}, {key} and {depth} are placeholders. A path consists of names
     and list indexes with dots between them; an index with a colon is the list from there on. Of several paths
     with | between them the first that exists counts.
     """
 
-    hits: str
-    id: str
-    score: str = ""
-    title: str = ""
-    text: str = ""
-    url: str = ""
-    body: Any = None
+    hits: str = "hits.hits"
+    id: str = "_id"
+    score: str = "_score"
+    title: str = "_source.title"
+    text: str = "_source.body|_source.text|_source.content|_source.description"
+    url: str = "_source.url"
+    body: Any = field(default_factory=lambda: MATCH)  # None for GET
     parameters: Mapping[str, str] = field(default_factory=dict)
-    count: str = ""  # path of the number of hits, in answers that have no list where it is 0
-    partial: tuple[str, ...] = ()  # paths that exist, or are true, only in incomplete answers
 
     @property
     def method(self) -> str:
@@ -46,8 +55,8 @@ class Dialect:
 
     def target(self, path: str, query: str, parameters: Mapping[str, str | int]) -> str:
         """The path of a request, with the parameters of the URL and then those of the dialect."""
-        own = urlencode({name: _filled(value, parameters) for name, value in self.parameters.items()})
-        joined = "&".join(filter(None, [query, own]))
+        added = urlencode({name: _filled(value, parameters) for name, value in self.parameters.items()})
+        joined = "&".join(filter(None, [query, added]))
         return f"{path}?{joined}" if joined else path
 
     def content(self, parameters: Mapping[str, str | int]) -> bytes | None:
@@ -59,21 +68,19 @@ class Dialect:
             document = strict_json.value_in(answer.decode("utf-8-sig"), what="answer")
         except UnicodeDecodeError as error:
             raise ValueError(f"the answer is not UTF-8 at byte {error.start + 1}") from error
-        for path in self.partial:
+        for path in INCOMPLETE:
             if (value := _at(document, path)) is not _NOTHING and value:
                 problem = f"the answer is incomplete: {path} is {values.quoted(value)}"
                 raise ValueError(f"{problem}. Pull again once the engine is in order")
         hits = _at(document, self.hits)
-        if hits is _NOTHING and self.count and _at(document, self.count) == 0:
+        if hits is _NOTHING and _at(document, COUNT) == 0:
             return []
         if hits is _NOTHING:
             names = isinstance(document, dict) and ", ".join(map(repr, list(document)[:6]))
             shown = f"has {names}" if names else f"is {json.dumps(document):.60}"
-            problem = f"the answer has nothing at {self.hits}; it {shown}"
-            raise ValueError(f"{problem}. Say where the results are with --hits")
+            raise ValueError(f"the answer has nothing at {self.hits}; it {shown}. {HITS}")
         if not isinstance(hits, list):
-            problem = f"at {self.hits} there is {values.quoted(hits)} and not a list"
-            raise ValueError(f"{problem}. Say where the results are with --hits")
+            raise ValueError(f"at {self.hits} there is {values.quoted(hits)} and not a list. {HITS}")
         return [self._hit(hit, place) for place, hit in enumerate(hits[:depth], 1)]
 
     def _hit(self, hit: Any, place: int) -> Hit:
@@ -81,58 +88,20 @@ class Dialect:
         if isinstance(key, int) and not isinstance(key, bool):
             key = str(key)
         if not isinstance(key, str):
-            shown = "nothing" if key in (_NOTHING, None) else values.quoted(key)
-            raise ValueError(f"hit {place} has {shown} at {self.id} for its id. Say where its id is with --id")
+            shown = "nothing" if key is _NOTHING else values.quoted(key)
+            raise ValueError(f"hit {place} has {shown} at {self.id} for its id. {ID}")
         values.checked_key(key, f"id of hit {place}", values.DOCUMENT_KEY_LENGTH)
         title, text, url = (_text(hit, path) for path in (self.title, self.text, self.url))
         return Hit(key, self._score(hit, place), title, text, url)
 
     def _score(self, hit: Any, place: int) -> float | None:
         """The score; None if the engine returns none, as when it sorts by another field."""
-        score = _at(hit, self.score) if self.score else None
-        if score is _NOTHING or score is None:
+        score = _at(hit, self.score)
+        if score is _NOTHING:
             return None
-        if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+        if isinstance(score, bool) or not isinstance(score, int | float):
             raise ValueError(f"hit {place} has {values.quoted(score)} at {self.score}, which is not a score")
         return float(score)
-
-
-_match = {"query": {"multi_match": {"query": "{query}", "fields": ["*"], "lenient": True}}, "size": "{depth}"}
-_elastic = Dialect(
-    hits="hits.hits",
-    id="_id",
-    score="_score",
-    title="_source.title",
-    text="_source.body|_source.text|_source.content|_source.description",
-    url="_source.url",
-    body=_match,
-    partial=("timed_out", "_shards.failed"),
-)
-PRESETS = {
-    "elasticsearch": _elastic,
-    "opensearch": _elastic,
-    "solr": Dialect(
-        hits="response.docs",
-        id="id",
-        score="score",
-        title="title",
-        text="body|text|content|description",
-        url="url",
-        parameters={"q": "{query}", "rows": "{depth}", "fl": "*,score", "wt": "json"},
-        partial=("responseHeader.partialResults",),
-    ),
-    "vespa": Dialect(
-        hits="root.children",
-        id="fields.id|fields.documentid|id",
-        score="relevance",
-        title="fields.title",
-        text="fields.body|fields.text|fields.content",
-        url="fields.url",
-        body={"yql": "select * from sources * where userQuery()", "query": "{query}", "hits": "{depth}"},
-        count="root.fields.totalCount",
-        partial=("root.errors", "root.coverage.degraded"),
-    ),
-}
 
 
 def _filled(template: Any, parameters: Mapping[str, str | int]) -> Any:
@@ -143,22 +112,9 @@ def _filled(template: Any, parameters: Mapping[str, str | int]) -> Any:
         return [_filled(value, parameters) for value in template]
     if not isinstance(template, str):
         return template
-    for name, value in parameters.items():
-        if template == f"{{{name}}}":
-            return value
-    return "".join(_pieces(template, parameters))
-
-
-def _pieces(template: str, parameters: Mapping[str, str | int]) -> Iterator[str]:
-    """The pieces of a filled text. One pass makes them, so that a {depth} inside a query is not filled."""
-    at = 0
-    while (start := template.find("{", at)) >= 0:
-        end = template.find("}", start)
-        name = template[start + 1 : end] if end > 0 else ""
-        yield template[at:start]
-        yield str(parameters[name]) if name in parameters else "{"
-        at = end + 1 if name in parameters else start + 1
-    yield template[at:]
+    if (only := re.fullmatch(r"\{(\w+)\}", template)) and only[1] in parameters:
+        return parameters[only[1]]
+    return re.sub(r"\{(\w+)\}", lambda match: str(parameters.get(match[1], match[0])), template)
 
 
 def _at(value: Any, paths: str) -> Any:

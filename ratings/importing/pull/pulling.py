@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from django.db import transaction
+
 from ...formats import tables, values
 from ...formats.rows import RunLine
 from ...formats.source import Source
-from ...models import Collection, Job, Query, Ranking
+from ...models import Collection, Query, Ranking
 from .. import intake
 from ..intake import Report
-from ..intake.stage import Progress, batched, silent
-from ..intake.undoing import undo_import
+from ..intake.stage import Progress, silent
 from .dialects import Dialect, Hit
 from .fetching import RETRIED, Limits, OverLimit, Refused, WrongStatus, fetched
 from .places import Place
@@ -83,9 +84,12 @@ def pull(
         for done, query in enumerate(to_send, 1):
             hits = engine.hits(query, depth)
             run.writelines(line.encode() for line in tables.write_run_as_json(_lines(query, hits, system)))
-            _write_texts(documents, hits, seen)
+            _write_texts(collection, documents, hits, seen)
             progress("asking the engine", done / len(to_send), done)
-        return _import(collection, system, run, documents, keep_first, progress)
+        with transaction.atomic():
+            report = _import(collection, system, run, documents, keep_first, progress)
+            transaction.set_rollback(report.refused > 0)  # texts that no result needs
+        return report
 
 
 def _queries(collection: Collection, system: str, keys: list[str]) -> list[Query]:
@@ -116,64 +120,36 @@ def _lines(query: Query, hits: list[Hit], system: str) -> Iterator[RunLine]:
         yield RunLine(0, query.key, hit.document, rank, 1 / rank if hit.score is None else hit.score, system)
 
 
-def _write_texts(file: BinaryIO, hits: list[Hit], seen: set[str]) -> None:
-    """Write the texts of documents that are not in `seen`, in the format of import_documents."""
-    for hit in hits:
-        if hit.document not in seen and (hit.title or hit.body or hit.url):
-            row = {"id": hit.document, "title": hit.title, "body": hit.body, "url": hit.url}
+def _write_texts(collection: Collection, file: BinaryIO, hits: list[Hit], seen: set[str]) -> None:
+    """Write the texts of documents that have none in the database and are not in `seen`, for import_documents."""
+    new = {hit.document: hit for hit in reversed(hits) if hit.document not in seen}  # of two hits the first one
+    seen |= new.keys()
+    with_text = collection.documents.filter(key__in=new).exclude(title="", body="")
+    for key in with_text.values_list("key", flat=True):
+        del new[key]
+    for key, hit in new.items():
+        if hit.title or hit.body or hit.url:
+            row = {"id": key, "title": hit.title, "body": hit.body, "url": hit.url}
             file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-        seen.add(hit.document)
 
 
 def _import(
     collection: Collection, system: str, run: BinaryIO, documents: BinaryIO, keep_first: bool, progress: Progress
 ) -> Report:
-    """Import texts and rankings, and return the report. The rank of a result is its place, whatever its score.
-
-    The texts are imported first. If the process then dies, the next pull finds them and continues.
-    """
-    report = Report()
+    """Import texts and rankings, and return the report. The rank of a result is its place, whatever its score."""
     if not run.tell():
-        report.warnings.append("The engine returned nothing for any of the queries, and nothing was written.")
-        return report
-    texts = _texts(collection, documents, progress)
+        nothing = "The engine returned nothing for any of the queries, and nothing was written."
+        return Report(warnings=[nothing])
+    texts = Report()
+    if documents.tell():
+        documents.seek(0)
+        source = Source("the texts", documents)
+        texts = intake.import_documents(collection, [source], format="jsonl", progress=progress)
     if texts.refused:
         return texts
     run.seek(0)
     choices = {"system": system, "order": "rank", "keep_first": keep_first, "format": "jsonl", "queries_by": "key"}
-    try:
-        report = intake.import_run(collection, [Source("the answers", run)], **choices, progress=progress)
-    finally:
-        written = report.changed and not report.refused
-        obstacles = [] if written else _undo_texts(texts)
-    report.warnings += texts.warnings + [f"The texts that came with it stay. {sentence}" for sentence in obstacles]
-    report.facts += [f"Texts: {fact}" for fact in texts.facts if written]
+    report = intake.import_run(collection, [Source("the answers", run)], **choices, progress=progress)
+    report.warnings += texts.warnings
+    report.facts += [f"Texts: {fact}" for fact in texts.facts]
     return report
-
-
-def _texts(collection: Collection, documents: BinaryIO, progress: Progress) -> Report:
-    with tempfile.TemporaryFile() as new:
-        _copy_new(collection, documents, new)
-        if not new.tell():
-            return Report()
-        new.seek(0)
-        return intake.import_documents(collection, [Source("the texts", new)], format="jsonl", progress=progress)
-
-
-def _undo_texts(texts: Report) -> list[str]:
-    """Undo the import of texts that no result needs, and return the obstacles to that."""
-    job = Job.objects.filter(pk=texts.job, state=Job.State.PUBLISHED).first()
-    obstacles = undo_import(job) if job else []
-    if job and not obstacles:
-        job.delete()
-    return obstacles
-
-
-def _copy_new(collection: Collection, documents: BinaryIO, new: BinaryIO) -> None:
-    """Copy to `new` the documents that have no text in the database."""
-    documents.seek(0)
-    for lines in batched(documents, 1_000):
-        keys = [json.loads(line)["id"] for line in lines]
-        with_text = collection.documents.filter(key__in=keys).exclude(title="", body="")
-        have_text = set(with_text.values_list("key", flat=True))
-        new.writelines(line for line, key in zip(lines, keys, strict=True) if key not in have_text)

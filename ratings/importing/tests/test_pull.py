@@ -14,14 +14,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.core.management import call_command
 
-from ratings.desk import queue
 from ratings.formats.source import Source
 from ratings.importing import intake, pull
 from ratings.importing.pull import fetching, places, pulling
-from ratings.importing.pull.dialects import PRESETS, Dialect
+from ratings.importing.pull.dialects import Dialect
 from ratings.management.commands._collection_command import Refused
-from ratings.models import Collection, Document, Job, Query, Ranking, System
-from ratings.tests.cast import make_collection, make_rater
+from ratings.models import Collection, Document, Job, Ranking, System
+from ratings.tests.cast import make_collection
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = ["127.0.0.1/32"]
@@ -89,20 +88,16 @@ def allowed(settings) -> None:
     settings.PULL_HOSTS = HERE
 
 
-def asked(
-    url: str, *options: str, preset: str = "elasticsearch", depth: int = 2, out: io.StringIO | None = None
-) -> str:
-    out = out or io.StringIO()
-    given = ["--preset", preset] if preset else []
-    arguments = ["hills", "--system", "live", "--url", url, *given, "--depth", str(depth), *options]
-    call_command("pull", *arguments, stdout=out, stderr=out)
+def asked(url: str, *options: str, depth: int = 2) -> str:
+    out = io.StringIO()
+    call_command("pull", "hills", "--system", "live", "--url", url, "--depth", str(depth), *options, stdout=out)
     return out.getvalue()
 
 
-def refused(url: str, *options: str, **given) -> str:
+def refused(url: str, *options: str) -> str:
     """What is said, where nothing may be written."""
     with pytest.raises(Refused) as error:
-        asked(url, *options, **given)
+        asked(url, *options)
     assert str(error.value).endswith("Nothing was written.")
     assert not System.objects.exists()
     assert Document.objects.count() == 4
@@ -123,24 +118,25 @@ def solr(handler: Handler) -> None:
         {"id": k, "score": 9.5 - i, "title": [f"T {k}"], "body": "é"}
         for i, k in enumerate(RANKED[handler.given["q"]])
     ]
-    assert handler.given["wt"] == "json"
     handler.send({"responseHeader": {"status": 0}, "response": {"docs": docs[: int(handler.given["rows"])]}})
 
 
 def vespa(handler: Handler) -> None:
     children = [
-        {
-            "id": f"id:n:d::{key}",
-            "relevance": 9.5 - place,
-            "fields": {"documentid": key, "title": f"T {key}", "body": "é"},
-        }
-        for place, key in enumerate(RANKED[handler.body["query"]])
+        {"relevance": 9.5 - place, "fields": {"documentid": key, "title": f"T {key}", "body": "é"}}
+        for place, key in enumerate(RANKED[handler.given["query"]])
     ]
     root = {"fields": {"totalCount": len(children)}, "coverage": {"full": True}}
     handler.send({"root": root | ({"children": children} if children else {})})
 
 
-ENGINES = {"elasticsearch": elastic, "opensearch": elastic, "solr": solr, "vespa": vespa}
+SOLR = "--parameter q={query} --parameter rows={depth} --hits response.docs --id id --score score --title title"
+VESPA = "--parameter query={query} --hits root.children --id fields.documentid --score relevance"
+ENGINES = {
+    "elasticsearch": (elastic, ""),
+    "solr": (solr, f"{SOLR} --text body|text"),
+    "vespa": (vespa, f"{VESPA} --title fields.title --text fields.body"),
+}
 
 
 def results(system: str = "live") -> dict[str, list[tuple[str, float]]]:
@@ -154,11 +150,11 @@ def results(system: str = "live") -> dict[str, list[tuple[str, float]]]:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("preset", PRESETS)
-def test_each_preset_asks_its_engine_and_reads_its_answers(engine, preset):
-    assert ENGINES.keys() == PRESETS.keys()
+@pytest.mark.parametrize("name", ENGINES)
+def test_engines_are_asked_and_their_answers_are_read(engine, name):
     make_collection()
-    text = asked(engine(ENGINES[preset]).url, preset=preset)
+    answer, options = ENGINES[name]
+    text = asked(engine(answer).url, *options.split())
     assert results() == {"q1": [("b", 9.5), ("x/1", 8.5)]}
     new = Document.objects.get(key="x/1")
     assert (new.title, new.body) == ("T x/1", "é")
@@ -179,7 +175,7 @@ def test_any_other_dialect_is_said_with_paths_and_templates(engine, tmp_path):
     body.write_text('{"q": ["{query}", {"n": "{depth}"}], "say": "{depth} of {query} for {key}", "raw": "{x} {"}')
     paths = ["--hits", "data.0.list", "--id", "doc.n", "--text", "texts", "--body", str(body)]
     more = ["--parameter", "id={key}-{depth}", "--query", "q1"]
-    asked(engine(answer).url + "?lang=en", *paths, *more, preset="", depth=3)
+    asked(engine(answer).url + "?lang=en", *paths, *more, depth=3)
     assert results() == {"q1": [("7", 1.0), ("d", 0.5)]}
     assert Document.objects.get(key="7").body == "a\nb"
 
@@ -202,7 +198,7 @@ def test_answers_of_lists_are_read_by_their_places(engine, hits, answer):
     make_collection()
     found = engine(lambda handler: handler.send(json.dumps(answer).encode()))
     paths = ["--hits", hits, "--id", "0", "--score", "1", "--title", "2", "--text", "3"]
-    asked(found.url, *paths, "--parameter", "query={query}", "--query", "q1", preset="")
+    asked(found.url, *paths, "--parameter", "query={query}", "--query", "q1")
     assert results() == {"q1": [("d1", 11.0), ("d2", 1.0)]}
     assert Document.objects.get(key="d2").body == "not red"
 
@@ -243,11 +239,10 @@ def test_the_authorization_is_sent_from_the_environment_and_never_said(engine, m
     assert {each.headers["Authorization"] for each in found.asked} == {"ApiKey secret"}
     System.objects.all().delete()
     Document.objects.filter(key="x/1").delete()
-    assert "The environment has no OTHER" in refused(found.url, "--authorization-from", "OTHER")
-    monkeypatch.setenv("OTHER", "a\r\nb: c")
-    assert "OTHER has a character that no header can have" in refused(found.url, "--authorization-from", "OTHER")
-    monkeypatch.setenv("OTHER", "Basic secret2")
-    told = refused(engine(lambda handler: handler.send(b"who?", 401)).url, "--authorization-from", "OTHER")
+    monkeypatch.setenv("IDEALIST_PULL_AUTHORIZATION", "a\r\nb: c")
+    assert "has a character that no header can have" in refused(found.url)
+    monkeypatch.setenv("IDEALIST_PULL_AUTHORIZATION", "Basic secret2")
+    told = refused(engine(lambda handler: handler.send(b"who?", 401)).url)
     assert "it answers 401 Unauthorized: 'who?'" in told
     assert "secret" not in told
 
@@ -351,25 +346,6 @@ def test_all_together_have_a_limit_of_time_and_of_size(engine, monkeypatch):
 
 
 @pytest.mark.django_db
-def test_texts_that_somebody_needs_by_now_stay_and_it_says_so(engine, monkeypatch):
-    make_collection()
-    real = intake.import_run
-
-    def meanwhile(*args, **kwargs):
-        pair = queue.pairs_for([(Query.objects.first().pk, Document.objects.get(key="n").pk)])
-        queue.want(list(pair.values()), 1)
-        queue.claim(make_rater(Collection.objects.get()))
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(intake, "import_run", meanwhile)
-    out = io.StringIO()
-    with pytest.raises(Refused):
-        asked(engine(HOSTILE["twice"][0]).url, out=out)
-    assert "The texts that came with it stay. 1 pair of what it brought has been rated" in out.getvalue()
-    assert Document.objects.filter(key="n").exists() and not System.objects.exists()
-
-
-@pytest.mark.django_db
 @pytest.mark.parametrize("which", [1, 2], ids=["while texts are written", "while results are written"])
 def test_stopping_leaves_nothing(engine, which):
     make_collection()
@@ -381,7 +357,7 @@ def test_stopping_leaves_nothing(engine, which):
             if len(begun) == which:
                 raise KeyboardInterrupt
 
-    asked = pull.Engine(pull.checked_place(found.url, HERE), PRESETS["elasticsearch"], {}, fetching.Limits())
+    asked = pull.Engine(pull.checked_place(found.url, HERE), Dialect(), {}, fetching.Limits())
     with pytest.raises(KeyboardInterrupt):
         pulling.pull(Collection.objects.get(), system="live", engine=asked, depth=2, progress=stop)
     assert not System.objects.exists() and not Job.objects.exists()
@@ -394,7 +370,6 @@ def test_what_cannot_be_is_said_before_anybody_is_asked(engine):
     found = engine(elastic)
     for options in (["--query", "q7"], ["--parameter", "q"], ["--body", "/nowhere.json"]):
         refused(found.url, *options)
-    refused(found.url, preset="")
     with pytest.raises(Refused, match="--depth must be from 1 to 10,000"):
         asked(found.url, depth=0)
     intake.import_run(collection, [Source("run", io.BytesIO(b"q1 Q0 a 1 2 live\n"))])

@@ -1,6 +1,5 @@
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from django.conf import settings
@@ -30,23 +29,19 @@ class Command(ReportingCommand, CollectionCommand):
             "--url", required=True, help="the address for queries, such as https://host:9200/shop/_search"
         )
         parser.add_argument(
-            "--preset", choices=list(pull.PRESETS), help="the kind of engine: its requests and answers"
-        )
-        parser.add_argument(
             "--depth", type=int, default=100, metavar="K", help="number of results of each query (100)"
         )
         parser.add_argument(
             "--query", action="append", default=[], metavar="KEY", help="send only this query; may be repeated"
         )
-        text = "the body of requests: JSON in which {query}, {need}, {key} and {depth} are filled in"
-        parser.add_argument("--body", metavar="FILE", help=text)
+        text = "the body of requests: JSON in which {query}, {need}, {key} and {depth} are filled in. Without it and"
+        parser.add_argument("--body", metavar="FILE", help=f"{text} parameters, it is one for Elasticsearch")
         text = "a parameter of the URL, which may contain the same placeholders as --body; may be repeated"
         parser.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE", help=text)
         for name, meaning in PATHS.items():
-            path = f"where answers have {meaning}, as names and places in lists with dots between them"
+            path = f"where answers have {meaning}, as names and places in lists with dots between them; as a rule"
+            path += " where those of Elasticsearch have it"
             parser.add_argument(f"--{name}", metavar="PATH", help=path)
-        text = f"the environment variable that has the Authorization header ({AUTHORIZATION})"
-        parser.add_argument("--authorization-from", default=AUTHORIZATION, metavar="VARIABLE", help=text)
         parser.add_argument(
             "--keep-first", action="store_true", help="if an answer has a document twice, keep its better rank"
         )
@@ -69,7 +64,7 @@ class Command(ReportingCommand, CollectionCommand):
                 engine=pull.Engine(
                     pull.checked_place(url, settings.PULL_HOSTS),
                     dialect_of(options),
-                    authorization(options["authorization_from"]),
+                    authorization(),
                     pull.Limits(options["seconds"], int(options["size"] * 1e6), options["total_seconds"]),
                 ),
                 depth=depth,
@@ -89,22 +84,17 @@ class Command(ReportingCommand, CollectionCommand):
 
 
 def dialect_of(options: dict) -> pull.Dialect:
-    """The dialect: the preset, changed by the other options. Raises ValueError and OSError."""
+    """The dialect of Elasticsearch, changed by the options. Raises ValueError and OSError."""
     changes = {name: options[name] for name in PATHS if options[name]}
     if "link" in changes:
         changes["url"] = changes.pop("link")
+    if options["parameter"]:
+        changes |= {"parameters": dict(parameter(text) for text in options["parameter"]), "body": None}
     if options["body"]:
         try:
             changes["body"] = strict_json.loaded(Path(options["body"]).read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{options['body']}: {error}") from error
-    if options["parameter"]:
-        changes["parameters"] = dict(parameter(text) for text in options["parameter"])
-    if options["preset"]:
-        return replace(pull.PRESETS[options["preset"]], **changes)
-    if not {"hits", "id"} <= changes.keys() or not {"body", "parameters"} & changes.keys():
-        known = ", ".join(pull.PRESETS)
-        raise ValueError(f"Give --preset ({known}), or --hits and --id with --body or --parameter")
     return pull.Dialect(**changes)
 
 
@@ -115,11 +105,9 @@ def parameter(text: str) -> tuple[str, str]:
     return name, value
 
 
-def authorization(variable: str) -> dict[str, str]:
-    """The header in that environment variable, which is never printed; {} if the default variable is not set."""
-    value = os.environ.get(variable, "").strip()
-    if not value and variable != AUTHORIZATION:
-        raise ValueError(f"The environment has no {variable}")
+def authorization() -> dict[str, str]:
+    """The header in the environment, which is never printed; {} if there is none."""
+    value = os.environ.get(AUTHORIZATION, "").strip()
     if value and not re.fullmatch(r"[\x20-\x7e]+", value):
-        raise ValueError(f"{variable} has a character that no header can have")
+        raise ValueError(f"{AUTHORIZATION} has a character that no header can have")
     return {"Authorization": value} if value else {}
