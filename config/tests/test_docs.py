@@ -27,7 +27,7 @@ ONLY_READ = {
     ("README", "server"): 1,
     ("architecture", "map"): 1,
     ("contributing", "server"): 9,
-    ("files", "outside"): 4,
+    ("files", "outside"): 5,
     ("gate", "outside"): 4,
     ("first-steps", "server"): 2,
     ("judges", "outside"): 2,

@@ -34,8 +34,8 @@ class Command(ReportingCommand, CollectionCommand):
         parser.add_argument(
             "--query", action="append", default=[], metavar="KEY", help="send only this query; may be repeated"
         )
-        text = "the body of requests: JSON in which {query}, {need}, {key} and {depth} are filled in. Without it and"
-        parser.add_argument("--body", metavar="FILE", help=f"{text} parameters, it is one for Elasticsearch")
+        text = "the body of requests: JSON in which {query}, {need}, {key} and {depth} are filled in; without it"
+        parser.add_argument("--body", metavar="FILE", help=f"{text} and parameters, one for Elasticsearch")
         text = "a parameter of the URL, which may contain the same placeholders as --body; may be repeated"
         parser.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE", help=text)
         for name, meaning in PATHS.items():
