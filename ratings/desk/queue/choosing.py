@@ -101,39 +101,16 @@ START = Blank("start", Assignment, "lot")
 CURRENT_QUERY = Blank("current_query", Assignment, "query")
 
 
-class Claimant(NamedTuple):
-    """The rater of a claim, with facts that are read by the statement that locks the row.
-
-    PostgreSQL reads the facts before it waits for the lock, so they may be outdated. They must not decide about a
-    limit or about what another rater holds.
-    """
-
-    rater: Rater
-    last_pair: int | None  # the pair at the end of their tasks, or of their last act
-    last_query: int | None
-    able: bool  # whether they can rate now
-    acts: int  # the number of their acts; 0 where neither gold nor repeats are mixed in
-    restricted: bool  # whether they rate only some queries
-    to_warm_up: bool
-    plenty: bool  # whether at least PLENTY assignments are open
-
-    @classmethod
-    def of(cls, row: Rater) -> "Claimant":
-        """The claimant of a row of `claimants`."""
-        return cls(
-            rater=row,
-            last_pair=row.last_pair,
-            last_query=row.last_query,
-            able=bool(row.is_able),
-            acts=row.acts,
-            restricted=bool(row.restricted),
-            to_warm_up=bool(row.to_warm_up),
-            plenty=row.plenty is not None,
-        )
-
-
 def claimants() -> QuerySet:
-    """Raters annotated for `Claimant`."""
+    """Raters with what the choice depends on, read by the statement that locks the row.
+
+    `last_pair` and `last_query` are at the end of their tasks, or of their last act; `acts`: the number of their
+    acts, 0 where neither gold nor repeats are mixed in; `restricted`: whether they rate only some queries;
+    `plenty`: set if at least PLENTY assignments are open.
+
+    PostgreSQL reads these facts before it waits for the lock, so they may be outdated. They must not decide about
+    a limit or about what another rater holds.
+    """
     leased = Assignment.objects.filter(rater=OuterRef("pk"), state=State.LEASED).order_by("-turn")
     checks = Check.objects.filter(rater=OuterRef("pk"), turn__isnull=False).order_by("-turn")
     acts = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk")
@@ -162,16 +139,16 @@ def row_count(rows: QuerySet, by: str) -> Coalesce:
     return Coalesce(Subquery(rows.order_by().values(by).annotate(n=Count("pk")).values("n")), 0)
 
 
-def choose(me: Claimant, count: int, now: datetime, taken: set[int]) -> Choice:
+def choose(me: Rater, count: int, now: datetime, taken: set[int]) -> Choice:
     """What `me` holds, and which new items they can get until they hold `count` tasks.
 
     `taken`: ids of assignments that other raters took since they were chosen.
     """
-    start = order.start_point(me.rater.pk, me.last_pair)
+    start = order.start_point(me.pk, me.last_pair)
     # There is no query with the id 0: it stands for no current query.
-    values = {**parameters(me.rater, now, taken), "current_query": me.last_query or 0}
+    values = {**parameters(me, now, taken), "current_query": me.last_query or 0}
     values["start"] = start
-    key = StatementKey(me.rater.collection.order, me.restricted, count, taken=len(padded(taken)))
+    key = StatementKey(me.collection.order, me.restricted, count, taken=len(padded(taken)))
     if me.restricted and not _has_candidates(key)(**values):
         key = key._replace(count=0)
     leases, checks, *rows = _candidates(key)(**values)
@@ -184,7 +161,7 @@ def choose(me: Claimant, count: int, now: datetime, taken: set[int]) -> Choice:
     new = list(islice(chain(first_group, next_groups(key, first_group, values)), quota.candidates))
     if len(new) == quota.candidates:
         return Choice(holding, quota, new, [], exhausted=False)
-    if fill_expired(me.rater.collection_id, now):
+    if fill_expired(me.collection_id, now):
         return choose(me, count, now, taken)
     rest = Quota(quota.tasks - len(new), quota.candidates - len(new))
     return Choice(holding, quota, new, put_off_items(me, key, values, rest), exhausted=True)
@@ -228,11 +205,11 @@ def candidates(key: StatementKey) -> QuerySet:
 COUNTED = 500  # so many free pairs are counted: to count a million takes a second
 
 
-def free_by_query(me: "Claimant", now: datetime, queries: set[int] | None) -> Counter[int]:
+def free_by_query(me: Rater, now: datetime, queries: set[int] | None) -> Counter[int]:
     """How many candidates a claim could find of each query: of these queries, or the first COUNTED of any."""
     blanks = len(padded(list(queries or ())))
     values = numbered("query", padded(list(queries or ())))
-    (rows,) = _free_queries(me.restricted, blanks)(**parameters(me.rater, now), **values)
+    (rows,) = _free_queries(me.restricted, blanks)(**parameters(me, now), **values)
     return Counter(query for (query,) in rows)
 
 
@@ -305,9 +282,9 @@ def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[st
         seen.append(getattr(group[-1], field))
 
 
-def put_off_items(me: Claimant, key: StatementKey, values: dict[str, Any], quota: Quota) -> list[Item]:
+def put_off_items(me: Rater, key: StatementKey, values: dict[str, Any], quota: Quota) -> list[Item]:
     """What the rater put off and can still get, the earliest first: pairs, extra gold and repeats alike."""
-    skipped_pairs, assignments = _put_off(key._replace(order="", count=0), me.rater.collection.gold_share > 0)
+    skipped_pairs, assignments = _put_off(key._replace(order="", count=0), me.collection.gold_share > 0)
     (rows,) = skipped_pairs(**values)
     if not rows:
         return []
@@ -377,7 +354,7 @@ def extra_golds(restricted: bool) -> QuerySet:
     return golds.filter(pair__query__in=queries_of(RATER)) if restricted else golds
 
 
-def quota_for(me: Claimant, holding: Holding, count: int) -> Quota:
+def quota_for(me: Rater, holding: Holding, count: int) -> Quota:
     """How many more tasks `me` may get to hold `count`, within their limit and, near the end, their share.
 
     If gold or repeats are mixed in and the share is less than `count`, the rater gets new candidates only after
@@ -385,14 +362,14 @@ def quota_for(me: Claimant, holding: Holding, count: int) -> Quota:
     or a repeat, and the rater could tell them apart.
     """
     tasks = count - holding.tasks
-    if tasks > 0 and me.rater.limit is not None:
-        tasks = min(tasks, me.rater.limit - graded(me.rater) - holding.tasks)
+    if tasks > 0 and me.limit is not None:
+        tasks = min(tasks, me.limit - graded(me) - holding.tasks)
     if tasks <= 0 or me.plenty:
         return Quota(tasks, tasks)
-    share = max(fair_share(me.rater), 1)
+    share = max(fair_share(me), 1)
     if holding.tasks + tasks <= share:
         return Quota(tasks, tasks)
-    mixes = me.rater.collection.gold_share or me.rater.collection.repeat_share
+    mixes = me.collection.gold_share or me.collection.repeat_share
     of_share = 0 if mixes and holding.tasks else share - holding.tasks
     return Quota(tasks if mixes else of_share, of_share)
 

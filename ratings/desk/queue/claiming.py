@@ -13,7 +13,6 @@ from ..happenings import happened
 from .acts import lock, locking, transacted
 from .choosing import (
     Candidate,
-    Claimant,
     ExtraGold,
     Holding,
     Item,
@@ -25,7 +24,7 @@ from .choosing import (
 )
 from .leases import LEASE, NOW, RATER, State, free, record_lost, release_all
 from .mixing import hold_extras, mixed, put_before, to_warm_up, warm_up
-from .tasks import REPEAT, OwnPair, Task, held, held_assignments, in_turn, open_checks
+from .tasks import REPEAT, Task, held, held_assignments, in_turn, open_checks
 
 MOST_HELD = 20
 
@@ -39,27 +38,26 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
     neither gold nor repeats are mixed in.
     """
     now, count = now or timezone.now(), min(count, MOST_HELD)
-    claimant = Claimant.of(_look(rater=rater.pk)[0])
+    me = _look(rater=rater.pk)[0]
     happened("claim")
-    me = claimant.rater
-    if not claimant.able or me.collection.put_away_at:
+    if not me.is_able or me.collection.put_away_at:
         release_all(me)
         return []
-    if claimant.to_warm_up and to_warm_up(me).exists():
+    if me.to_warm_up and to_warm_up(me).exists():
         warm_up(me, count, now)
         return held(me)
     taken: set[int] = set()
-    rows: list[OwnPair] = []
+    rows: list[Assignment] = []
     while True:
-        choice = choose(claimant, count, now, taken)
-        items = mixed(claimant, choice, now)
+        choice = choose(me, count, now, taken)
+        items = mixed(me, choice, now)
         if not choice.holding.tasks and not items:
             return []
         turns = {item: choice.holding.last_turn + place for place, item in enumerate(items, 1)}
         candidates = [item for item in items if isinstance(item, Candidate)]
         # After an earlier pass locked rows, this one must not wait for others: two raters could deadlock.
         rows = _hold(me, choice.holding, turns, candidates, now, wait=not (taken and rows))
-        got = {own.row.pk for own in rows}
+        got = {row.pk for row in rows}
         record_lost((candidate.rater, candidate.pair) for candidate in candidates if candidate.pk in got)
         failed = {candidate.pk for candidate in candidates} - got
         if failed and not Rater.objects.able().filter(pk=me.pk).exists():
@@ -88,7 +86,7 @@ def _hold(
     now: datetime,
     *,
     wait: bool,
-) -> list[OwnPair]:
+) -> list[Assignment]:
     """The assignments that `me` holds after the items were leased to them at these turns.
 
     Two queries, where all items are candidates.

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
@@ -92,21 +91,10 @@ def record_lost(holders: Iterable[tuple[int | None, int]]) -> None:
         LostLease.objects.bulk_create(rows, ignore_conflicts=True, batch_size=5_000)
 
 
-class HeldRow(NamedTuple):
-    """An assignment to be given back, with the facts that decide its next state."""
-
-    row: Assignment
-    retired: bool
-    has_surplus: bool  # whether another rater's surplus grade is to fill it
-
-    @classmethod
-    def read(cls, rows: Iterable[Assignment]) -> "list[HeldRow]":
-        """The held rows, from rows that `to_give_back` annotated."""
-        return [cls(row, row.retired is not None, row.has_surplus) for row in rows]
-
-
 def to_give_back(rows: QuerySet) -> QuerySet:
-    """`rows` annotated for `HeldRow`."""
+    """`rows` with the facts that decide their next state: when the pair was `retired`, and `has_surplus`, whether
+    another rater's surplus grade is to fill them.
+    """
     surplus = surplus_grades().filter(pair=OuterRef("pair")).exclude(rater=OuterRef("rater"))
     return rows.annotate(retired=F("pair__retired_at"), has_surplus=Exists(surplus)).order_by("pk")
 
@@ -117,18 +105,18 @@ def give_back(rows: QuerySet) -> int:
     A surplus grade of another rater fills an assignment. An extra assignment, or one of a retired pair, is
     deleted. All others become open, with one query for those of the same rater and lease.
     """
-    return _give_back(HeldRow.read(to_give_back(rows)))
+    return _give_back(to_give_back(rows))
 
 
-def _give_back(held: Iterable[HeldRow]) -> int:
+def _give_back(rows: Iterable[Assignment]) -> int:
+    """As `give_back`, of rows that `to_give_back` annotated."""
     changed, alike = 0, {}
-    for each in held:
-        row = each.row
-        if row.extra or each.retired or each.has_surplus:
-            changed += _delete_or_fill(each)
+    for row in rows:
+        if row.extra or row.retired or row.has_surplus:
+            changed += _delete_or_fill(row)
         else:
             alike.setdefault((row.rater_id, row.state, row.leased_until), []).append(row)
-    return changed + sum(_open(rows) for rows in alike.values())
+    return changed + sum(_open(rows_of_rater) for rows_of_rater in alike.values())
 
 
 def _state_of(row: Assignment) -> dict:
@@ -149,10 +137,10 @@ def _open(rows: list[Assignment]) -> int:
     return opened
 
 
-def _delete_or_fill(held: HeldRow) -> int:
-    row = held.row
+def _delete_or_fill(row: Assignment) -> int:
+    """1 if the row was deleted, filled with a surplus grade or opened; 0 if it was taken meanwhile."""
     unchanged = Assignment.objects.filter(pk=row.pk, **_state_of(row))
-    if row.extra or held.retired:
+    if row.extra or row.retired:
         changed = unchanged.delete()[0]
     else:
         grades = surplus_grades().filter(pair=row.pair_id).exclude(rater=row.rater_id).order_by("pk")
@@ -179,7 +167,7 @@ def fill_expired(collection_id: int, now: datetime) -> int:
 
     A grade that came while others held the pair waits until one of their leases expires.
     """
-    return _give_back(HeldRow.read(_expired(collection=collection_id, now=now)))
+    return _give_back(_expired(collection=collection_id, now=now))
 
 
 def release_all(rater: Rater) -> int:

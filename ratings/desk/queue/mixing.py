@@ -24,7 +24,6 @@ from .choosing import (
     COLLECTION,
     Candidate,
     Choice,
-    Claimant,
     ExtraGold,
     Item,
     RepeatPair,
@@ -91,25 +90,25 @@ _insert_check, _insert_extra = PreparedInsert(Check), PreparedInsert(Assignment)
 ANY = 0  # stands for all queries, in the orders that do not go by query; no query has this id
 
 
-def mixed(me: Claimant, choice: Choice, now: datetime) -> list[Item]:
+def mixed(me: Rater, choice: Choice, now: datetime) -> list[Item]:
     """What `me` gets, in order: new candidates with gold pairs and repeats before some, then what they put off.
 
     Nothing follows the last candidate, because its place would give it away. The result is cut to the quota.
     """
-    collection, new, places = me.rater.collection, choice.new, choice.quota.tasks
+    collection, new, places = me.collection, choice.new, choice.quota.tasks
     if not (collection.gold_share or collection.repeat_share) or min(choice.quota) <= 0 or not new:
         return (new + choice.put_off)[:places]
     queries = {candidate.query for candidate in new} if comes_by_query(collection) else None
-    mix = mix_of(me.rater, me.restricted, free_by_query(me, now, queries), now, me.acts)
+    mix = mix_of(me, me.restricted, free_by_query(me, now, queries), now, me.acts)
     repeats = _repeats_for(me, places) if collection.repeat_share else []
     chosen = {candidate.pair for candidate in new}
     items: list[Item] = []
     for candidate in new:
         if len(items) >= places:
             break
-        extra = mix.gold_before(candidate, chosen) or mix.repeat_before(candidate, repeats)
+        extra = mix.take_gold_before(candidate, chosen) or mix.take_repeat_before(candidate, repeats)
         items += [extra, candidate] if extra else [candidate]
-        mix.pass_on(candidate)
+        mix.count(candidate)
     return (items + choice.put_off)[:places]
 
 
@@ -137,6 +136,12 @@ class Group:
     extra_gold: list[ExtraGold] = field(default_factory=list)  # that they can get beside those
     filled: list[int] = field(default_factory=list)  # the places before which extra gold came
 
+    def take_extra_gold(self, place: int) -> ExtraGold:
+        """Take the first extra gold, and count it at the place before which it comes."""
+        self.had += 1
+        self.filled.append(place)
+        return self.extra_gold.pop(0)._replace(place=place)
+
 
 @dataclass
 class Mix:
@@ -162,8 +167,8 @@ class Mix:
         """How many gold pairs and repeats are still mixed in, if the rater gets all pairs that are free."""
         return sum(self._gold_to_come(key) for key in self.groups) + self._repeats_to_come()
 
-    def gold_before(self, candidate: Candidate, chosen: set[int]) -> ExtraGold | Candidate | None:
-        """The gold that comes before the candidate, and is counted by this; None where none comes.
+    def take_gold_before(self, candidate: Candidate, chosen: set[int]) -> ExtraGold | Candidate | None:
+        """Take the gold that comes before the candidate out of the mix, and count it; None where none comes.
 
         `chosen`: the pairs of the same claim, which keep their own turns.
         """
@@ -171,17 +176,17 @@ class Mix:
         group = self.groups[key]
         place = group.own + 1  # of the candidate, among the wanted pairs of its group
         mark = self._gold_marks(key, place)  # the number of the last mark down to this place
-        is_marked = mark != self._gold_marks(key, group.own)
+        is_marked = mark > self._gold_marks(key, group.own)
         if not is_marked or group.had >= mark or place in group.filled:
             return None
         to_come = self._gold_to_come(key)
-        if not to_come:
-            return self._wanted_gold_ahead(group, chosen)
-        if self._stays_empty(key, mark, to_come):
-            return None
-        group.had += 1
-        group.filled.append(place)
-        return group.extra_gold.pop(0)._replace(place=place)
+        if to_come:
+            return None if self._stays_empty(key, mark, to_come) else group.take_extra_gold(place)
+        # No extra gold is to come, so wanted gold comes ahead of its turn.
+        ahead = next((gold for pair, gold in group.wanted_gold.items() if pair not in chosen), None)
+        if ahead:
+            self.count(ahead)
+        return ahead
 
     def _stays_empty(self, key: int, mark: int, to_come: int) -> bool:
         """Whether no gold comes at this mark, because the gold to come is spread over all marks that are left.
@@ -190,31 +195,25 @@ class Mix:
         filled with the chance to_come / marks left. In the orders that do not go by query, each mark is filled.
         """
         group = self.groups[key]
-        left = self._gold_marks(key, group.own + group.free) - mark + 1 if self.by_query else to_come
-        return keyed_random("filled", self.rater.pk, key, mark) * left >= to_come
+        marks_left = self._gold_marks(key, group.own + group.free) - mark + 1 if self.by_query else to_come
+        return keyed_random("filled", self.rater.pk, key, mark) * marks_left >= to_come
 
-    def _wanted_gold_ahead(self, group: Group, chosen: set[int]) -> Candidate | None:
-        """Wanted gold of the group that comes ahead of its turn, and is counted by this; None if there is none."""
-        ahead = next((gold for pair, gold in group.wanted_gold.items() if pair not in chosen), None)
-        if ahead:
-            self.pass_on(ahead)
-        return ahead
-
-    def repeat_before(self, candidate: Candidate, repeats: list[RepeatPair]) -> RepeatPair | None:
-        """The repeat that comes before the candidate, if any; it is taken from the list."""
+    def take_repeat_before(self, candidate: Candidate, repeats: list[RepeatPair]) -> RepeatPair | None:
+        """Take the repeat that comes before the candidate from the list, and count it; None where none comes."""
         key, place = self._key(candidate), self._own + 1
-        own = self.groups[key].own
-        if self._repeat_marks(key, own) == self._repeat_marks(key, own + 1) or self.repeated[place]:
+        before = self.groups[key].own
+        is_marked = self._repeat_marks(key, before + 1) > self._repeat_marks(key, before)
+        if not is_marked or self.repeated[place]:
             return None
-        anywhere = not self.by_query or not own
-        found = next((each for each in repeats if anywhere or each.query == candidate.query), None)
-        if found:
-            repeats.remove(found)
-            self.repeated[place] += 1
-            found = found._replace(place=place)
-        return found
+        anywhere = not self.by_query or not before
+        repeat = next((each for each in repeats if anywhere or each.query == candidate.query), None)
+        if repeat is None:
+            return None
+        repeats.remove(repeat)
+        self.repeated[place] += 1
+        return repeat._replace(place=place)
 
-    def pass_on(self, candidate: Candidate) -> None:
+    def count(self, candidate: Candidate) -> None:
         """Count a candidate as one of the rater's own pairs."""
         group = self.groups[self._key(candidate)]
         group.own += 1
@@ -378,19 +377,19 @@ def had_repeats(rater: Rater) -> QuerySet:
     return Check.objects.filter(had, rater=rater, kind=REPEAT)
 
 
-def _repeats_for(me: Claimant, count: int) -> list[RepeatPair]:
+def _repeats_for(me: Rater, count: int) -> list[RepeatPair]:
     """Pairs that `me` graded at least REPEAT_AFTER acts ago and has not had as a repeat, from a random act on."""
     if not count:
         return []
-    some_acts_ago, first_act = _event_range(REPEAT_AFTER)(rater=me.rater.pk)
+    some_acts_ago, first_act = _event_range(REPEAT_AFTER)(rater=me.pk)
     if not some_acts_ago:
         return []
     before, first = some_acts_ago[0][0], first_act[0][0]  # ids of events
-    start = first + int(keyed_random(me.rater.pk, me.acts) * (before - first))
+    start = first + int(keyed_random(me.pk, me.acts) * (before - first))
     # In other orders two pairs of one query seldom follow each other: a repeat of the current query would stand
     # out.
-    query = me.last_query if comes_by_query(me.rater.collection) else 0
-    parts = _grades_to_repeat(count)(rater=me.rater.pk, before=before, start=start, current_query=query)
+    query = me.last_query if comes_by_query(me.collection) else 0
+    parts = _grades_to_repeat(count)(rater=me.pk, before=before, start=start, current_query=query)
     rows = dict.fromkeys(chain.from_iterable(parts))
     return [RepeatPair(*row) for row in rows]
 

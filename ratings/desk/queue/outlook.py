@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
@@ -36,21 +35,10 @@ class Outlook:
     why: str = ""  # why they get no pairs: "put_away", "not_active", "limit", "warm_up" (until done)
 
 
-class RaterCounts(NamedTuple):
-    """A rater with counts of what they did and hold."""
-
-    rater: Rater
-    restricted: bool  # whether they rate only some queries
-    graded: int  # their grades that count towards their limit
-    ratings: int
-    repeats: int
-    leased: int
-
-
 def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
     now = now or timezone.now()
-    counts = _counts(rater.pk)
-    me, done = counts.rater, counts.ratings + counts.repeats
+    me = _counted(rater)
+    done = me.n_ratings + me.n_repeats
     if me.collection.put_away_at:
         return Outlook(done, why="put_away")
     if not me.is_able:
@@ -58,12 +46,12 @@ def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
     warm_ups = None if me.warmed_up_at else to_warm_up(me).count()
     if warm_ups:
         return Outlook(done, warm_ups, why="warm_up")
-    room = None if me.limit is None else me.limit - counts.graded
+    room = None if me.limit is None else me.limit - me.n_graded
     if room is not None and room <= 0:
         return Outlook(done, why="limit")
-    left = _left(counts, now)
+    left = _left(me, now)
     if not left:
-        returns = list(_held_by_others(counts, now).order_by("leased_until").values_list("pair", "leased_until"))
+        returns = list(_held_by_others(me, now).order_by("leased_until").values_list("pair", "leased_until"))
         pairs = {pair for pair, _ in returns}
         return Outlook(done, held_by_others=len(pairs), next_return=returns[0][1] if returns else None)
     if room is not None:
@@ -71,34 +59,39 @@ def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
     return Outlook(done, min(left, COUNTED), more=left > COUNTED)
 
 
-def _counts(rater: int) -> RaterCounts:
+def _counted(rater: Rater) -> Rater:
+    """The rater with counts of what they did and hold, and whether they are `restricted` to some queries.
+
+    `n_graded` are the grades that their limit counts.
+    """
     me = OuterRef("pk")
-    raters = Rater.objects.with_able().select_related("collection")
-    counted = raters.annotate(
-        restricted=is_restricted(),
-        n_graded=grades_of(me),
-        n_ratings=row_count(Rating.objects.filter(rater=me), "rater"),
-        n_repeats=row_count(answered_repeats(me), "rater"),
-        n_leased=row_count(Assignment.objects.filter(rater=me, state=State.LEASED), "rater"),
+    counted = (
+        Rater.objects.with_able()
+        .select_related("collection")
+        .annotate(
+            restricted=is_restricted(),
+            n_graded=grades_of(me),
+            n_ratings=row_count(Rating.objects.filter(rater=me), "rater"),
+            n_repeats=row_count(answered_repeats(me), "rater"),
+            n_leased=row_count(Assignment.objects.filter(rater=me, state=State.LEASED), "rater"),
+        )
     )
-    row = counted.get(pk=rater)
-    return RaterCounts(row, row.restricted, row.n_graded, row.n_ratings, row.n_repeats, row.n_leased)
+    return counted.get(pk=rater.pk)
 
 
-def _left(counts: RaterCounts, now: datetime) -> int:
+def _left(me: Rater, now: datetime) -> int:
     """How many tasks they will get if nobody else takes a pair; more than COUNTED if there are so many.
 
     Each answer takes one away, whatever it was, and a claim none: what will be mixed in is counted from the start.
     """
-    me, collection = counts.rater, counts.rater.collection
     put_off = skips(me).filter(pair=OuterRef("pair"))
-    free = _unrated_by(me, _free_pairs(counts, now)).annotate(put_off=Subquery(put_off.values("pk")[:1]))
+    free = _unrated_by(me, _free_pairs(me, now)).annotate(put_off=Subquery(put_off.values("pk")[:1]))
     rows = list(free.values_list("query", "put_off")[: COUNTED + 1])
-    left = counts.leased + held_checks(me).count() + len(rows) + put_off_beside(me, counts.restricted, now)
-    if left > COUNTED or not (collection.gold_share or collection.repeat_share):
+    left = me.n_leased + held_checks(me).count() + len(rows) + put_off_beside(me, me.restricted, now)
+    if left > COUNTED or not (me.collection.gold_share or me.collection.repeat_share):
         return left
     fresh = Counter(query for query, skipped in rows if skipped is None)
-    return left + mix_of(me, counts.restricted, fresh, now).to_come()
+    return left + mix_of(me, me.restricted, fresh, now).to_come()
 
 
 def _unrated_by(me: Rater, rows: QuerySet) -> QuerySet:
@@ -111,29 +104,28 @@ def _unrated_by(me: Rater, rows: QuerySet) -> QuerySet:
     return rows.annotate(rated=Subquery(rated)).filter(rated=None)
 
 
-def _in_reach(counts: RaterCounts) -> QuerySet:
+def _in_reach(me: Rater) -> QuerySet:
     """The waiting assignments of pairs that may be given to the rater."""
-    me = counts.rater
     rows = Assignment.objects.waiting().filter(collection=me.collection_id, pair__retired_at__isnull=True)
-    return rows.filter(query__in=queries_of(me)) if counts.restricted else rows
+    return rows.filter(query__in=queries_of(me)) if me.restricted else rows
 
 
-def _free_pairs(counts: RaterCounts, now: datetime) -> QuerySet:
+def _free_pairs(me: Rater, now: datetime) -> QuerySet:
     """One free assignment of each pair that the rater does not hold."""
     of_pair = Assignment.objects.filter(free(now), pair=OuterRef("pair"))
     surplus = surplus_grades().filter(pair=OuterRef("pair"))
     # Each surplus grade will fill one expired lease.
     enough = Q(leased_until__isnull=True) | Q(n_free__gt=F("n_surplus"))
-    rows = _in_reach(counts).annotate(
+    rows = _in_reach(me).annotate(
         n_free=row_count(of_pair, "pair"),
         n_surplus=row_count(surplus, "pair"),
-        own=Subquery(assignment_of(OuterRef("pair"), counts.rater).values("pk")[:1]),
+        own=Subquery(assignment_of(OuterRef("pair"), me).values("pk")[:1]),
         older=Subquery(of_pair.filter(pk__lt=OuterRef("pk")).values("pk")[:1]),
     )
     # With DISTINCT or without an order, PostgreSQL would read far more rows than the caller's slice counts.
     return rows.filter(free(now) & enough & HAS_ROUND, own=None, older=None).order_by("round", "lot")
 
 
-def _held_by_others(counts: RaterCounts, now: datetime) -> QuerySet:
-    held = _in_reach(counts).filter(leased_until__isnull=False, leased_until__gte=now, extra=False)
-    return _unrated_by(counts.rater, held).exclude(rater=counts.rater)
+def _held_by_others(me: Rater, now: datetime) -> QuerySet:
+    held = _in_reach(me).filter(leased_until__isnull=False, leased_until__gte=now, extra=False)
+    return _unrated_by(me, held).exclude(rater=me)

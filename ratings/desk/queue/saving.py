@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -94,21 +93,22 @@ def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | N
         raise ValueError("The grade, the pair and the rater must belong to one collection.")
     if isinstance(task, Task) and task.kind != PAIR:
         return _save_check(rater, task, sent, now)
-    state = _read_state(rater, pair, sent.client_key)
-    if state.event_id:
+    me = _look(rater=rater.pk, pair=pair.pk, client_key=sent.client_key)[0]
+    # If a FilteredRelation finds no row, Django sets no attribute.
+    current, assignment = getattr(me, "own_rating", None), getattr(me, "own_assignment", None)
+    if me.event_id:
         # A reason fills no assignment, so it was not surplus the first time either.
-        counted = state.assignment or sent.grade is None
-        event = RatingEvent.objects.get(pk=state.event_id)
-        return _retried(Saved(event, state.rating, _fate(state.retired, counted)), pair, PAIR, sent)
-    _refuse_conflict(state.rating, sent)
-    me = state.rater
-    if sent.comment or state.rating:
+        counted = assignment or sent.grade is None
+        event = RatingEvent.objects.get(pk=me.event_id)
+        return _retried(Saved(event, current, _fate(me.pair_retired, counted)), pair, PAIR, sent)
+    _refuse_conflict(current, sent)
+    if sent.comment or current:
         refuse_over(me, pair)
-    rating = write(me, pair, state.rating, sent, now)
-    counted = settle(me, pair, state.assignment, rating, now)
+    rating = write(me, pair, current, sent, now)
+    counted = settle(me, pair, assignment, rating, now)
     kind = Kind.GRADE if sent.grade else Kind.CANNOT
     event = record(me, pair, kind, now, **sent.event_fields)
-    fate = _fate(state.retired, counted)
+    fate = _fate(me.pair_retired, counted)
     transaction.on_commit(partial(happened, SURPLUS if fate == SURPLUS else "save"))
     return Saved(event, rating, fate)
 
@@ -187,26 +187,10 @@ def settle(me: Rater, pair: Pair, own: Assignment | None, rating: Rating, now: d
     return take(me, pair.pk, State.DONE, now) or take_gold(me, pair.pk, State.DONE, now)
 
 
-class SaveState(NamedTuple):
-    """What a save reads first, with the rater locked."""
-
-    rater: Rater
-    rating: Rating | None  # the rater's present rating of the pair
-    assignment: Assignment | None  # the rater's assignment of the pair, leased or done
-    event_id: int | None  # the event with the same client key
-    retired: bool
-
-
-def _read_state(rater: Rater, pair: Pair, client_key: UUID | None) -> SaveState:
-    me = _look(rater=rater.pk, pair=pair.pk, client_key=client_key)[0]
-    # If a FilteredRelation finds no row, Django sets no attribute.
-    return SaveState(
-        me, getattr(me, "own_rating", None), getattr(me, "own_assignment", None), me.event_id, me.pair_retired
-    )
-
-
 def _states() -> QuerySet:
-    """A rater annotated for `SaveState`."""
+    """A rater with what a save reads first: their rating and assignment of the pair, the event with the same
+    client key, and whether the pair is retired.
+    """
     pair = Blank("pair", Rating, "pair")
     key = Blank("client_key", RatingEvent, "client_key")
     raters = Rater.objects.filter(pk=Blank("rater", Rating, "rater")).annotate(

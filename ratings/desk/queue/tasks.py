@@ -1,8 +1,7 @@
 """The tasks of a rater: leased pairs and checks. Each has a random token, the only id on the rater's page."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
@@ -27,31 +26,6 @@ class Task:
     comment: str  # the initial text of the comment field
 
 
-class OwnPair(NamedTuple):
-    """A pair, or an assignment of it, with the rater's rating and last comment."""
-
-    row: Pair | Assignment
-    rating_id: int | None
-    last_comment: str
-
-    @classmethod
-    def read(cls, rows: Iterable[Pair | Assignment]) -> "list[OwnPair]":
-        """The pairs of rows that `with_own` annotated."""
-        return [cls(row, row.own_rating, row.last_comment or "") for row in rows]
-
-
-class OwnCheck(NamedTuple):
-    """A check with the comment that the rater wrote last."""
-
-    check: Check
-    last_comment: str
-
-    @classmethod
-    def read(cls, rows: Iterable[Check]) -> "list[OwnCheck]":
-        """The checks of rows that `checks_of` annotated."""
-        return [cls(row, row.last_comment or "") for row in rows]
-
-
 def held(rater: Rater) -> list[Task]:
     """The tasks that `rater` holds, in their order on the desk. Two queries, nothing is written.
 
@@ -62,11 +36,10 @@ def held(rater: Rater) -> list[Task]:
 
 def task(rater: Rater, token: UUID) -> Task | None:
     """The task of a token; None if the rater never held it and never acted on it."""
-    pairs = OwnPair.read(_known(rater=rater.pk, collection=rater.collection_id, token=token))
-    if pairs:
-        return _task_of(pairs[0])
-    checks = OwnCheck.read(_known_check(rater=rater.pk, token=token))
-    return check_task(checks[0]) if checks else None
+    if pair := _known.first(rater=rater.pk, collection=rater.collection_id, token=token):
+        return _task_of(pair)
+    check = _known_check.first(rater=rater.pk, token=token)
+    return check_task(check) if check else None
 
 
 def _known_by() -> QuerySet:
@@ -83,28 +56,28 @@ _known = Prepared(_known_by)
 def pair_task(rater: Rater, pair_id: int) -> Task:
     """The pair as a task of the rater. Two queries at most."""
     pairs = Pair.objects.select_related("query", "document").filter(pk=pair_id)
-    return _task_of(OwnPair.read(with_own(pairs, rater, "pk"))[0])
+    return _task_of(with_own(pairs, rater, "pk")[0])
 
 
-def _task_of(own: OwnPair) -> Task:
-    pair, rating = own.row, None
-    if own.rating_id:
-        rating = Rating.objects.select_related("grade").filter(pk=own.rating_id).first()
-    return Task(pair.token, pair, PAIR, rating, rating.comment if rating else own.last_comment)
+def _task_of(pair: Pair) -> Task:
+    """The task of a pair that `with_own` annotated."""
+    rating = None
+    if pair.own_rating:
+        rating = Rating.objects.select_related("grade").filter(pk=pair.own_rating).first()
+    return Task(pair.token, pair, PAIR, rating, rating.comment if rating else pair.last_comment or "")
 
 
-def in_turn(pairs: Iterable[OwnPair], checks: Iterable[OwnCheck]) -> list[Task]:
-    """The tasks of leased assignments and of checks, by turn."""
-    pairs = list(pairs)
+def in_turn(leased: Sequence[Assignment], checks: Iterable[Check]) -> list[Task]:
+    """The tasks of leased assignments, which `with_own` annotated, and of checks, by turn."""
     # Usually empty: a rater seldom holds a pair that they have rated.
-    ids = [own.rating_id for own in pairs if own.rating_id]
+    ids = [row.own_rating for row in leased if row.own_rating]
     ratings = Rating.objects.select_related("grade").in_bulk(ids)
     keyed = []
-    for row, rating_id, last_comment in pairs:
-        rating = ratings.get(rating_id)
-        comment = rating.comment if rating else last_comment
+    for row in leased:
+        rating = ratings.get(row.own_rating)
+        comment = rating.comment if rating else row.last_comment or ""
         keyed.append((row.turn, row.pair_id, Task(row.pair.token, row.pair, PAIR, rating, comment)))
-    keyed += [(own.check.turn, own.check.pair_id, check_task(own)) for own in checks]
+    keyed += [(check.turn, check.pair_id, check_task(check)) for check in checks]
     return [task for *_, task in sorted(keyed, key=lambda row: row[:2])]
 
 
@@ -119,19 +92,19 @@ def held_checks(rater: Rater | Blank) -> QuerySet:
 
 
 def checks_of(rater: Rater | Blank) -> QuerySet:
-    """The rater's checks, annotated for `OwnCheck` like pairs: otherwise a repeat would differ from a pair."""
+    """The rater's checks with their last comment, as pairs have it: otherwise a repeat would look different."""
     about = {"rater": OuterRef("rater"), "pair": OuterRef("pair"), "created_at__gte": OuterRef("created_at")}
     wrote = RatingEvent.objects.filter(**about, kind__in=[Kind.REPEAT, Kind.SKIP]).order_by("-pk")
     checks = Check.objects.filter(rater=rater).annotate(last_comment=Subquery(wrote.values("comment")[:1]))
     return checks.select_related("pair__query", "pair__document", "event")
 
 
-def held_assignments(rater: Rater) -> list[OwnPair]:
-    return OwnPair.read(_held_assignments(rater=rater.pk))
+def held_assignments(rater: Rater) -> list[Assignment]:
+    return _held_assignments(rater=rater.pk)
 
 
-def open_checks(rater: Rater) -> list[OwnCheck]:
-    return OwnCheck.read(_open_checks(rater=rater.pk))
+def open_checks(rater: Rater) -> list[Check]:
+    return _open_checks(rater=rater.pk)
 
 
 _held_assignments = Prepared(
@@ -141,9 +114,12 @@ _open_checks = Prepared(lambda: held_checks(_RATER))
 _known_check = Prepared(lambda: checks_of(_RATER).filter(token=_TOKEN))
 
 
-def check_task(own: OwnCheck) -> Task:
-    check, answer = own.check, answer_of(own.check)
-    return Task(check.token, check.pair, check.kind, answer, answer.comment if answer else own.last_comment)
+def check_task(check: Check) -> Task:
+    """The task of a check that `checks_of` annotated."""
+    answer = answer_of(check)
+    return Task(
+        check.token, check.pair, check.kind, answer, answer.comment if answer else check.last_comment or ""
+    )
 
 
 def answer_of(check: Check) -> Rating | None:
@@ -206,7 +182,7 @@ def acts_on(rater: Rater | Blank, pair: str) -> QuerySet:
 
 
 def with_own(rows: QuerySet, rater: Rater | Blank, pair: str) -> QuerySet:
-    """`rows` annotated for `OwnPair`. The last comment is kept after an undo and after the pair was put off."""
+    """`rows` with the id of the rater's rating and their last comment, which is kept after an undo or a skip."""
     own = Rating.objects.filter(rater=rater, pair=OuterRef(pair))
     wrote = RatingEvent.objects.filter(
         rater=rater, pair=OuterRef(pair), kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP]

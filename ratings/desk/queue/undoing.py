@@ -13,7 +13,7 @@ from .claiming import MOST_HELD
 from .leases import LEASE, State, assignment_of, give_back, take, turn_before_all
 from .mixing import take_gold
 from .saving import Submission, settle, write
-from .tasks import PAIR, REPEAT, OwnCheck, Task, check_task, checks_of, held, pair_task
+from .tasks import PAIR, REPEAT, Task, check_task, checks_of, held, pair_task
 
 UNDO_DEPTH = 20
 
@@ -50,7 +50,7 @@ def undo(
         record(me, event.pair, Kind.UNDO, now, undoes=event, client_key=client_key)
         give_back_surplus(me)
     if check:
-        return check_task(OwnCheck.read(checks_of(me).filter(pk=check.pk))[0])
+        return check_task(checks_of(me).get(pk=check.pk))
     return pair_task(me, event.pair_id)
 
 
