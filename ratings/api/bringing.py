@@ -18,13 +18,13 @@ from ..formats.refusal import Option, Refusal
 from ..formats.source import Source
 from ..importing import intake
 from ..importing.intake import Report
-from ..models import Reason, Scope
+from ..models import Scope
 from ..web.problems import Problem
 from ..words import as_sentence, counted
 from .access import collection_in
 from .receipts import with_receipt
 from .routes import router
-from .shapes import DocumentKey, Number, QueryKey, RaterName, Sent, SystemName, text
+from .shapes import DocumentKey, Number, QueryKey, RaterName, Said, Sent, SystemName, text
 
 NAME = "the batch"
 MOST_RESULTS = 50_000  # of the rankings of one batch
@@ -103,23 +103,13 @@ class RankingsIn(Sent):
     keep_first: bool = Field(False, description="A document that appears twice keeps its better place.")
 
 
-class RatingIn(Sent):
+class RatingIn(Said):
     query: QueryKey
     document: DocumentKey
     rater: RaterName = Field(description="Nobody who rates here: an import speaks for no member.")
-    grade: Number | None = None
-    reason: Literal[tuple(Reason.values)] | None = Field(None, description="Why it cannot be judged.")
-    comment: text(5_000) = ""
-    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     rated_at: Annotated[str, StringConstraints(max_length=40, pattern=r"^[0-9T:.+Z -]*$")] | None = Field(
         None, description="ISO 8601; UTC where it names no offset."
     )
-
-    @model_validator(mode="after")
-    def _grade_or_reason(self) -> "RatingIn":
-        if (self.grade is None) == (self.reason is None):
-            raise ValueError("a rating is a grade, or a reason why the pair cannot be judged")
-        return self
 
 
 class RatingsIn(Sent):
@@ -137,9 +127,8 @@ class Imported(Schema):
 @router.post("/collections/{slug:slug}/queries", response=Imported, tags=["import"], summary="Bring queries")
 def import_queries(request: HttpRequest, slug: str, sent: QueriesIn, idempotency_key: IdempotencyKey = None):
     """Adds queries and corrects those that are there."""
-    batch = Batch(sent, (("queries", place) for place in range(len(sent.queries))))
-    rows = (row.model_dump(exclude_none=True) for row in sent.queries)
-    return import_batch(request, slug, idempotency_key, batch, rows, intake.import_queries)
+    rows = ((f"/queries/{place}", row.model_dump(exclude_none=True)) for place, row in enumerate(sent.queries))
+    return import_batch(request, slug, idempotency_key, sent, rows, intake.import_queries)
 
 
 @router.post("/collections/{slug:slug}/documents", response=Imported, tags=["import"], summary="Bring documents")
@@ -148,12 +137,15 @@ def import_documents(request: HttpRequest, slug: str, sent: DocumentsIn, idempot
 
     Texts that are left out, and fields that are empty, stay as they are.
     """
-    batch = Batch(sent, (("documents", place) for place in range(len(sent.documents))))
+    texts = {"title", "body", "url"}
     rows = (
-        {**row.fields, "id": row.key, **row.model_dump(include={"title", "body", "url"}, exclude_unset=True)}
-        for row in sent.documents
+        (
+            f"/documents/{place}",
+            {**row.fields, "id": row.key, **row.model_dump(include=texts, exclude_unset=True)},
+        )
+        for place, row in enumerate(sent.documents)
     )
-    return import_batch(request, slug, idempotency_key, batch, rows, intake.import_documents)
+    return import_batch(request, slug, idempotency_key, sent, rows, intake.import_documents)
 
 
 @router.post(
@@ -169,15 +161,9 @@ def import_rankings(request: HttpRequest, slug: str, sent: RankingsIn, idempoten
     if total > MOST_RESULTS:
         detail = f"These are {total:,} results; send at most {MOST_RESULTS:,} at a time."
         raise Problem(413, detail, kind="too-many-results")
-    places = (
-        ("rankings", place, "documents", rank)
-        for place, ranking in enumerate(sent.rankings)
-        for rank in range(len(ranking.documents))
-    )
     refuse_second_rankings(sent)
     choices = {"order": sent.order, "keep_first": sent.keep_first, "queries_by": "key", "system_from": "tag"}
-    batch = Batch(sent, places)
-    return import_batch(request, slug, idempotency_key, batch, results(sent), intake.import_run, **choices)
+    return import_batch(request, slug, idempotency_key, sent, results(sent), intake.import_run, **choices)
 
 
 @router.post(
@@ -185,9 +171,8 @@ def import_rankings(request: HttpRequest, slug: str, sent: RankingsIn, idempoten
 )
 def import_ratings(request: HttpRequest, slug: str, sent: RatingsIn, idempotency_key: IdempotencyKey = None):
     """Adds ratings and changes those that are there, by rater, query and document."""
-    batch = Batch(sent, (("ratings", place) for place in range(len(sent.ratings))))
-    rows = (row.model_dump(exclude_none=True) for row in sent.ratings)
-    return import_batch(request, slug, idempotency_key, batch, rows, intake.import_ratings, queries_by="key")
+    rows = ((f"/ratings/{place}", row.model_dump(exclude_none=True)) for place, row in enumerate(sent.ratings))
+    return import_batch(request, slug, idempotency_key, sent, rows, intake.import_ratings, queries_by="key")
 
 
 def refuse_second_rankings(sent: RankingsIn) -> None:
@@ -209,60 +194,36 @@ def refuse_second_rankings(sent: RankingsIn) -> None:
         raise Problem(422, detail, kind="refused", errors=errors)
 
 
-def results(sent: RankingsIn) -> Iterable[dict]:
-    for ranking in sent.rankings:
-        for rank, document in enumerate(ranking.documents, 1):
-            row = {"query": ranking.query, "document": document, "rank": rank, "system": sent.system}
-            yield row if ranking.scores is None else row | {"score": ranking.scores[rank - 1]}
-
-
-class Batch:
-    """Where each line that the import reads is in the request body."""
-
-    def __init__(self, sent: Schema, places: Iterable[tuple]) -> None:
-        self.members = type(sent).model_fields.keys()
-        self.places = list(places)
-
-    def pointer(self, line: int) -> str:
-        """The JSON pointer of a line, counted from 1; that of the whole body for line 0."""
-        place = self.places[line - 1] if 1 <= line <= len(self.places) else ()
-        return "".join(f"/{part}" for part in place)
-
-    def entry(self, refusal: Refusal) -> dict:
-        place = {"pointer": self.pointer(refusal.line)}
-        if refusal.line:
-            place["index"] = self.places[refusal.line - 1][1]
-        other = f" at {self.pointer(refusal.other.line)}" if refusal.other else ""
-        return place | {"detail": f"{refusal.problem}{other}.", "cure": refusal.cure_text(self.words)}
-
-    def words(self, option: Option) -> str:
-        """The option as an imperative for this batch; "" if it has no member of that name."""
-        if option.name == "before":
-            return f"send the {option.value} first"
-        if option.name not in self.members:
-            return ""
-        value = "another name" if option.value is None else json.dumps(option.value)
-        return f'send {value} as "{option.name}"'
+def results(sent: RankingsIn) -> Iterable[tuple[str, dict]]:
+    for place, ranking in enumerate(sent.rankings):
+        for index, document in enumerate(ranking.documents):
+            row = {"query": ranking.query, "document": document, "rank": index + 1, "system": sent.system}
+            scored = row if ranking.scores is None else row | {"score": ranking.scores[index]}
+            yield f"/rankings/{place}/documents/{index}", scored
 
 
 def import_batch(
     request: HttpRequest,
     slug: str,
     key: str | None,
-    batch: Batch,
-    rows: Iterable[dict],
+    sent: Schema,
+    rows: Iterable[tuple[str, dict]],
     run: Callable[..., Report],
     **choices,
 ) -> dict:
-    """The answer to a batch after the import `run`, with these choices."""
+    """The answer to a batch after the import `run`, with these choices. Each row is behind its JSON pointer."""
     collection = collection_in(request, slug, Scope.IMPORT)
-    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    pointers, lines = [""], []  # the pointer of each line, counted from 1; of the whole body for line 0
+    for pointer, row in rows:
+        pointers.append(pointer)
+        lines.append(json.dumps(row))
+    content = "\n".join(lines).encode()
 
     def imported() -> dict:
         """The counts, facts and warnings of the import. Raises Problem with its refusals."""
         try:
             for _ in range(TRIES):
-                source = Source(NAME, io.BytesIO(lines))  # each try reads the batch from its beginning
+                source = Source(NAME, io.BytesIO(content))  # each try reads the batch from its beginning
                 report = run(collection, [source], format="jsonl", **choices)
                 # Somebody else wrote between its checks and its writing. The last such report is a refusal.
                 if not report.clashed:
@@ -271,8 +232,29 @@ def import_batch(
             raise Problem(422, f"{as_sentence(error)} Nothing was written.", kind="refused") from error
         if report.refused:
             detail = f"Nothing was written: {counted(report.refused, 'thing')} to correct."
-            raise Problem(422, detail, kind="refused", errors=[batch.entry(each) for each in report.refusals])
+            errors = [error_of(refusal, pointers, type(sent)) for refusal in report.refusals]
+            raise Problem(422, detail, kind="refused", errors=errors)
         counts = {name: report.counts[name] for name in ("new", "changed", "unchanged")}
         return counts | {"facts": report.facts, "warnings": report.warnings}
 
     return with_receipt(request, collection, key, imported)
+
+
+def error_of(refusal: Refusal, pointers: list[str], schema: type[Schema]) -> dict:
+    """The refusal with the pointer of its line, and with the cure as members of the schema."""
+    place = {"pointer": pointers[refusal.line]}
+    if refusal.line:
+        place["index"] = int(place["pointer"].split("/")[2])
+    other = f" at {pointers[refusal.other.line]}" if refusal.other else ""
+    cure = refusal.cure_text(lambda option: words(option, schema))
+    return place | {"detail": f"{refusal.problem}{other}.", "cure": cure}
+
+
+def words(option: Option, schema: type[Schema]) -> str:
+    """The option as an imperative for a batch of this schema; "" if it has no member of that name."""
+    if option.name == "before":
+        return f"send the {option.value} first"
+    if option.name not in schema.model_fields:
+        return ""
+    value = "another name" if option.value is None else json.dumps(option.value)
+    return f'send {value} as "{option.name}"'

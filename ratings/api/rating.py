@@ -12,19 +12,19 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Query as Q
 from ninja import Schema
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from ..desk import queue
 from ..desk.answers import Answer, answers
 from ..desk.content import Showing, outlook_words, parts_json, rating_json, saved_json, task_json
 from ..desk.forms import LONGEST_VISIT, RatingForm
 from ..importing.pictures.store import sent
-from ..models import Rater, Reason
+from ..models import Rater
 from ..web import limits
 from ..web.problems import Problem
 from .access import rater_in
 from .routes import router
-from .shapes import Number, OfPage, Page, Sent, text
+from .shapes import OfPage, Page, Said, Sent
 
 MOST = 100  # ratings in one batch
 KEY_USED = "This key came with another rating before. Give each rating a key of its own."
@@ -85,22 +85,12 @@ class TasksOut(Schema):
     words: list[str] = Field(description="What there is for you, and what happens next.")
 
 
-class OwnIn(Sent):
+class OwnIn(Said):
     token: Uuid
     key: Uuid = Field(description="Made by you for this rating alone: sent again, it is the same rating.")
-    grade: Number | None = None
-    reason: Literal[tuple(Reason.values)] | None = Field(None, description="Why it cannot be judged.")
-    comment: text(5_000) = ""
     base_revision: int = Field(
         0, ge=0, le=2**31 - 1, description="That of the task, or of your last rating of it."
     )
-    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-
-    @model_validator(mode="after")
-    def _grade_or_reason(self) -> "OwnIn":
-        if (self.grade is None) == (self.reason is None):
-            raise ValueError("a rating is a grade, or a reason why the pair cannot be judged")
-        return self
 
 
 class OwnBatch(Sent):

@@ -14,7 +14,7 @@ from ..collection import making
 from ..collection.scales import Step
 from ..copies import rounds
 from ..formats import values
-from ..models import Collection, Drawn, Rating, Role, Scope
+from ..models import Collection, Drawn, Rating, Role, Scope, System
 from ..people.names import pseudonym
 from ..pool import pooling
 from ..web.problems import Problem
@@ -83,6 +83,10 @@ class SystemOut(Schema):
     description: str
     rankings: int
     created_at: datetime
+
+    @staticmethod
+    def resolve_rankings(system: System) -> int:
+        return system.count
 
 
 class RatingOut(Schema):
@@ -201,19 +205,19 @@ def get_collection(request: HttpRequest, slug: str):
 @router.get("/collections/{slug:slug}/queries", response=Page[QueryOut], tags=["record"], summary="Queries")
 def list_queries(request: HttpRequest, slug: str, asked: Q[OfQueries]):
     rows = collection_in(request, slug, Scope.READ).queries.all()
-    return page(rows.filter(key=asked.key) if asked.key else rows, asked, query_json)
+    return page(rows.filter(key=asked.key) if asked.key else rows, asked)
 
 
 @router.get("/collections/{slug:slug}/documents", response=Page[DocumentOut], tags=["record"], summary="Documents")
 def list_documents(request: HttpRequest, slug: str, asked: Q[OfDocuments]):
     rows = collection_in(request, slug, Scope.READ).documents.all()
-    return page(rows.filter(key=asked.key) if asked.key else rows, asked, document_json)
+    return page(rows.filter(key=asked.key) if asked.key else rows, asked)
 
 
 @router.get("/collections/{slug:slug}/systems", response=Page[SystemOut], tags=["record"], summary="Systems")
 def list_systems(request: HttpRequest, slug: str, asked: Q[OfPage]):
     rows = collection_in(request, slug, Scope.READ).systems.annotate(count=Count("rankings"))
-    return page(rows, asked, system_json)
+    return page(rows, asked)
 
 
 @router.get("/collections/{slug:slug}/ratings", response=Page[RatingOut], tags=["record"], summary="Ratings")
@@ -262,26 +266,7 @@ def collection_json(collection: Collection, role: str) -> dict:
 
 
 def whole_collection(collection: Collection, role: str) -> dict:
-    grades = [
-        {"value": float(grade.value), "label": grade.label, "meaning": grade.meaning}
-        for grade in collection.grades.all()
-    ]
-    return collection_json(collection, role) | {"grades": grades}
-
-
-def query_json(query) -> dict:
-    tags = query.tags if isinstance(query.tags, list) else []
-    return {"key": query.key, "text": query.text, "need": query.need, "tags": tags, "weight": query.weight}
-
-
-def document_json(document) -> dict:
-    names = ("key", "title", "body", "url", "fields")
-    return {name: getattr(document, name) for name in names}
-
-
-def system_json(system) -> dict:
-    names = ("name", "description", "created_at")
-    return {name: getattr(system, name) for name in names} | {"rankings": system.count}
+    return collection_json(collection, role) | {"grades": list(collection.grades.all())}
 
 
 def rating_json(rating: Rating, *, named: bool) -> dict:

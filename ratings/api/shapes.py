@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from django.db.models import QuerySet
 from ninja import Schema
-from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from ..formats import values
+from ..models import Reason
 
 AT_ONCE = 1_000  # rows of a page
 Row = TypeVar("Row")
@@ -47,6 +48,21 @@ class Sent(Schema):
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
+class Said(Sent):
+    """A grade, or why the pair cannot be judged."""
+
+    grade: Number | None = None
+    reason: Literal[tuple(Reason.values)] | None = Field(None, description="Why it cannot be judged.")
+    comment: text(5_000) = ""
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+    @model_validator(mode="after")
+    def _grade_or_reason(self) -> "Said":
+        if (self.grade is None) == (self.reason is None):
+            raise ValueError("a rating is a grade, or a reason why the pair cannot be judged")
+        return self
+
+
 class OfPage(Schema):
     """The parameters of a page of a list."""
 
@@ -66,7 +82,7 @@ class Page(Schema, Generic[Row]):
     next: str | None = Field(None, description="The cursor of the next page; null on the last one.")
 
 
-def page(rows: QuerySet, asked: OfPage, shown: Callable[[Any], dict]) -> dict:
+def page(rows: QuerySet, asked: OfPage, shown: Callable[[Any], Any] = lambda row: row) -> dict:
     """One page of `rows` in the order of their ids, so that rows added meanwhile come on later pages.
 
     One database query, which reads one more row to know whether there is a next page.
