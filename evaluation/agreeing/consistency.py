@@ -1,7 +1,7 @@
 """Agreement of raters, and stability of the order of systems under other raters, as documents and tables."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from math import isnan
@@ -9,13 +9,14 @@ from math import isnan
 import numpy as np
 
 from ratings.models import Collection
+from ratings.people.names import pseudonym
 
 from .. import agreement, record, scores
 from .. import measures as kernel
-from ..agreement import Disputed, Disputes, Stability, Table
+from ..agreement import Stability, Table
 from ..agreement.coefficients import ALL_THE_SAME, FEWEST, NO_PAIR_TWICE, coefficients, lacking
 from ..judgments.rules import RULES_OF_ALL, Ratings, combine, stacked
-from ..measures import Judgments, Measure, Options, Rankings
+from ..measures import Judgments, Rankings
 from ..measures.arrays import groups
 from ..page import documents
 from ..record import Opinions, Record, cache
@@ -44,7 +45,8 @@ class Agreement:
     table: Table
 
     @cached_property
-    def disputed(self) -> Disputes:
+    def disputed(self) -> np.ndarray:
+        """The disputed pairs, as `agreement.disputed` has them."""
         return agreement.disputed(self.table)
 
     @property
@@ -62,10 +64,7 @@ class Agreement:
 class Order:
     """The order of systems by one measure, and its stability under other raters."""
 
-    measure: Measure
-    options: Options
-    profile: str
-    fingerprint: str
+    asked: scores.Asked
     systems: tuple[str, ...]
     queries: tuple[int, ...]  # how many count for each system with all ratings
     raters: dict[int, str]  # names by pk
@@ -85,9 +84,17 @@ def agreement_of(opinions: Opinions) -> Agreement:
     return Agreement(opinions.collection, opinions, pairs, table)
 
 
-def agreement_in(collection: Collection) -> Agreement:
-    """The agreement of the raters of the present version, from the cache."""
-    return cache.whole(collection, "raters", lambda: agreement_of(cache.opinions(collection)))
+def agreement_in(collection: Collection, names: Mapping[int, str]) -> Agreement:
+    """The agreement of the raters under these names (by pk) and in their order, from the cache."""
+
+    def made() -> Agreement:
+        opinions = cache.opinions(collection)
+        # A rater who was removed meanwhile has no name.
+        raters = ((pk, names.get(pk, pseudonym(pk))) for pk in opinions.raters)
+        in_order = sorted(raters, key=lambda pk_and_name: pk_and_name[::-1])
+        return agreement_of(replace(opinions, raters=dict(in_order)))
+
+    return cache.whole(collection, ("raters", tuple(names.items())), made)
 
 
 def order_of(collection: Collection, asked: scores.Asked, draws: int = RATERS, seed: int = SEED) -> Order:
@@ -170,15 +177,11 @@ def _means(values: np.ndarray, counted: np.ndarray) -> list[float]:
 
 def _order(collection: Collection, worlds: Worlds, data: Record, means: np.ndarray, queries: np.ndarray) -> Order:
     """The order. queries: how many count for each system with all ratings, int64[systems]."""
-    asked = worlds.asked
     stability = None
     if data.systems:
         stability = agreement.stability(data.ratings, means, worlds.raters, worlds.draws, worlds.seed)
     return Order(
-        measure=asked.measure,
-        options=asked.options,
-        profile=asked.profile,
-        fingerprint=asked.fingerprint,
+        asked=worlds.asked,
         systems=data.systems,
         queries=tuple(queries.tolist()),
         raters=dict(collection.raters.values_list("pk", "name")),
@@ -240,23 +243,24 @@ def raters(agreed: Agreement) -> list[dict]:
     return rows
 
 
-def disputed(agreed: Agreement, some: Sequence[Disputed]) -> list[dict]:
+def disputed(agreed: Agreement, some: np.ndarray) -> list[dict]:
     """A row for each of `some` disputed pairs. One database query for each 20,000 documents."""
-    places = agreed.pairs[[each.pair for each in some]].tolist() if some else []
+    places = agreed.pairs[some["pair"]].tolist()
     documents = record.document_keys({document for _, document in places})
     keys = agreed.opinions.queries["key"].tolist()
     return [
         {"query": keys[query], "document": documents[document]}
-        | {name: getattr(each, name) for name in ("ratings", *SPREAD)}
-        for each, (query, document) in zip(some, places, strict=True)
+        | dict(zip(some.dtype.names[1:], numbers, strict=True))
+        for (_, *numbers), (query, document) in zip(some.tolist(), places, strict=True)
     ]
 
 
 def standing(order: Order) -> dict:
     """The JSON of an order: the systems, best first, and how often the order holds under resampled raters."""
     stability = order.stability
-    made_by = {"measure": str(order.measure), "fingerprint": order.fingerprint, "profile": order.profile}
-    made_by |= {"options": order.options.as_dict()}
+    asked = order.asked
+    made_by = {"measure": str(asked.measure), "fingerprint": asked.fingerprint, "profile": asked.profile}
+    made_by |= {"options": asked.options.as_dict()}
     if stability is None:
         return made_by | {"systems": [], "why": {"systems": NO_PAIR_TWICE if order.systems else NO_SYSTEM}}
     names = order.systems
@@ -337,7 +341,7 @@ def table(agreed: Agreement, order: Order | None = None) -> documents.Table:
         for row in stands["without"]:
             for system, mean in row["means"].items():
                 add("without", row["rater"], system, {"mean": mean}, row["ratings"], ["mean"])
-    made_by = [order.profile, order.fingerprint] if order else [None, None]
+    made_by = [order.asked.profile, order.asked.fingerprint] if order else [None, None]
     header = ["part", "first", "second", "name", "value", "low", "high", "n", "why", "profile", "options"]
     of_order = {"order", "without"}
     return header, [row + (made_by if row[0] in of_order else [None, None]) for row in rows]

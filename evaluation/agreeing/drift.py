@@ -47,26 +47,19 @@ def checked_in(collection: Collection, raters: Sequence[int]) -> Checked:
     return Checked(**hits(raters), seconds=seconds)
 
 
-def document(
-    agreed: Agreement,
-    courses: Sequence[Course],
-    checked: Checked,
-    names: Mapping[int, str],
-    labels: Mapping[float, str],
-) -> dict:
-    """A row for each rater with a grade, those with a hint first and then by name.
-
-    `names` (by pk) and `labels` (by grade) are those that the reader may see.
-    """
-    pks = list(agreed.opinions.raters)
-    rows = [one(pks[each.rater], each, agreed, checked) for each in courses]
-    rows = [{"rater": names[pk]} | row | {"hints": hints(pk, row, checked, labels)} for pk, row in rows]
+def document(agreed: Agreement, courses: Sequence[Course], checked: Checked, labels: Mapping[float, str]) -> dict:
+    """A row for each rater with a grade, those with a hint first and then by name. labels: by grade."""
+    raters, rows = list(agreed.opinions.raters.items()), []
+    for course in courses:
+        pk, name = raters[course.rater]
+        row = one(pk, course, agreed, checked)
+        rows.append({"rater": name} | row | {"hints": hints(pk, row, checked, labels)})
     rows.sort(key=lambda row: (not row["hints"], row["rater"]))
     return {"collection": agreed.collection, "grades": agreed.table.grades.tolist(), "raters": rows}
 
 
-def one(pk: int, course: Course, agreed: Agreement, checked: Checked) -> tuple[int, dict]:
-    """The rater's pk and row of the document, without name and hints."""
+def one(pk: int, course: Course, agreed: Agreement, checked: Checked) -> dict:
+    """The row of a rater in the document, without name and hints."""
     names = ("ratings", "shared_early", "early", "shared_late", "late", "moved", "low", "high")
     row = {name: documents.known(getattr(course, name)) for name in names}
     row |= {"told": course.significant, "why": why(course)}
@@ -74,7 +67,7 @@ def one(pk: int, course: Course, agreed: Agreement, checked: Checked) -> tuple[i
         row[name] = share(getattr(checked, name).get(pk, Share()))
     row["seconds"] = [seconds_of(pk, grade, checked) for grade in agreed.table.grades.tolist()]
     row["periods"] = [documents.numbers(each) for each in course.periods]
-    return pk, row
+    return row
 
 
 def why(course: Course) -> dict:

@@ -4,5 +4,5 @@ from .drift import FEWEST, Course, Period, courses
 from .kappa import cohen, confusion, fleiss, percent
 from .krippendorff import KINDS, alpha, alpha_interval
 from .order import FEWEST_FOR_TAU, Stability, stability, worlds
-from .raters import Disputed, Disputes, disputed, each_rater
+from .raters import disputed, each_rater
 from .table import Table, table

@@ -1,6 +1,5 @@
 """The bias of each rater against the others, and the pairs with different grades. NumPy and SciPy."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,10 @@ from ..significance.paired import t_interval
 from .table import Table
 
 LEVEL = 0.95
+# A pair with different grades. The deviation is the standard deviation (n - 1) of the grades.
+DISPUTED = np.dtype(
+    [("pair", int), ("ratings", int), ("lowest", float), ("highest", float), ("mean", float), ("deviation", float)]
+)
 
 
 @dataclass(frozen=True)
@@ -26,18 +29,6 @@ class OneRater:
     high: float
     spread: float  # standard deviation of these distances
     agree: float  # share of the others' grades that equal the rater's
-
-
-@dataclass(frozen=True)
-class Disputed:
-    """A pair with different grades."""
-
-    pair: int
-    ratings: int
-    lowest: float
-    highest: float
-    mean: float
-    deviation: float  # standard deviation (n - 1) of the grades
 
 
 def each_rater(table: Table) -> list[OneRater]:
@@ -102,25 +93,14 @@ def _agreement_counts(table: Table) -> tuple[np.ndarray, np.ndarray]:
     return by_rater(equal), by_rater(grade_pairs.count)
 
 
-class Disputes(Sequence):
-    """A sequence of `Disputed`, made on access, since half of all pairs may be disputed."""
+def disputed(table: Table) -> np.ndarray:
+    """The pairs with different grades, as a structured array with the fields of DISPUTED.
 
-    def __init__(self, *columns: np.ndarray) -> None:
-        self._columns = columns  # in the order of the fields of Disputed
-
-    def __len__(self) -> int:
-        return len(self._columns[0])
-
-    def __getitem__(self, at: int | slice) -> "Disputed | list[Disputed]":
-        taken = [column[at].tolist() for column in self._columns]
-        return list(map(Disputed, *taken)) if isinstance(at, slice) else Disputed(*taken)
-
-
-def disputed(table: Table) -> Disputes:
-    """The pairs with different grades: by distance on the scale, then by deviation, descending, then by number."""
+    By distance on the scale, then by deviation, descending, then by number. Half of all pairs may be disputed.
+    """
     shared = table.shared
     if not shared.pair.size:
-        return Disputes(np.empty(0, np.int64))
+        return np.empty(0, DISPUTED)
     starts, n = groups(shared.pair)
     pairs = shared.pair[starts]
     lowest, highest = np.minimum.reduceat(shared.level, starts), np.maximum.reduceat(shared.level, starts)
@@ -130,4 +110,4 @@ def disputed(table: Table) -> Disputes:
     apart = np.flatnonzero(highest > lowest)
     order = apart[np.lexsort((pairs[apart], -deviation[apart], (lowest - highest)[apart]))]
     columns = (pairs, n, table.grades[lowest], table.grades[highest], mean, deviation)
-    return Disputes(*(column[order] for column in columns))
+    return np.rec.fromarrays([column[order] for column in columns], DISPUTED)

@@ -78,23 +78,15 @@ def table(
 ) -> Table:
     """The table of these ratings. `pair` and `rater` are numbers from 0; `grade` is nan for "cannot judge".
 
-    scale: all possible grades (None: those that occur). ValueError for a rater who graded a pair twice, and for a
-    grade that is not on the scale.
+    scale: all possible grades (None: those that occur). A rater grades a pair once.
     """
     pair, rater, grade = np.asarray(pair, np.int64), np.asarray(rater, np.int64), np.asarray(grade, np.float64)
     graded = ~np.isnan(grade)
     cannot = np.bincount(rater[~graded], minlength=raters)
     order = np.flatnonzero(graded)
     order = order[np.lexsort((rater[order], pair[order]))]
-    again = (np.diff(pair[order]) == 0) & (np.diff(rater[order]) == 0)
-    if again.any():
-        at = order[np.argmax(again)]
-        raise ValueError(f"rater {rater[at]} graded pair {pair[at]} twice.")
     grades = np.unique(grade[order]) if scale is None else np.unique(np.asarray(scale, np.float64))
     level = np.searchsorted(grades, grade[order])
-    outside = order[grades[np.minimum(level, grades.size - 1)] != grade[order]] if order.size else order
-    if outside.size:
-        raise ValueError(f"grade {grade[outside[0]]} is not on the scale.")
     pairs, moment = int(pair.max(initial=-1)) + 1, None if moment is None else np.asarray(moment)[order]
     return Table(pairs, raters, grades, pair[order], rater[order], level, cannot, moment)
 

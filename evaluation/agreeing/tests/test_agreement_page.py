@@ -6,6 +6,7 @@ import json
 import pytest
 from django.core.management import call_command
 
+from evaluation.agreeing import consistency
 from evaluation.agreeing.views import agreement
 from evaluation.page import raters
 from evaluation.tests.hills import (
@@ -18,6 +19,7 @@ from evaluation.tests.hills import (
 )
 from ratings.models import Rater, Role
 from ratings.people import erasure
+from ratings.people.names import pseudonym
 from ratings.tests.cast import make_member
 
 pytestmark = pytest.mark.django_db
@@ -107,7 +109,7 @@ def test_the_order_of_pseudonyms_tells_nothing_and_the_numbers_stay_those_of_the
     collection = make_two()
     by_name = {row["rater"]: row for row in admin(client, collection).get(URL + "agreement.json").json()["raters"]}
     shown = analyst(client, collection).get(URL + "agreement.json").json()
-    called = {agreement.pseudonym(rater.pk): rater.name for rater in collection.raters.exclude(name="eva")}
+    called = {pseudonym(rater.pk): rater.name for rater in collection.raters.exclude(name="eva")}
     assert [row["rater"] for row in shown["raters"]] == sorted(row["rater"] for row in shown["raters"])
     for row in shown["raters"]:
         assert row | {"rater": ""} == by_name[called[row["rater"]]] | {"rater": ""}
@@ -117,7 +119,7 @@ def test_pseudonyms_sort_otherwise_than_names(client, monkeypatch):
     """With names that sort the other way round every number must move with its person."""
     collection = make_two()
     anna, boris = (collection.raters.get(name=name).pk for name in NAMES)
-    for module in (agreement, raters):
+    for module in (consistency, raters):
         monkeypatch.setattr(module, "pseudonym", lambda pk: {anna: "z", boris: "a"}.get(pk, "m"))
     shown = analyst(client, collection).get(URL + "agreement.json").json()
     assert [(row["rater"], row["ratings"]) for row in shown["raters"]] == [("a", 4), ("z", 5)]

@@ -150,5 +150,3 @@ def test_asked_again_by_hand_and_no_use_reads_it(hills):
 
 def everything(value: str = "2") -> dict[tuple[str, str], str]:
     return {(query, document): value for query in QUERIES for document in "ab"}
-
-

@@ -4,7 +4,7 @@ Admins see names. Analysts see pseudonyms, in an order that reveals nothing.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 
 import numpy as np
@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse
 
 from ratings.models import Collection, Pair, Role
 from ratings.people.access import readers_page
-from ratings.people.names import pseudonym
 from ratings.web.pages import paged
 
 from ... import charts
@@ -49,28 +48,18 @@ COEFFICIENTS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Results:
-    """The content of a page of agreement, with the names that its reader may see."""
-
-    agreement: Agreement
-    order: Order | None  # None: too large for a page
-    document: dict  # of both, as in the files, without disputed pairs
-    raters: dict[str, int]  # pks by the name that is shown
-
-
 @readers_page
 @with_options("page")
 @step_by_step("agreement")
 def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    found = found_in(collection, asked)
-    whole, order = found.document, found.document.get("order")
+    agreed, _, whole = found_in(collection, asked)
+    order, pks = whole.get("order"), {name: pk for pk, name in agreed.opinions.raters.items()}
     context = page(request, collection, "agreement", asked) | {
         "counts": whole["counts"],
-        "lacking": found.agreement.lacking,
+        "lacking": agreed.lacking,
         "fewest": FEWEST,
         "named": collection.role == Role.ADMIN,
-        "raters": [row | {"pk": found.raters[row["rater"]]} for row in whole["raters"]],
+        "raters": [row | {"pk": pks[row["rater"]]} for row in whole["raters"]],
         "twos": whole["pairs_of_raters"],
         "many": len(whole["raters"]) > MATRIX,
         "order": order,
@@ -79,9 +68,9 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
         "label": asked.label,
         "charts": {},
         **coefficients_in(whole),
-        **in_dispute(request, collection, found),
+        **in_dispute(request, collection, agreed),
     }
-    if not found.agreement.lacking:
+    if not agreed.lacking:
         grades = labels_of(collection)
         said = "For each grade, how often the other rater gave which grade."
         context |= confused(confusion(whole["confusion"], grades), list(grades.values()), said)
@@ -114,19 +103,24 @@ def chart_of_biases(raters: Sequence[dict]) -> dict[str, Chart]:
 # Results, and the names in them
 
 
-def found_in(collection: Collection, asked: Asked) -> Results:
-    """The results, cached for each state of the collection. Names are read each time, as they can be removed."""
+def found_in(collection: Collection, asked: Asked) -> tuple[Agreement, Order | None, dict]:
+    """The agreement, the order of systems (None: too large for a page), and the document of both.
+
+    Names are those that the reader may see, read each time, as they can be removed. All else is cached.
+    """
     names = names_in(collection)
-    agreed, order = renamed(agreement_in(collection), order_in(collection, asked), names)
+    agreed = agreement_in(collection, names)
+    order = order_in(collection, asked, agreed)
     document = cache.whole(collection, ("agreement", tuple(names.items())), lambda: consistency.summary(agreed))
-    if order:
-        document = document | {"order": consistency.standing(order)}
-    return Results(agreed, order, document, {name: pk for pk, name in agreed.opinions.raters.items()})
+    if order is None:
+        return agreed, None, document
+    order = replace(order, raters=agreed.opinions.raters)
+    return agreed, order, document | {"order": consistency.standing(order)}
 
 
-def order_in(collection: Collection, asked: Asked) -> Order | None:
+def order_in(collection: Collection, asked: Asked, agreed: Agreement) -> Order | None:
     """The order; None where it takes too long for a page. CannotAnswer where the options do not fit."""
-    draws = draws_for(collection, asked)
+    draws = draws_for(collection, asked, agreed)
     if not draws:
         return None
 
@@ -137,36 +131,14 @@ def order_in(collection: Collection, asked: Asked) -> Order | None:
         return cache.whole(collection, ("order", asked, draws), made)
 
 
-def draws_for(collection: Collection, asked: Asked) -> int:
+def draws_for(collection: Collection, asked: Asked, agreed: Agreement) -> int:
     """The number of draws that take about a second, the same for the same settings; 0 if too few would fit."""
-    agreed = agreement_in(collection)
     once = max(1, len(agreed.opinions.queries) * collection.systems.count())
     once *= LEARNING if asked.rule in RULES_OF_ALL else 1
     raters = np.unique(agreed.table.rater).size
     if (FEWEST_RATERS + raters) * once > 3 * WORK:
         return 0
     return min(RATERS, max(FEWEST_RATERS, WORK // once - raters))
-
-
-def renamed(agreed: Agreement, order: Order | None, names: Mapping[int, str]) -> tuple[Agreement, Order | None]:
-    """The agreement and the order with other names, and raters in the order of these."""
-    before = list(agreed.opinions.raters)
-    # A rater who was removed meanwhile has no name.
-    raters = dict(sorted(((pk, names.get(pk, pseudonym(pk))) for pk in before), key=lambda each: each[::-1]))
-    places = {pk: place for place, pk in enumerate(raters)}
-    place = np.array([places[pk] for pk in before], np.int64)
-    found, rater = agreed.table, place[agreed.table.rater]
-    rows = np.lexsort((rater, found.pair))
-    table = replace(
-        found,
-        pair=found.pair[rows],
-        rater=rater[rows],
-        level=found.level[rows],
-        moment=found.moment[rows],
-        cannot=found.cannot[np.argsort(place)],
-    )
-    agreed = replace(agreed, opinions=replace(agreed.opinions, raters=raters), table=table)
-    return agreed, order and replace(order, raters=raters)
 
 
 def neighbours(order: Mapping) -> list[dict]:
@@ -190,14 +162,13 @@ def dot_of(row: Mapping) -> dict:
     return dot(row["rater"], row["bias"], low, high, row["shared"], significant=significant)
 
 
-def in_dispute(request: HttpRequest, collection: Collection, results: Results) -> dict:
+def in_dispute(request: HttpRequest, collection: Collection, agreed: Agreement) -> dict:
     """One page of the disputed pairs, with their links. Two queries, for admins three."""
-    agreed = results.agreement
     context = paged(request, agreed.disputed, DISPUTED)
     on_page = context["page"].object_list
     queries, shown = agreed.opinions.queries, []
-    for row, each in zip(consistency.disputed(agreed, on_page), on_page, strict=True):
-        query, document = agreed.pairs[each.pair].tolist()
+    places = agreed.pairs[on_page["pair"]].tolist()
+    for row, (query, document) in zip(consistency.disputed(agreed, on_page), places, strict=True):
         shown.append((row, queries["pk"].iat[query].item(), queries["text"].iat[query], document))
     documents = titles({document for *_, document in shown})
     tokens = {}
@@ -228,9 +199,9 @@ def in_dispute(request: HttpRequest, collection: Collection, results: Results) -
 @files()
 def agreement_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV and JSON of the command `agreement`, with the names of the page."""
-    found = found_in(collection, asked)
+    agreed, order, _ = found_in(collection, asked)
     return Files(
         f"{collection.slug}-agreement-{asked.measure}",
-        table=lambda: consistency.table(found.agreement, found.order),
-        json=lambda: consistency.document(found.agreement, found.order),
+        table=lambda: consistency.table(agreed, order),
+        json=lambda: consistency.document(agreed, order),
     )

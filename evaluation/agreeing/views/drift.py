@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from ratings.desk.figures import ENOUGH
 from ratings.models import Collection, Role
 from ratings.people.access import readers_page
-from ratings.people.names import pseudonym
 from ratings.pool.progress.counts import LOOKED_THROUGH
 from ratings.web.pages import paged
 from ratings.web.template_tags.grades import tone
@@ -44,15 +43,14 @@ FILLS = {
 @readers_page
 @with_options("page")
 def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    found, labels = found_in(collection)
+    found, labels, pks = found_in(collection)
     context = page(request, collection, "agreement", asked) | paged(request, found["raters"], AT_ONCE)
     rows = list(context["page"].object_list)
     drawn = [row for row in rows if row["periods"]]
     noted = [row["rater"] for row in found["raters"] if row["hints"]]
-    pks = {name: pk for pk, name in names_in(collection).items()}
     context |= {
         "noted": noted,
-        "raters": [row | {"pk": pks.get(row["rater"])} for row in rows],
+        "raters": [row | {"pk": pks[row["rater"]]} for row in rows],
         "total": len(found["raters"]),
         "grades": list(labels.items()),
         "scale": list(labels),
@@ -82,18 +80,19 @@ def pictured(drawn: list[dict], labels: dict[float, str], noted: list[str]) -> d
     return {"charts": shown | {"course": course}, "reach": reach}
 
 
-def found_in(collection: Collection) -> tuple[dict, dict[float, str]]:
-    """The document with the names that its reader may see, and the labels of the grades, the lowest first.
+def found_in(collection: Collection) -> tuple[dict, dict[float, str], dict[str, int]]:
+    """The document with the names that its reader may see, the labels of grades, and the pks of raters by name.
 
-    Courses are cached for each state of the collection; names, checks and times are read each time.
+    Labels have the lowest grade first. Courses are cached for each state of the collection; names, checks and
+    times are read each time.
     """
-    agreed = agreement_in(collection)
-    found = cache.whole(collection, "courses", lambda: courses(agreed.table))
-    known = names_in(collection)
-    names = {pk: known.get(pk, pseudonym(pk)) for pk in agreed.opinions.raters}
+    names = names_in(collection)
+    agreed = agreement_in(collection, names)
+    found = cache.whole(collection, ("courses", tuple(names.items())), lambda: courses(agreed.table))
     scale = {float(grade.value): str(grade) for grade in collection.grades.all()}
     labels = {grade: scale.get(grade, number(grade)) for grade in agreed.table.grades.tolist()}
-    return document(agreed, found, checked_in(collection, list(names)), names, labels), labels
+    pks = {name: pk for pk, name in agreed.opinions.raters.items()}
+    return document(agreed, found, checked_in(collection, [*pks.values()]), labels), labels, pks
 
 
 # As pictures
@@ -145,5 +144,5 @@ def distances(rows: Sequence[Mapping]) -> tuple[list[dict], float]:
 @files()
 def drift_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV table and JSON document of drift, with the names of the page."""
-    found, _ = found_in(collection)
+    found, *_ = found_in(collection)
     return Files(f"{collection.slug}-drift", table=lambda: table(found), json=lambda: found)

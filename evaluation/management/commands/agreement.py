@@ -9,16 +9,16 @@ from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import ExportCommand, Refused
 
 from .evaluate import (
+    Column,
     add_format,
     add_options,
     add_rule,
     add_systems,
-    aligned,
     asked_in,
-    between,
     decimals,
     format_in,
     refuse_format,
+    text_table,
 )
 
 DISPUTED = 10  # pairs that the table shows
@@ -77,14 +77,17 @@ def as_csv(agreement: Agreement, order: Order | None, *, raw: bool = False) -> s
 
 def as_table(agreement: Agreement, order: Order | None) -> str:
     document = consistency.document(agreement, order)
-    parts = [count_line(document["counts"])]
-    parts.append(aligned(coefficient_lines(document), left=1))
-    if document["raters"]:
-        parts.append(aligned(rater_lines(document), left=1))
-    if document["pairs_of_raters"]:
-        parts.append(aligned(pair_of_raters_lines(document), left=2))
-    if document["disputed"]:
-        parts.append(aligned(disputed_lines(document), left=2))
+    disputed, more = document["disputed"][:DISPUTED], len(document["disputed"]) - DISPUTED
+    parts = [count_line(document["counts"]), text_table(document["coefficients"], OF_COEFFICIENTS, left=1)]
+    for rows, columns, left in (
+        (document["raters"], OF_RATERS, 1),
+        (document["pairs_of_raters"], OF_TWO_RATERS, 2),
+        (disputed, OF_DISPUTES, 2),
+    ):
+        if rows:
+            parts.append(text_table(rows, columns, left))
+    if more > 0:
+        parts[-1] += f"and {more:,} more\n"
     if order:
         parts.append(order_lines(document["order"]))
     return "\n".join(parts)
@@ -98,17 +101,6 @@ def count_line(counts: dict) -> str:
     )
 
 
-def coefficient_lines(document: dict) -> list[list[str]]:
-    lines = [["", "value", "95 % interval", "pairs", ""]]
-    for row in document["coefficients"]:
-        notes = list(dict.fromkeys(row["why"].values()))
-        if row["few"] and not notes:
-            notes = [f"fewer than {consistency.FEWEST} pairs: too few to go by"]
-        numbers = [decimals(row["value"]), between(row["low"], row["high"]), f"{row['pairs']:,}"]
-        lines.append([NAMES[row["name"]], *numbers, *(notes[:1] or [""])])
-    return lines
-
-
 NAMES = {
     "agree": "same grade",
     "within_one": "same or next grade",
@@ -119,46 +111,55 @@ NAMES = {
 }
 
 
-def rater_lines(document: dict) -> list[list[str]]:
-    header = "rater, grades, cannot judge, mean, shared, bias, 95 % interval, spread, same grade"
-    lines = [header.split(", ")]
-    for row in document["raters"]:
-        numbers = [
-            decimals(row["bias"]),
-            between(row["low"], row["high"]),
-            decimals(row["spread"]),
-            decimals(row["agree"]),
-        ]
-        counts = [f"{row['ratings']:,}", f"{row['cannot']:,}", decimals(row["mean"]), f"{row['shared']:,}"]
-        lines.append([row["rater"], *counts, *numbers])
-    return lines
+def note(row: dict) -> str:
+    """Why a coefficient is missing, or that it is of few pairs."""
+    of_few = f"fewer than {consistency.FEWEST} pairs: too few to go by" if row["few"] else ""
+    return next(iter(row["why"].values()), of_few)
 
 
-def pair_of_raters_lines(document: dict) -> list[list[str]]:
-    lines = [["rater", "and", "pairs", "same grade", "next", "kappa", "linear", "quadratic"]]
-    for row in document["pairs_of_raters"]:
-        numbers = [decimals(row[name]) for name in ("agree", "within_one", "kappa", "linear", "quadratic")]
-        lines.append([row["first"], row["second"], f"{row['pairs']:,}", *numbers])
-    return lines
-
-
-def disputed_lines(document: dict) -> list[list[str]]:
-    shown, more = document["disputed"][:DISPUTED], len(document["disputed"]) - DISPUTED
-    lines = [["query", "document", "grades", "lowest", "highest", "mean", "deviation"]]
-    for row in shown:
-        numbers = [f"{row['lowest']:g}", f"{row['highest']:g}", decimals(row["mean"]), decimals(row["deviation"])]
-        lines.append([row["query"], row["document"], str(row["ratings"]), *numbers])
-    return lines + ([[f"and {more:,} more", *[""] * 6]] if more > 0 else [])
+# The columns of the tables, by title.
+OF_COEFFICIENTS: dict[str, Column] = {
+    "coefficient": lambda row: NAMES[row["name"]],
+    "value": "value",
+    "95 % interval": ("low", "high"),
+    "pairs": "pairs",
+    "note": note,
+}
+OF_RATERS: dict[str, Column] = {
+    "rater": "rater",
+    "grades": "ratings",
+    "cannot judge": "cannot",
+    "mean": "mean",
+    "shared": "shared",
+    "bias": "bias",
+    "95 % interval": ("low", "high"),
+    "spread": "spread",
+    "same grade": "agree",
+}
+OF_TWO_RATERS: dict[str, Column] = {
+    "rater": "first",
+    "and": "second",
+    "pairs": "pairs",
+    "same grade": "agree",
+    "next": "within_one",
+    **{name: name for name in ("kappa", "linear", "quadratic")},
+}
+OF_DISPUTES: dict[str, Column] = {
+    "query": "query",
+    "document": "document",
+    "grades": "ratings",
+    "lowest": lambda row: f"{row['lowest']:g}",
+    "highest": lambda row: f"{row['highest']:g}",
+    "mean": "mean",
+    "deviation": "deviation",
+}
 
 
 def order_lines(order: dict) -> str:
     if not order["systems"]:
         return f"{order['measure']}: no order of systems, because {order['why']['systems']}\n"
-    lines = [["system", order["measure"], "queries", "95 % interval by raters"]]
-    lines += [
-        [row["system"], decimals(row["mean"]), str(row["queries"]), between(row["low"], row["high"])]
-        for row in order["systems"]
-    ]
+    columns = {"system": "system", order["measure"]: "mean"}
+    columns |= {"queries": "queries", "95 % interval by raters": ("low", "high")}
     resamples = f"{order['draws']:,} resamples of the ratings of {order['pairs']:,} pairs (seed {order['seed']})"
     if order["holds"] is None:
         notes = [f"no order to hold in {resamples}: {order['why']['holds']}"]
@@ -176,7 +177,11 @@ def order_lines(order: dict) -> str:
             else ""
         )
         notes.append(f"without {row['rater']}: {swaps}{lost}")
-    return aligned(lines, left=1) + "".join(f"{line}\n" for line in notes) + f"{order['fingerprint']}\n"
+    return (
+        text_table(order["systems"], columns, left=1)
+        + "".join(f"{line}\n" for line in notes)
+        + f"{order['fingerprint']}\n"
+    )
 
 
 FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 from evaluation import scores
 from evaluation.page import documents
 from evaluation.results import comparison
@@ -9,13 +11,13 @@ from ratings.management.commands._collection_command import ExportCommand, Refus
 
 from .evaluate import (
     NO_VALUE,
+    Column,
     add_expected,
     add_format,
     add_measures,
     add_options,
     add_rule,
     aligned,
-    between,
     chance_of,
     decimals,
     evaluation_of,
@@ -23,6 +25,7 @@ from .evaluate import (
     fingerprint_lines,
     format_in,
     missing_steps,
+    text_table,
     with_reasons,
 )
 
@@ -86,15 +89,11 @@ def as_csv(every: list[Compared], per_query: bool, *, raw: bool = False) -> str:
 
 def as_table(every: list[Compared], per_query: bool) -> str:
     rows = [row for each in every for row in each.rows()]
-    columns = [name for name in COLUMNS if name in rows[0]]
-    titles = [COLUMNS[name][0] for name in columns]
+    columns = {name: name for name in ("measure", "baseline", "system")}
+    columns |= {title: column for name, (title, column) in COLUMNS.items() if name in rows[0]}
     if not all(each.measure.more_is_better for each in every):
-        titles[columns.index("wins")] = "higher/same/lower"
-    lines = [["measure", "baseline", "system", *titles]]
-    for row in rows:
-        cells = [COLUMNS[name][1](row) for name in columns]
-        lines.append([row["measure"], row["baseline"], row["system"], *cells])
-    parts = [aligned(lines, left=3)]
+        columns = {title.replace("better/same/worse", "higher/same/lower"): columns[title] for title in columns}
+    parts = [text_table(rows, columns, left=3)]
     if per_query:
         parts += [aligned(per_query_lines(each), left=1) for each in every]
     parts.append(
@@ -116,28 +115,27 @@ def queries_lacking(row: dict) -> str:
     return f"over {MANY:,}" if row["more"] > MANY else f"{row['more']:,}"
 
 
-# The columns of the table, by name in a row: the title, and the text of a row.
-COLUMNS = {
-    "difference": (
-        "difference",
-        lambda row: NO_VALUE if row["difference"] is None else f"{row['difference']:+.4f}",
-    ),
-    "low": ("95 % interval", lambda row: between(row["low"], row["high"])),
-    "lowest": ("can become", lambda row: between(row["lowest"], row["highest"])),
-    "expected": (
-        "expected",
-        lambda row: NO_VALUE if row["expected"] is None else f"{row['expected']:+.4f}",
-    ),
-    "expected_low": ("90 % for missing", lambda row: between(row["expected_low"], row["expected_high"])),
+def signed(name: str, form: str) -> Callable[[dict], str]:
+    """The column of a difference, which has its sign."""
+    return lambda row: NO_VALUE if row[name] is None else f"{row[name]:+{form}}"
+
+
+# The columns of the table, by name in a row: the title, and the column.
+COLUMNS: dict[str, tuple[str, Column]] = {
+    "difference": ("difference", signed("difference", ".4f")),
+    "low": ("95 % interval", ("low", "high")),
+    "lowest": ("can become", ("lowest", "highest")),
+    "expected": ("expected", signed("expected", ".4f")),
+    "expected_low": ("90 % for missing", ("expected_low", "expected_high")),
     "best": ("best", lambda row: chance_of(row["best"])),
-    "effect": ("effect", lambda row: NO_VALUE if row["effect"] is None else f"{row['effect']:+.2f}"),
+    "effect": ("effect", signed("effect", ".2f")),
     "wins": ("better/same/worse", lambda row: f"{row['wins']}/{row['ties']}/{row['losses']}"),
     "p": ("p", lambda row: chance(row["p"])),
     "p_randomised": ("randomised", lambda row: chance(row["p_randomised"])),
     "p_holm": ("Holm", lambda row: chance(row["p_holm"])),
     "p_hsd": ("HSD", lambda row: chance(row["p_hsd"])),
-    "verdict": ("verdict", lambda row: row["verdict"]),
-    "detectable": ("detectable", lambda row: decimals(row["detectable"])),
+    "verdict": ("verdict", "verdict"),
+    "detectable": ("detectable", "detectable"),
     "more": ("more queries", queries_lacking),
 }
 

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from math import isnan
 
@@ -172,12 +172,12 @@ def as_csv(evaluation: Evaluation, per_query: bool, *, raw: bool = False) -> str
 
 def as_table(evaluation: Evaluation, per_query: bool) -> str:
     shown = evaluation.shown
-    names = [name for name in COLUMNS if name in shown]
-    lines = [["system", "measure", *(COLUMNS[name][0] for name in names)]]
-    for standing in evaluation.by_column.values():
-        row = standing.row(shown)
-        lines.append([standing.system, standing.measure, *(COLUMNS[name][1](row) for name in names)])
-    parts = [aligned(lines, left=2)]
+    columns = {"system": "system", "measure": "measure"}
+    columns |= {title: column for name, (title, column) in COLUMNS.items() if name in shown}
+    rows = [
+        row.row(shown) | {"system": row.system, "measure": row.measure} for row in evaluation.by_column.values()
+    ]
+    parts = [text_table(rows, columns, left=2)]
     if per_query:
         for measure in map(str, evaluation.measures):
             parts.append(aligned(per_query_lines(evaluation, measure), left=1))
@@ -194,31 +194,45 @@ def fingerprint_lines(evaluation: Evaluation) -> str:
     )
 
 
-def between(low: float | None, high: float | None) -> str:
-    return NO_VALUE if low is None else f"{decimals(low)} to {decimals(high)}"
-
-
 def chance_of(value: float | None) -> str:
     return NO_VALUE if value is None else f"{value:.0%}"
 
 
-# The columns of the table, by name in the summary: the title, and the text of a row.
-COLUMNS = {
-    "mean": ("mean", lambda row: decimals(row["mean"])),
-    "low": ("95 % interval", lambda row: between(row["low"], row["high"])),
-    "lowest": ("can become", lambda row: between(row["lowest"], row["highest"])),
-    "expected": ("expected", lambda row: decimals(row["expected"])),
-    "expected_low": ("90 % for missing", lambda row: between(row["expected_low"], row["expected_high"])),
+# A column of a text table: the name of a number, the names of both ends of an interval, or a function of the row.
+Column = str | tuple[str, str] | Callable[[dict], str]
+
+# The columns of the table, by name in the summary: the title, and the column.
+COLUMNS: dict[str, tuple[str, Column]] = {
+    "mean": ("mean", "mean"),
+    "low": ("95 % interval", ("low", "high")),
+    "lowest": ("can become", ("lowest", "highest")),
+    "expected": ("expected", "expected"),
+    "expected_low": ("90 % for missing", ("expected_low", "expected_high")),
     "best": ("best", lambda row: chance_of(row["best"])),
-    "plain": ("mean of the queries", lambda row: decimals(row["plain"])),
-    "traffic": ("searches", lambda row: chance_of(row["traffic"])),
-    "weighted": ("weighted mean", lambda row: decimals(row["weighted"])),
-    "weighted_low": ("95 % interval", lambda row: between(row["weighted_low"], row["weighted_high"])),
+    "weighted": ("weighted mean", "weighted"),
     "total": ("total", lambda row: NO_VALUE if row["total"] is None else f"{row['total']:.0f}"),
     "queries": ("queries", lambda row: str(row["queries"])),
     "undefined": ("undefined", lambda row: str(row["undefined"])),
     "judged": ("judged", lambda row: NO_VALUE if row["judged"] is None else f"{row['judged']:.1%}"),
 }
+
+
+def cell(row: dict, column: Column) -> str:
+    """The text of a column of the row."""
+    if callable(column):
+        return column(row)
+    if isinstance(column, tuple):
+        low, high = (row[name] for name in column)
+        return NO_VALUE if low is None else f"{decimals(low)} to {decimals(high)}"
+    value = row[column]
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else decimals(value)
+
+
+def text_table(rows: Iterable[dict], columns: dict[str, Column], left: int) -> str:
+    """The rows as text, with columns by title, the first `left` of them left-aligned."""
+    return aligned([list(columns), *([cell(row, column) for column in columns.values()] for row in rows)], left)
 
 
 def per_query_lines(evaluation: Evaluation, measure: str) -> list[list[str]]:

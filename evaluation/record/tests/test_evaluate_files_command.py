@@ -82,14 +82,6 @@ def test_a_run_of_which_no_document_is_judged_is_told(folder):
     assert "other: no document of other is judged" in err and "first: no document" not in err
 
 
-@pytest.mark.parametrize(
-    ("name", "ours"), [("ndcg_cut_10", "nDCG@10"), ("P_5", "P@5"), ("recall.100", "R@100"), ("recip_rank", "RR")]
-)
-def test_a_name_of_trec_eval_is_translated(folder, name, ours):
-    assert f"write {ours}." in refusal("qrels", "first", "--measure", name)[0]
-    run("qrels", "first", "--measure", ours)
-
-
 def test_options_profile_system_and_order_decide_as_in_evaluate(folder):
     def mean(*arguments: str) -> float:
         text, _ = run("qrels", "first", "second", "--system", "first", "--format", "json", *arguments)
