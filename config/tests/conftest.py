@@ -24,7 +24,7 @@ FLAGS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
     # Parts of its window are pages of their own, in a process each: for every tab they take longer than our pages.
-    "--disable-features=InitialWebUI,WebUIReloadButton,WebUIToolbar,PreloadTopChromeWebUI,WebUIOmniboxPopup,"
+    "--disable-features=InitialWebUI,WebUIReloadButton,WebUIToolbar,PreloadTopChromeWebUI,SpareRendererForSitePerProcess,WebUIOmniboxPopup,"
     "WebUIOmniboxFullPopup,WebUIOmniboxAimPopup",
 ]
 

@@ -4,14 +4,16 @@ import re
 import stat
 import subprocess
 import sys
+from contextlib import nullcontext
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
+from unittest.mock import patch
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config import secret_files, settings
-
-pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,24 +22,33 @@ SET_ELSEWHERE = {"SECRET_KEY", "DATABASE_URL", "IDEALIST_HTTPS", "IDEALIST_HOSTS
 SET_ELSEWHERE |= {"IDEALIST_BACKUP_EVERY"}
 
 
-def ran(tmp_path: Path, code: str, **environment: str) -> subprocess.CompletedProcess:
-    """The code in a new process, with the settings of this environment alone."""
-    clean = {name: value for name, value in os.environ.items() if name not in SET_ELSEWHERE}
-    clean |= {"IDEALIST_DATA": str(tmp_path / "data"), "DJANGO_SETTINGS_MODULE": "config.settings", **environment}
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean, capture_output=True, text=True)
+def clean_environment(tmp_path: Path, **more: str) -> dict[str, str]:
+    environment = {name: value for name, value in os.environ.items() if name not in SET_ELSEWHERE}
+    return environment | {"IDEALIST_DATA": str(tmp_path / "data"), **more}
 
 
-def start(tmp_path: Path, shown: str = "SECRET_KEY", **environment: str) -> subprocess.CompletedProcess:
-    """Import the settings in a new process, as a first start does, and print one of them."""
-    return ran(tmp_path, f"from config import settings; print(settings.{shown})", **environment)
+def start(tmp_path: Path, **environment: str) -> ModuleType:
+    """The settings of this environment alone, read anew. The process keeps its own."""
+    specification = spec_from_file_location("config.settings_read_anew", settings.__file__)
+    read_anew = module_from_spec(specification)
+    with patch.dict(os.environ, clean_environment(tmp_path, **environment), clear=True):
+        specification.loader.exec_module(read_anew)
+    return read_anew
+
+
+def printed(tmp_path: Path, code: str, **environment: str) -> str:
+    """What the code prints in a new process, with the settings of this environment alone."""
+    environment |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    command = [sys.executable, "-c", code]
+    return subprocess.check_output(command, cwd=ROOT, env=clean_environment(tmp_path, **environment), text=True)
 
 
 def test_the_first_start_makes_a_secret_that_only_its_owner_can_read(tmp_path):
     first, second = start(tmp_path), start(tmp_path)
     file = tmp_path / "data" / "secret.key"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert first.stdout == second.stdout == file.read_text()
-    assert len(first.stdout.strip()) >= 50
+    assert first.SECRET_KEY == second.SECRET_KEY == file.read_text().strip()
+    assert len(first.SECRET_KEY) >= 50
 
 
 def test_a_process_that_starts_while_another_makes_the_secret_gets_the_same_whole_one(tmp_path, monkeypatch):
@@ -71,17 +82,17 @@ def test_a_secret_that_cannot_be_read_is_refused_by_its_path(tmp_path):
     path = tmp_path / "data" / "secret.key"
     path.mkdir(parents=True, mode=0o700)  # as unreadable as a file of root, to root as well
     path.parent.chmod(0o700)
-    refusal = start(tmp_path).stderr.splitlines()[-1]
-    assert "ImproperlyConfigured" in refusal and f"{path} cannot be read" in refusal
+    with pytest.raises(ImproperlyConfigured, match=f"{path} cannot be read"):
+        start(tmp_path)
 
 
 def test_blanks_and_ends_of_lines_around_a_value_are_no_part_of_it(tmp_path):
     url = {"DATABASE_URL": "postgres://anna@db.example.org/ideal \r"}
-    assert start(tmp_path, "DATABASES['default']['NAME']", **url).stdout == "ideal\n"
+    assert start(tmp_path, **url).DATABASES["default"]["NAME"] == "ideal"
     folder = {"IDEALIST_DATA": f"{tmp_path}/data ", "IDEALIST_BACKUPS": " /backups"}
-    told = start(tmp_path, "DATA_DIR.name, settings.STORAGES['backups']['OPTIONS']['location']", **folder).stdout
-    assert told == "data /backups\n"
-    assert start(tmp_path, "METRICS_TOKEN", IDEALIST_METRICS_TOKEN=" ").stdout == "\n"
+    read = start(tmp_path, **folder)
+    assert (read.DATA_DIR.name, str(read.STORAGES["backups"]["OPTIONS"]["location"])) == ("data", "/backups")
+    assert start(tmp_path, IDEALIST_METRICS_TOKEN=" ").METRICS_TOKEN == ""
 
 
 def test_a_database_is_a_file_a_server_or_a_service_and_another_is_refused_without_its_password():
@@ -115,9 +126,9 @@ def test_a_database_is_a_file_a_server_or_a_service_and_another_is_refused_witho
     ],
 )
 def test_what_cannot_be_is_refused_by_the_name_of_its_setting(tmp_path, name, value):
-    refused = start(tmp_path, **{name: value})
-    assert refused.returncode != 0 and "sesame" not in refused.stderr
-    assert refused.stderr.splitlines()[-1].startswith(f"django.core.exceptions.ImproperlyConfigured: {name}")
+    with pytest.raises(ImproperlyConfigured, match=f"^{name}") as refused:
+        start(tmp_path, **{name: value})
+    assert "sesame" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -125,8 +136,8 @@ def test_what_cannot_be_is_refused_by_the_name_of_its_setting(tmp_path, name, va
 )
 def test_links_in_mail_lead_to_a_host(tmp_path, hosts, starts):
     mail = {"IDEALIST_MAIL": "smtp://mail.example.org", "IDEALIST_MAIL_FROM": "me@example.org"}
-    done = start(tmp_path, IDEALIST_HOSTS=hosts, **mail)
-    assert (done.returncode == 0, "IDEALIST_MAIL: links" in done.stderr) == (starts, not starts)
+    with nullcontext() if starts else pytest.raises(ImproperlyConfigured, match="IDEALIST_MAIL: links"):
+        start(tmp_path, IDEALIST_HOSTS=hosts, **mail)
 
 
 def test_a_key_a_number_of_proxies_or_a_host_that_cannot_be_is_refused():
@@ -142,10 +153,11 @@ def test_a_key_a_number_of_proxies_or_a_host_that_cannot_be_is_refused():
 
 
 def test_behind_tls_it_holds_for_a_year_and_for_names_below(tmp_path):
-    names = "PROXIES, settings.SECURE_HSTS_SECONDS, settings.SECURE_HSTS_INCLUDE_SUBDOMAINS"
-    assert start(tmp_path, "PROXIES").stdout == "0\n"
+    assert start(tmp_path).PROXIES == 0
     for more, proxies in (({}, 1), ({"IDEALIST_PROXIES": "2"}, 2)):
-        assert start(tmp_path, names, IDEALIST_HTTPS="1", **more).stdout == f"{proxies} 31536000 True\n"
+        read = start(tmp_path, IDEALIST_HTTPS="1", **more)
+        assert proxies == read.PROXIES
+        assert (read.SECURE_HSTS_SECONDS, read.SECURE_HSTS_INCLUDE_SUBDOMAINS) == (31_536_000, True)
 
 
 COOKIES = """
@@ -165,19 +177,13 @@ print(settings.CSRF_COOKIE_PATH, settings.SESSION_COOKIE_DOMAIN, settings.CSRF_C
 """
 
 
-@pytest.mark.parametrize(("https", "prefix"), [("0", ""), ("1", "__Host-")])
-def test_behind_tls_no_other_host_can_plant_a_cookie(tmp_path, https, prefix):
-    said = ran(tmp_path, COOKIES, IDEALIST_HTTPS=https).stdout.split()
-    assert said[:5] == [prefix + name for name in ("sessionid", "csrftoken", "preferences", "device", "messages")]
+@pytest.mark.slow
+def test_behind_tls_no_other_host_can_plant_a_cookie(tmp_path):
+    said = printed(tmp_path, COOKIES, IDEALIST_HTTPS="1").split()
+    names = ["sessionid", "csrftoken", "preferences", "device", "messages"]
+    assert said[:5] == [f"__Host-{name}" for name in names]
     # Without these a browser refuses cookies of such names.
-    assert said[5:7] == [str(https == "1")] * 2
-    assert said[7:] == ["/", "/", "None", "None"]
-
-
-def options(tmp_path: Path, module: str, **environment: str) -> dict:
-    """The options of the database, in a new process that imports `module`."""
-    code = f"import {module}; from django.conf import settings; print(settings.DATABASES['default']['OPTIONS'])"
-    return ast.literal_eval(ran(tmp_path, code, **environment).stdout)
+    assert said[5:] == ["True", "True", "/", "/", "None", "None"]
 
 
 def test_a_host_may_be_an_address_a_domain_or_any():
@@ -192,12 +198,12 @@ def test_a_port_of_a_host_is_part_of_its_address_and_of_the_origin_of_its_forms(
         "IDEALIST_HTTPS": "1",
         "IDEALIST_HOSTS": "a.example.org:8443,.b.example.org:444,c.example.org,[::1]:80",
     }
-    shown = "ALLOWED_HOSTS, settings.SITES[:3], settings.CSRF_TRUSTED_ORIGINS"
-    assert ast.literal_eval(f"[{start(tmp_path, shown, **hosts).stdout.replace('] [', '], [')}]") == [
-        ["a.example.org", ".b.example.org", "c.example.org", "[::1]"],
-        ["https://a.example.org:8443", "https://.b.example.org:444", "https://c.example.org"],
-        ["https://a.example.org:8443", "https://*.b.example.org:444", "https://[::1]:80"],
-    ]
+    read = start(tmp_path, **hosts)
+    assert read.ALLOWED_HOSTS == ["a.example.org", ".b.example.org", "c.example.org", "[::1]"]
+    sites = ["https://a.example.org:8443", "https://.b.example.org:444", "https://c.example.org"]
+    assert read.SITES[:3] == sites
+    origins = ["https://a.example.org:8443", "https://*.b.example.org:444", "https://[::1]:80"]
+    assert origins == read.CSRF_TRUSTED_ORIGINS
 
 
 @pytest.mark.parametrize(
@@ -210,21 +216,23 @@ def test_a_port_of_a_host_is_part_of_its_address_and_of_the_origin_of_its_forms(
     ],
 )
 def test_backups_are_made_daily_where_others_are_served(tmp_path, given, hours):
-    assert start(tmp_path, "BACKUP_EVERY", **given).stdout == f"{hours}\n"
+    assert hours == start(tmp_path, **given).BACKUP_EVERY
 
 
+@pytest.mark.slow
 def test_a_page_waits_for_a_lock_for_a_few_seconds_and_a_command_for_longer(tmp_path):
-    assert options(tmp_path, "config.wsgi")["timeout"] == 2
-    assert options(tmp_path, "config.settings")["timeout"] == 20
+    code = "import config.wsgi; from config import settings; print(settings.DATABASES['default']['OPTIONS'])"
+    assert ast.literal_eval(printed(tmp_path, code))["timeout"] == 2
+    assert start(tmp_path).DATABASES["default"]["OPTIONS"]["timeout"] == 20
 
 
 def test_on_postgresql_pages_have_limits_and_commands_none(tmp_path):
     url = "postgres://somebody@somewhere/idealist?options=-c search_path=mine&sslmode=require"
-    page = options(tmp_path, "config.wsgi", DATABASE_URL=url)
+    page = start(tmp_path, DATABASE_URL=url, IDEALIST_SHORT_WAITS="1").DATABASES["default"]["OPTIONS"]
     assert page["options"].startswith("-c search_path=mine -c lock_timeout=4s -c statement_timeout=30s ")
     assert page["options"].endswith(" -c jit=off")
     assert (page["sslmode"], page["connect_timeout"]) == ("require", 4)
-    command = options(tmp_path, "config.settings", DATABASE_URL=url)
+    command = start(tmp_path, DATABASE_URL=url).DATABASES["default"]["OPTIONS"]
     assert command == {"options": "-c search_path=mine", "sslmode": "require"}
 
 
@@ -238,15 +246,14 @@ def test_on_postgresql_pages_have_limits_and_commands_none(tmp_path):
     ],
 )
 def test_there_is_no_sample_for_others_nor_in_a_named_database_whatever_the_switch_says(tmp_path, given):
-    said = [start(tmp_path, "DEMO", IDEALIST_DEMO="1", **more).stdout for more in ({}, given)]
-    assert said == ["True\n", "False\n"]
+    assert start(tmp_path, IDEALIST_DEMO="1").DEMO
+    assert not start(tmp_path, IDEALIST_DEMO="1", **given).DEMO
 
 
 def test_a_secret_can_come_from_a_file(tmp_path):
     key = tmp_path / "key"
     key.write_text("k3y-of-the-vault-" * 4 + "\n")
-    found = start(tmp_path, SECRET_KEY_FILE=str(key))
-    assert found.stdout == key.read_text(), found.stderr
+    assert key.read_text().strip() == start(tmp_path, SECRET_KEY_FILE=str(key)).SECRET_KEY
     assert not (tmp_path / "data" / "secret.key").exists()
 
 

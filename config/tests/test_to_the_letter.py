@@ -1,4 +1,7 @@
-"""Every block of README.md and docs/api.md runs in order, by the real run.py, in one shell, on an empty folder."""
+"""Every block of docs/api.md runs in order, by the real run.py, in one shell, on an empty folder.
+
+Those of the other documents run in the process of the tests: see test_documents_run.py.
+"""
 
 import json
 import os
@@ -14,11 +17,11 @@ import pytest
 
 from config.help.documents import FOLDER
 
-from .blocks import README, Block, blocks_of, fits, like, transcript
+from .blocks import Block, blocks_of, fits
 
 pytestmark = pytest.mark.slow
 
-RUN = README.with_name("run.py")
+RUN = FOLDER.parent / "run.py"
 IN_DOCUMENT = "http://127.0.0.1:8000"
 PATIENCE = 300  # seconds
 
@@ -69,20 +72,10 @@ class Shell:
             (self.folder / block.file).write_text(block.text, encoding="utf-8")
         elif block.language == "json":
             assert fits(json.loads(block.text), json.loads(self.said)), f"{block}:\n{self.said}"
-        elif block.language == "console":
-            for _, command, expected in transcript(block.text):
-                printed = "".join(f"{line.rstrip()}\n" for line in self.run(block, command).splitlines())
-                assert like(expected).fullmatch(printed), f"{block}:\n{printed}"
         elif block.language == "python":
             self.said = self.run(block, f"python3 - <<'END OF BLOCK'\n{block.text}END OF BLOCK")
         elif block.language in ("sh", "bash") and not block.mark:
             self.said = self.run(block, block.text)
-
-
-def test_the_readme(environment, tmp_path):
-    shell = Shell(tmp_path, environment)
-    for block in blocks_of(README):
-        shell.take(block)
 
 
 @pytest.mark.usefixtures("curl")
