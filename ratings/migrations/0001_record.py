@@ -1359,7 +1359,6 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("act", models.BigIntegerField(editable=False, null=True)),
                 (
                     "pair",
                     models.ForeignKey(

@@ -7,32 +7,25 @@ from datetime import datetime
 
 from django.db import models
 
+from .append_only import AppendOnly, AppendOnlyQuerySet
 
-class AuditEventQuerySet(models.QuerySet):
-    def update(self, **kwargs):
-        raise TypeError("Audit events are written once and never changed.")
 
-    def delete(self):
-        raise TypeError("Audit events are written once and never deleted.")
-
+class AuditEventQuerySet(AppendOnlyQuerySet):
     def delete_before(self, moment: datetime, most: int) -> int:
         """Delete events of before the moment, `most` at once, and return how many. For `importing.retention`."""
         pks = list(self.filter(at__lt=moment).order_by("at").values_list("pk", flat=True)[:most])
         return self.filter(pk__in=pks)._raw_delete(self.db)
 
     def forget_actor(self, pseudonym: str) -> int:
-        """The number of rows whose actor is replaced by the pseudonym, and whose address and token are removed.
-
-        This and `forget_subject` are the only changes allowed: `people.erasure` erases a person with them.
-        """
-        return super().update(name=pseudonym, token="", address="", account=None)
+        """The number of rows whose actor is replaced by the pseudonym, and whose address and token are removed."""
+        return self.permitted_update(name=pseudonym, token="", address="", account=None)
 
     def forget_subject(self, pseudonym: str) -> int:
         """The number of rows whose subject, a person, is replaced by the pseudonym."""
-        return super().update(about=pseudonym, detail={})
+        return self.permitted_update(about=pseudonym, detail={})
 
 
-class AuditEvent(models.Model):
+class AuditEvent(AppendOnly):
     """One act. Append-only; written by `ratings.people.audit.note`."""
 
     class Way(models.TextChoices):
@@ -68,11 +61,3 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name or 'somebody'}: {self.act} {self.about}".rstrip()
-
-    def save(self, *args, **kwargs):
-        if self.pk is not None:
-            raise TypeError("Audit events are written once and never changed.")
-        super().save(*args, **kwargs)
-
-    def delete(self, *args, **kwargs):
-        raise TypeError("Audit events are written once and never deleted.")

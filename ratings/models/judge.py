@@ -12,10 +12,10 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
+from .append_only import AppendOnly
 from .collection import Collection, short_value
 from .content import Document, Query
 from .rating import Rating
-from .rounds import AppendOnly
 
 LEASE = timedelta(seconds=30)  # a worker whose last heartbeat is older counts as dead
 MONEY = {"max_digits": 14, "decimal_places": 6}

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
+from .append_only import AppendOnly, AppendOnlyQuerySet
 from .collection import Collection, Grade, Rater
 from .content import Document, Query
 from .job import Job
@@ -161,8 +162,6 @@ class LostLease(models.Model):
 
     pair = models.ForeignKey(Pair, models.CASCADE, related_name="+")
     rater = models.ForeignKey(Rater, models.CASCADE, db_index=False, related_name="+")
-    # The rater's latest event when they first lost it: gold is placed as before until their next one.
-    act = models.BigIntegerField(null=True, editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["rater", "pair"], name="one_lost_lease")]
@@ -251,13 +250,7 @@ class Adjudication(models.Model):
         return f"{self.pair}: {self.grade}"
 
 
-class RatingEventQuerySet(models.QuerySet):
-    def update(self, **kwargs):
-        raise TypeError("Rating events are written once and never changed.")
-
-    def delete(self):
-        raise TypeError("Rating events are written once and never deleted.")
-
+class RatingEventQuerySet(AppendOnlyQuerySet):
     def standing(self) -> Self:
         """Those that are not undone.
 
@@ -267,15 +260,12 @@ class RatingEventQuerySet(models.QuerySet):
         return self.filter(~Exists(RatingEvent.objects.filter(undoes=OuterRef("pk"))))
 
     def forget_person(self, *, comments: bool = False) -> int:
-        """Remove the actor and, with `comments`, the comments; grades and times stay. Returns the number of rows.
-
-        The only change of events that is allowed: `people.erasure` erases a person with it.
-        """
+        """The number of rows that lost their actor and, with `comments`, their comments. Grades and times stay."""
         forgotten = {"actor": None, "comment": ""} if comments else {"actor": None}
-        return super().update(**forgotten)
+        return self.permitted_update(**forgotten)
 
 
-class RatingEvent(models.Model):
+class RatingEvent(AppendOnly):
     """One act on ratings. Append-only: the present ratings can be rebuilt from the events."""
 
     class Kind(models.TextChoices):
@@ -349,11 +339,3 @@ class RatingEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rater or self.actor or 'somebody'} {self.get_kind_display()} {self.pair}"
-
-    def save(self, *args, **kwargs):
-        if self.pk is not None:
-            raise TypeError("Rating events are written once and never changed.")
-        super().save(*args, **kwargs)
-
-    def delete(self, *args, **kwargs):
-        raise TypeError("Rating events are written once and never deleted.")

@@ -9,41 +9,9 @@ import math
 from django.db import models
 from django.db.models import Q
 
+from .append_only import AppendOnly
 from .collection import Collection
 from .rating import Pair
-
-
-class AppendOnlyQuerySet(models.QuerySet):
-    def update(self, **kwargs):
-        raise TypeError(change_refused(self.model))
-
-    def delete(self):
-        raise TypeError(deletion_refused(self.model))
-
-
-class AppendOnly(models.Model):
-    """Rows that are written once."""
-
-    objects = AppendOnlyQuerySet.as_manager()
-
-    class Meta:
-        abstract = True
-
-    def save(self, *args, **kwargs):
-        if self.pk is not None:
-            raise TypeError(change_refused(type(self)))
-        super().save(*args, **kwargs)
-
-    def delete(self, *args, **kwargs):
-        raise TypeError(deletion_refused(type(self)))
-
-
-def change_refused(model: type[models.Model]) -> str:
-    return f"{str(model._meta.verbose_name_plural).capitalize()} are written once and never changed."
-
-
-def deletion_refused(model: type[models.Model]) -> str:
-    return f"{str(model._meta.verbose_name_plural).capitalize()} are written once and never deleted."
 
 
 class Round(AppendOnly):

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import transaction
-from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from ...database.prepared import Blank, Prepared
-from ...models import Assignment, LostLease, Rater, Rating, RatingEvent
+from ...models import Assignment, LostLease, Rater, Rating
 from ..happenings import happened
 from .acts import Overtaken, lock, transacted
 
@@ -85,9 +85,7 @@ def record_lost(holders: Iterable[tuple[int | None, int]]) -> None:
     held = [(rater_id, pair_id) for rater_id, pair_id in holders if rater_id]
     if held:
         transaction.on_commit(partial(happened, "lost", len(held)))
-        events = RatingEvent.objects.filter(rater__in={rater_id for rater_id, _ in held}).order_by()
-        latest = dict(events.values_list("rater").annotate(latest=Max("pk")))
-        rows = (LostLease(rater_id=rater, pair_id=pair, act=latest.get(rater)) for rater, pair in held)
+        rows = (LostLease(rater_id=rater, pair_id=pair) for rater, pair in held)
         LostLease.objects.bulk_create(rows, ignore_conflicts=True, batch_size=5_000)
 
 

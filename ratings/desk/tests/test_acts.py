@@ -273,13 +273,6 @@ def test_who_reads_results_now_rates_no_more(client, collection, alice):
     assert not Rating.objects.exists()
 
 
-def test_a_superuser_is_no_rater(client, collection, alice):
-    make_pair(collection)
-    alice.user.is_superuser = True
-    alice.user.save()
-    assert client.post(address("claim"), {"count": 1}).status_code == 404
-
-
 def test_accounts_have_keys_of_their_own(alice, collection):
     boris = make_rater(collection, "boris")
     assert account_key(alice.user) != account_key(boris.user)

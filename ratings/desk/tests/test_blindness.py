@@ -2,7 +2,6 @@
 
 import gzip
 import re
-from operator import attrgetter
 from uuid import UUID, uuid4
 
 import pytest
@@ -271,20 +270,3 @@ def test_a_leak_would_be_seen(client):
     client.defaults["HTTP_ACCEPT"] = "application/json"
     answer = everything(client.post(reverse("claim", args=["hills"]), {"count": 3}))
     assert leaks([answer]) == ["system"]
-
-
-@pytest.mark.parametrize("collection", ["rounds"], indirect=True)
-@pytest.mark.parametrize("told", ["drawn.kind", "drawn.chance", "drawn.round.number", "born", "drawn.chances"])
-def test_a_leak_of_a_round_would_be_seen(client, collection, told):
-    """The twin for rounds: what a pair's draw says is found where a document tells it."""
-    (pair,) = Pair.objects.filter(drawn__kind="greedy" if told == "drawn.kind" else "random")[:1]
-    type(pair.document).objects.update(body=f"it is {attrgetter(told)(pair)}")
-    page = everything(client.post(reverse("claim", args=["hills"]), follow=True))
-    assert leaks([without_the_hidden_step(page)]) != []
-
-
-def test_a_leak_in_a_compressed_answer_would_be_seen(client):
-    Query.objects.update(need="told by canary-rater")
-    page = client.post(reverse("claim", args=["hills"]), follow=True, headers={"Accept-Encoding": "gzip"})
-    assert page.headers["Content-Encoding"] == "gzip"
-    assert leaks([without_the_hidden_step(everything(page))]) == ["rater"]

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,43 +30,6 @@ AGAIN_WITHIN = 120  # seconds
 HABITS = Habits(pause=0.05, again=0, first_wait=0.1)
 # Sent twice at once. Many, to be sure once in a while: IDEALIST_DOUBLES=1000
 DOUBLES = int(os.environ.get("IDEALIST_DOUBLES", "20"))
-# Answers first and lets the application do it later, as a program does that writes behind.
-EARLY = """
-import json, queue, threading, time
-from io import BytesIO
-from urllib.parse import parse_qs
-
-from config.wsgi import application as honest
-
-later = queue.SimpleQueue()
-
-def work():
-    while True:
-        time.sleep(0.5)
-        list(honest(later.get(), lambda *told: None))
-
-threading.Thread(target=work, daemon=True).start()
-
-def application(environ, start_response):
-    if not environ["PATH_INFO"].endswith("/save/"):
-        return honest(environ, start_response)
-    body = environ["wsgi.input"].read()
-    later.put({**environ, "wsgi.input": BytesIO(body)})
-    key = parse_qs(body.decode())["client_key"][0]
-    start_response("200 OK", [("Content-Type", "application/json")])
-    return [json.dumps({"key": key, "revision": 1, "said": "", "warm_up": None}).encode()]
-"""
-HASTY = """
-import sys
-
-import early
-
-sys.modules["config.wsgi"] = early
-
-from config import server
-
-server.main(sys.argv[1])
-"""
 
 
 def database_url() -> str:
@@ -105,38 +68,31 @@ def collection() -> Collection:
     return _round.made("hills", raters=RATERS, pairs=max(400, DOUBLES + 200), wanted=2)
 
 
-def killed(
-    server: Server, collection: Collection, path: Path, begun: Callable[[], float] = lambda: AGAIN_WITHIN
-) -> tuple[_round.Findings, Counter]:
-    """What a ledger finds after some kills, a second or so apart, and what answers there were.
-
-    `begun` is called when all raters are at work, which takes a cold server seconds. It says how many seconds to
-    wait after each kill until all work again.
-    """
+def killed(server: Server, collection: Collection, path: Path) -> tuple[_round.Findings, Counter]:
+    """What a ledger finds after some kills, a second or so apart, and what answers there were."""
     chance, stopping, book = random.Random(7), threading.Event(), Ledger(path)
     facts = {"grades": ["0", "1", "2", "3"], "ledger": book, "habits": HABITS, "stopping": stopping}
     raters = [_raters.Rater(server.address, collection.slug, f"hills-{n}", **facts) for n in range(RATERS)]
     try:
         with serving(server), rating(raters):
-            wait_for_all(raters, AGAIN_WITHIN)
-            patience = begun()
+            wait_for_all(raters)
             for _ in range(examples(2)):
                 time.sleep(chance.uniform(0, 1.5))
                 server.kill()
                 server.start()
                 server.wait()
-                wait_for_all(raters, patience)
+                wait_for_all(raters)
     finally:
         book.close()
     answers = sum((Counter(rater.statuses) for rater in raters), Counter())
     return _round.compared(collection, read(path)), answers
 
 
-def wait_for_all(raters: Sequence[_raters.Rater], patience: float) -> None:
+def wait_for_all(raters: Sequence[_raters.Rater]) -> None:
     """Until each rater had an act confirmed from now on. Of one who gave up, `rating` tells the reason."""
     since = time.monotonic()
     while any(rater.last_confirmed < since for rater in raters):
-        if time.monotonic() > since + patience or any(rater.failure for rater in raters):
+        if time.monotonic() > since + AGAIN_WITHIN or any(rater.failure for rater in raters):
             return
         time.sleep(0.01)
 
@@ -147,15 +103,6 @@ def test_a_killed_server_has_lost_and_doubled_nothing(server, collection, tmp_pa
     assert found.wrong == 0, found
     assert not [status for status in answers if status.startswith("5")], answers
     assert "database is locked" not in server.said()
-
-
-def test_the_ledger_finds_what_a_hasty_server_loses(server, collection, tmp_path):
-    (tmp_path / "early.py").write_text(EARLY)
-    (tmp_path / "hasty.py").write_text(HASTY)
-    server.command = [sys.executable, str(tmp_path / "hasty.py"), server.command[-1]]
-    # Who waits for an act that the server has lost may wait for good.
-    found, _ = killed(server, collection, tmp_path / "ledger", begun=lambda: 5)
-    assert found.lost > 0
 
 
 class Asker:

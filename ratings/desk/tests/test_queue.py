@@ -33,32 +33,6 @@ def states(pair: Pair) -> list[str]:
     return sorted(pair.assignments.values_list("state", flat=True))
 
 
-def test_a_claimed_pair_stays_with_its_rater_until_it_is_rated(collection):
-    make_pair(collection, "q1", "a")
-    make_pair(collection, "q1", "b")
-    alice = make_rater(collection)
-    first = next_pair(alice)
-    assert next_pair(alice) == first
-    queue.save(alice, first, queue.Submission(grade=grade(collection, "2")), now=NOW)
-    assert next_pair(alice) not in (first, None)
-
-
-def test_two_raters_never_hold_the_one_assignment_of_a_pair(collection):
-    pair = make_pair(collection)
-    assert next_pair(make_rater(collection, "alice")) == pair
-    assert next_pair(make_rater(collection, "bob")) is None
-
-
-def test_a_pair_that_wants_two_ratings_gets_them_from_two_raters(collection):
-    pair = make_pair(collection, wanted=2)
-    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
-    for rater in (alice, bob):
-        assert next_pair(rater) == pair
-        queue.save(rater, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
-    assert next_pair(alice) is None
-    assert states(pair) == ["done", "done"]
-
-
 def test_a_lease_that_ran_out_is_free_for_others(collection):
     pair = make_pair(collection)
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
@@ -124,15 +98,6 @@ def test_a_client_key_of_another_act_is_refused_and_nothing_is_lost_unseen(colle
     assert RatingEvent.objects.count() == acts
 
 
-def test_an_old_form_cannot_overwrite_a_newer_grade(collection):
-    pair, alice = make_pair(collection), make_rater(collection)
-    queue.save(alice, pair, queue.Submission(grade=grade(collection, "2")), now=NOW)
-    with pytest.raises(queue.Conflict) as conflict:
-        queue.save(alice, pair, queue.Submission(grade=grade(collection, "0"), base_revision=0), now=NOW)
-    assert conflict.value.current.grade == grade(collection, "2")
-    assert Rating.objects.get().grade == grade(collection, "2")
-
-
 def test_cannot_judge_gives_the_assignment_back_and_never_returns_to_the_same_rater(collection):
     pair = make_pair(collection)
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
@@ -157,18 +122,6 @@ def test_a_grade_of_another_collection_is_refused(collection):
         queue.save(make_rater(collection), make_pair(collection), queue.Submission(grade=grade(other, "1")))
 
 
-def test_a_pair_put_off_comes_again_after_everything_else(collection):
-    make_pair(collection, "q1", "a")
-    make_pair(collection, "q2", "a")
-    alice = make_rater(collection)
-    first = next_pair(alice)
-    queue.skip(alice, first, now=NOW)
-    second = next_pair(alice)
-    assert second != first
-    queue.save(alice, second, queue.Submission(grade=grade(collection, "1")), now=NOW)
-    assert next_pair(alice) == first
-
-
 def test_undo_takes_a_grade_back_and_hands_the_pair_out_again(collection):
     pair, alice = make_pair(collection), make_rater(collection)
     next_pair(alice)
@@ -177,16 +130,6 @@ def test_undo_takes_a_grade_back_and_hands_the_pair_out_again(collection):
     assert not Rating.objects.exists()
     assert pair_held(alice) == pair
     assert [e.kind for e in RatingEvent.objects.all()] == ["grade", "undo"]
-
-
-def test_what_is_undone_comes_before_what_is_held(collection):
-    for document in "ab":
-        make_pair(collection, "q1", document)
-    alice = make_rater(collection)
-    first, second = (task.pair for task in queue.claim(alice, 2, now=NOW))
-    queue.save(alice, first, queue.Submission(grade=grade(collection, "3")), now=NOW)
-    queue.undo(alice, now=NOW)
-    assert [task.pair for task in queue.held(alice)] == [first, second]
 
 
 def test_undo_goes_back_step_by_step_through_changes(collection):
@@ -213,26 +156,6 @@ def test_undo_past_a_grade_that_the_scale_no_longer_has_leaves_the_pair_unrated(
     assert queue.undo(alice, now=NOW).pair == pair
     assert not Rating.objects.exists()
     assert pair_held(alice) == pair
-
-
-def test_undo_twice_with_one_key_undoes_once(collection):
-    alice, key = make_rater(collection), uuid4()
-    for document in "ab":
-        queue.save(
-            alice, make_pair(collection, "q1", document), queue.Submission(grade=grade(collection, "1")), now=NOW
-        )
-    queue.undo(alice, client_key=key, now=NOW)
-    queue.undo(alice, client_key=key, now=NOW)
-    assert Rating.objects.count() == 1
-
-
-def test_undo_of_a_refusal_to_judge_takes_the_pair_again_if_it_is_free(collection):
-    pair, alice = make_pair(collection), make_rater(collection)
-    next_pair(alice)
-    queue.save(alice, pair, queue.Submission(reason="broken"), now=NOW)
-    queue.undo(alice, now=NOW)
-    assert pair_held(alice) == pair
-    assert states(pair) == ["leased"]
 
 
 def test_changing_a_grade_to_cannot_judge_frees_the_place_for_a_grade_that_came_late(collection):
@@ -274,24 +197,6 @@ def test_a_grade_too_many_counts_when_more_are_wanted_and_is_asked_for_again_whe
     else:
         queue.save(bob, pair, queue.Submission(reason="unclear", base_revision=1), now=NOW)
         assert states(pair) == ["done", "open"]
-
-
-def test_documents_of_one_query_come_together_and_differ_in_order_between_raters():
-    collection = make_collection(queries=[f"q{i}" for i in range(6)], documents="abcdef")
-    for query in range(6):
-        for document in "abcdef":
-            make_pair(collection, f"q{query}", document, wanted=2)
-    orders = []
-    for name in ("alice", "bob"):
-        rater, order = make_rater(collection, name), []
-        while pair := next_pair(rater):
-            queue.save(rater, pair, queue.Submission(grade=grade(collection, "0")), now=NOW)
-            order.append((pair.query.key, pair.document.key))
-        changes = sum(a[0] != b[0] for a, b in zip(order, order[1:], strict=False))
-        assert len(order) == 36
-        assert changes == 5
-        orders.append(order)
-    assert orders[0] != orders[1]
 
 
 def test_wanting_more_ratings_adds_assignments_and_counts_what_is_there(collection):

@@ -101,18 +101,6 @@ def test_who_is_not_active_gets_nothing_and_keeps_what_was_done(collection, alic
     assert queue.save(alice, second, queue.Submission(grade=grade(collection, "2")), now=NOW).fate == "counted"
 
 
-def test_cannot_judge_and_put_off_leave_the_pair_to_others(collection, alice):
-    bob = make_rater(collection, "bob")
-    first, second = queue.claim(alice, 2, now=NOW)
-    queue.save(alice, first, queue.Submission(reason="knowledge"), now=NOW)
-    queue.skip(alice, second, now=NOW)
-    got = []
-    while tasks := queue.claim(bob, now=NOW):
-        got.append(tasks[0].pair)
-        queue.save(bob, tasks[0], queue.Submission(grade=grade(collection, "0")), now=NOW)
-    assert {first.pair, second.pair} <= set(got)
-
-
 def test_a_retired_pair_is_given_to_nobody_and_its_leases_end_quietly(collection, alice):
     first, second = queue.claim(alice, 2, now=NOW)
     assert queue.retire([first.pair.pk], now=NOW) == 1
@@ -165,15 +153,6 @@ def test_more_pairs_than_a_statement_takes_are_retired_and_brought_back(collecti
     pairs = list(Pair.objects.values_list("pk", flat=True))
     assert (queue.retire(pairs, now=NOW), Assignment.objects.count()) == (24, 0)
     assert (queue.unretire(pairs), Assignment.objects.count()) == (24, 24)
-
-
-def test_release_gives_back_what_one_rater_holds(collection, alice):
-    tasks = queue.claim(alice, 3, now=NOW)
-    assert queue.release(alice) == 3
-    assert queue.held(alice) == []
-    assert all(states(task.pair) == ["open"] for task in tasks)
-    assert LostLease.objects.filter(rater=alice).count() == 3
-    assert queue.save(alice, tasks[0], queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
 
 
 def test_release_gives_back_leases_by_their_ids(collection, alice):
@@ -261,56 +240,6 @@ def test_a_pair_is_given_to_one_rater_and_comes_next(collection, alice):
     assert queue.save(bob, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
 
 
-def test_what_is_free_is_given_before_anything_is_taken_from_somebody():
-    collection = make_pool(queries=1, documents=1, wanted=2)
-    alice, bob = make_rater(collection), make_rater(collection, "bob")
-    (task,) = queue.claim(alice, now=NOW)
-    assert queue.give(task.pair, bob, now=NOW)
-    assert queue.held(alice) == [task] and len(queue.held(bob)) == 1
-
-
-def test_a_pair_is_not_given_to_who_has_it_or_cannot_have_it(collection, alice):
-    bob, carol = make_rater(collection, "bob"), make_rater(collection, "carol")
-    (task,) = queue.claim(alice, now=NOW)
-    assert not queue.give(task.pair, alice, now=NOW)
-    queue.save(alice, task, queue.Submission(reason="language"), now=NOW)
-    assert not queue.give(task.pair, alice, now=NOW), "who cannot judge it does not get it again"
-    Rater.objects.filter(pk=carol.pk).update(active=False)
-    assert not queue.give(task.pair, carol, now=NOW)
-    queue.save(bob, task.pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
-    assert not queue.give(task.pair, make_rater(collection, "dora"), now=NOW), "nobody is wanted for it"
-    other = Pair.objects.exclude(pk=task.pair.pk).first()
-    queue.retire([other.pk], now=NOW)
-    assert not queue.give(other, alice, now=NOW)
-
-
-def test_a_late_grade_fills_what_ran_out_before_the_pair_is_given(collection, alice):
-    pair = make_pair(collection, "q0", "d0")
-    bob, carol = make_rater(collection, "bob"), make_rater(collection, "carol")
-    Assignment.objects.exclude(pair=pair).delete()
-    queue.claim(alice, now=NOW)
-    queue.claim(bob, now=LATE)
-    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3")), now=LATE)
-    assert not queue.give(pair, carol, now=LATE + 2 * queue.LEASE)
-    assert list(Assignment.objects.values_list("rater__name", "state")) == [("alice", "done")]
-
-
-def test_where_late_grades_make_all_that_is_held_enough_nobody_loses_it():
-    collection = make_pool(queries=1, documents=1, wanted=2)
-    alice, bob, carol, dora, emil = (make_rater(collection, name) for name in "abcde")
-    (task,) = queue.claim(carol, now=NOW)
-    queue.release(carol)
-    queue.claim(alice, now=NOW)
-    queue.claim(bob, now=NOW + timedelta(minutes=1))
-    queue.save(carol, task, queue.Submission(grade=grade(collection, "3")), now=NOW)
-    # Two are held, and of the two that are wanted one is here already: one is wanted yet, and alice loses it.
-    assert queue.give(task.pair, dora, now=NOW + timedelta(minutes=2))
-    assert [len(queue.held(rater)) for rater in (alice, bob, dora)] == [0, 1, 1]
-    queue.save(alice, task, queue.Submission(grade=grade(collection, "3")), now=NOW)
-    assert not queue.give(task.pair, emil, now=NOW + timedelta(minutes=3))
-    assert [len(queue.held(rater)) for rater in (bob, dora, emil)] == [1, 1, 0]
-
-
 def test_who_is_given_a_pair_with_full_hands_gives_back_the_last(collection, alice):
     *kept, last = queue.claim(alice, 20, now=NOW)
     other = Pair.objects.exclude(pk__in=[task.pair.pk for task in (*kept, last)]).first()
@@ -320,8 +249,8 @@ def test_who_is_given_a_pair_with_full_hands_gives_back_the_last(collection, ali
 
 def test_everything_that_is_held_is_given_back_by_one_query(collection, alice):
     queue.claim(alice, 10, now=NOW)
-    # The lock, the checks, what is held, the release, their latest act, and who has lost what.
-    assert len(statements(lambda: queue.stop(alice))) == 6
+    # The lock, the checks, what is held, the release, and who has lost what.
+    assert len(statements(lambda: queue.stop(alice))) == 5
 
 
 def test_ones_own_lease_is_left_to_do_also_where_a_late_grade_waits_for_an_earlier_one():

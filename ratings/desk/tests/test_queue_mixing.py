@@ -222,10 +222,9 @@ def test_an_extra_lease_that_ran_out_is_nobody_elses():
     assert gold in [task.pair for task in queue.held(alice)]
 
 
-@pytest.mark.parametrize("ahead", [1, 4, 10])
 @pytest.mark.slow
-def test_where_a_document_stands_does_not_tell_that_it_is_gold(ahead):
-    """Query by query, with others' gold and repeats among one's own, and so many documents fetched ahead."""
+def test_where_a_document_stands_does_not_tell_that_it_is_gold():
+    """Query by query, with others' gold and repeats among one's own, and four documents fetched ahead."""
     collection = make_pool(queries=60, documents=6, wanted=2)
     golds = set(make_anchors(collection, "gold", Pair.objects.order_by("document", "pk")[::4]))
     shares(collection, gold="0.15", repeat="0.1")
@@ -233,9 +232,9 @@ def test_where_a_document_stands_does_not_tell_that_it_is_gold(ahead):
     for name in ("alice", "bob"):
         rater = make_rater(collection, name)
         done = []
-        while tasks := queue.claim(rater, ahead, now=NOW):
+        while tasks := queue.claim(rater, 4, now=NOW):
             # As the desk does: more is asked for while half of it is still to come.
-            for task in tasks[: -(-ahead // 2)]:
+            for task in tasks[:2]:
                 queue.save(rater, task, queue.Submission(grade=grade(collection, "1")), now=NOW)
                 done.append(task.pair)
         queries = [pair.query_id for pair in done]

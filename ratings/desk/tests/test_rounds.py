@@ -74,13 +74,10 @@ def test_a_round_that_was_overtaken_is_not_stored(collection):
     "facts",
     [
         {"unit": None},
-        {"key": None},
         {"key": -0.5},
         {"rate": 0.0},
-        {"within": 0.0},
         {"within": 1.5},
         {"kind": "greedy"},
-        {"kind": "manual"},
     ],
     ids=str,
 )
