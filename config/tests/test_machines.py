@@ -42,7 +42,7 @@ from evaluation.record import sql
 from ratings.formats.refusal import Refusal
 from ratings.importing import uploads
 from ratings.importing.pictures import store as pictures
-from ratings.importing.preview import guessed_kind
+from ratings.importing.preview import certain_kind
 from ratings.importing.tests.test_pictures import SHOWING, picture_of
 from ratings.models import Collection, Document, Job, Picture, Rating
 from ratings.people import throttle
@@ -112,7 +112,7 @@ def test_a_preview_fetches_no_more_than_it_shows(bucket, monkeypatch):
     fetched, readinto = [], Body.readinto
     monkeypatch.setattr(Body, "readinto", lambda *args: fetched.append(readinto(*args)) or fetched[-1])
     file = uploads.keep(SimpleUploadedFile("q.tsv", b"q1\tred\n" * 900_000))
-    assert guessed_kind(file, has_queries=False).kind == "queries"
+    assert certain_kind(file) == "queries"
     assert 0 < sum(fetched) < 2_000_000
 
 

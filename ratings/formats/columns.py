@@ -75,7 +75,6 @@ _OF_RATINGS = {
     "rank", "doc_position",
 }  # fmt: skip
 _OF_PRODUCTS = {"brand", "price", "image", "image_url", "link", "category", "colour", "color"}
-_OF_QUERIES = {*_QUERY_IDS, *NAMES["queries"]["need"]} - {"description"}
 _PAIR = ["query", "document"]
 NEEDED = {"queries": ["text"], "documents": ["id"], "results": _PAIR, "ratings": _PAIR}
 RATERS = "raters"  # of ratings: several columns, each named for the rater whose grades it holds
@@ -137,10 +136,29 @@ def is_of_pairs(kind: str, names: Iterable[str]) -> bool:
     return any(normalised(name) in others for name in names)
 
 
-def are_of_queries(names: Iterable[str]) -> bool:
-    """Whether columns that queries can use are hardly of products, which have a title and a description too."""
-    used = set(map(normalised, names))
-    return "title" not in used or bool(used & _OF_QUERIES)
+def is_usual(name: str) -> bool:
+    """Whether columns of that name usually hold something, in rows of any kind."""
+    return any(usual_role(kind, name) for kind in NAMES)
+
+
+def are_only_of(kind: str, names: Iterable[str]) -> bool:
+    """Whether rows of `kind` can be read from the columns, of which tables of other kinds hardly have some."""
+    try:
+        layout = layout_of(kind, names, {})
+    except ValueError:
+        return False
+    roles = layout.column.keys()
+    if kind in ("ratings", "results") and any(
+        usual_role("documents", name) in ("title", "body") for name in names
+    ):
+        return False  # documents can be read from it, too
+    if kind == "ratings":
+        return bool(layout.raters) or ("grade" in roles and normalised(layout.column["grade"]) != "score")
+    if kind == "results":
+        return "rank" in roles
+    if kind == "documents":
+        return not is_of_pairs(kind, names) and {"title", "body"} <= roles
+    return not is_of_pairs(kind, names) and {"key", "need"} <= roles
 
 
 def by_position(kind: str, names: Iterable[str]) -> dict[str, str]:
@@ -236,7 +254,7 @@ def _refuse_rivals(kind: str, role: str, candidates: list[str], keys: set[str]) 
 
 
 def _is_something_else(name: str) -> bool:
-    return is_index(name) or any(usual_role(kind, name) for kind in NAMES) or normalised(name) in _OF_PRODUCTS
+    return is_index(name) or is_usual(name) or normalised(name) in _OF_PRODUCTS
 
 
 def _is_field(kind: str, name: str, of_pairs: bool) -> bool:

@@ -26,20 +26,6 @@ def is_topics(start: Start) -> bool:
     return bool(members) and (all(isinstance(value, str) for value in members) or all(map(_names_text, members)))
 
 
-def first_object(start: Start) -> dict[str, Any]:
-    """The members of the first topic, with its key; {} for a text.
-
-    Of a topic under a key, a query of several words stands for all members: what else it has are its own fields.
-    """
-    if first := _in_list.match(start.text):
-        return _value(start.text, first.start(1))[0]
-    key, value = next(iter(_members(start.text).items()))
-    if not isinstance(value, dict):
-        return {}
-    queries = {name: text for name, text in value.items() if name.lower() == "query" and " " in str(text).strip()}
-    return (queries or value) | {"key": key}
-
-
 def _members(text: str) -> dict[str, Any]:
     """The first members of an object; none if it is a topic itself, over several lines or one of several."""
     key, members = _key.match(text), {}

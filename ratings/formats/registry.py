@@ -247,7 +247,6 @@ _ZIPPED = {
 }
 IS_RUN = Option("kind", "results", "this is a run")
 _SEPARATELY = "Import the files of each kind separately."
-LIKELY = ("ratings", "results", "documents", "queries")  # the order of preference where the columns fit several
 
 
 def readable(kind: str) -> list[Format]:
@@ -266,15 +265,13 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     start = source.start
     if problem_and_cure := source.wrong or unsupported(start) or _of_another_tool(start):
         return source.refusal(0, *problem_and_cure)
-    format = next((format for format in readable(kind) if format.fits(kind, start)), None)
+    format = _fitting(kind, start)
     if not start.text.lstrip().startswith(("<", "{", "[")) and (
         _is_chosen_as_table(source, format)
         # A table without usual names of columns: the refusal of csv lists its names.
         or (format is None and default != "csv" and header.is_table(start))
     ):
         format = BY_NAME["csv"]
-    elif format is None and kind != "queries" and _is_flat(jsonl.first_object(start)):
-        format = BY_NAME["jsonl"]  # whose refusals name its columns
     has_blanks_alone = header.delimiter_of(start) == header.NONE
     if format is None and kind == "ratings" and has_blanks_alone and trec.is_nearly_qrels(start):
         format = BY_NAME["trec-qrels"]  # whose refusals name its columns
@@ -315,11 +312,6 @@ def _of_another_tool(start: Start) -> tuple[str, str] | None:
     return None
 
 
-def _is_flat(record: Mapping[str, object]) -> bool:
-    """Whether no member of a record holds others, as a row of a table has none."""
-    return bool(record) and not any(isinstance(value, dict | list) for value in record.values())
-
-
 def _is_chosen_as_table(source: Source, format: Format | None) -> bool:
     """Whether people chose columns or a header, as only a table has them, for a format that is like one."""
     reading = source.reading
@@ -341,143 +333,62 @@ def unsupported(start: Start) -> tuple[str, str] | None:
     return None
 
 
-class KindGuess(NamedTuple):
-    """The kind of rows in a file, None where it is unknown, and whether it can be no other."""
+def certain_kind(source: Source) -> str | None:
+    """The kind of rows in a file, if its first bytes or its columns leave no doubt.
 
-    kind: str | None
-    sure: bool
-
-
-def kind_of(source: Source, *, has_queries: bool) -> KindGuess:
-    """The kind of rows that the first bytes show; of a table the kind that uses most of its columns.
-
-    A file with several kinds, such as a Quepid book, counts as queries until the collection has some. Nothing else
-    can be read from `source` afterwards. Raises Refused for a file that no format can read.
+    Nothing else can be read from `source` afterwards. Raises Refused for a file that no format can read.
     """
     start = source.start
     if problem_and_cure := source.wrong or unsupported(start):
         refusal = source.refusal(0, *problem_and_cure)
         if refusal.options:
-            return KindGuess(None, False)  # people can choose an option that makes it readable
+            return None  # people can choose an option that makes it readable
         raise Refused([refusal])
-    fits = {kind: next((f for f in readable(kind) if f.fits(kind, start)), None) for kind in KINDS}
-    samples = {name: _sample(name, source) for name in {f.name for f in fits.values() if f}}
-    uses = {kind: _uses(kind, samples[format.name]) for kind, format in fits.items() if format}
-    uses = {kind: use for kind, use in uses.items() if use is not None}
-    if not uses:
-        return KindGuess(None, False)
-    order = LIKELY if has_queries else ("queries", *LIKELY)
-    likeliest = max((kind for kind in order if kind in uses), key=lambda kind: uses[kind].weight)
-    format, table = fits[likeliest], samples[fits[likeliest].name]
-    if format.name == "xlsx" and not table:
-        return KindGuess(None, False)  # somebody has to choose a sheet, or say whether there is a header
+    formats = {kind: format for kind in KINDS if (format := _fitting(kind, start))}
+    table = next((name for name in ("csv", "jsonl", "parquet", "xlsx") if BY_NAME[name] in formats.values()), None)
     if table:
-        named = format.name != "csv" or header.has_header(likeliest, start) is True
-        return KindGuess(likeliest, named and _is_sure(likeliest, uses, table))
-    return KindGuess(likeliest, _is_unmistakable(format.name, start))
+        names = tables.columns_of(table, "ratings", source)
+        kinds = [kind for kind in formats if columns.are_only_of(kind, names)]
+    else:
+        kinds = [kind for kind, format in formats.items() if _is_unmistakable(format.name, start)]
+    return kinds[0] if len(kinds) == 1 else None
 
 
-def of_other_kinds(sources: Sequence[Source], kind: str) -> dict[str, Refusal]:
-    """The refusals, by name, of tables that hardly hold rows of `kind`, among files that are imported together.
+def _fitting(kind: str, start: Start) -> Format | None:
+    return next((format for format in readable(kind) if format.fits(kind, start)), None)
 
-    A file alone is what people say, and so are files that look alike. Reads no more than the first bytes.
+
+def with_other_columns(sources: Sequence[Source], kind: str) -> dict[str, Refusal]:
+    """The refusals, by name, of tables of queries or documents whose usual columns are not those of the first.
+
+    Files that are imported together may be of several kinds, as in an archive of BEIR. A query and a document look
+    alike: both may have an id and a text. Reads no more than the first bytes.
     """
-    guesses = {source.name: _guess_of_start(source, kind) for source in sources} if len(sources) > 1 else {}
-    if len({guess.kind for guess in guesses.values()} - {None}) < 2:
-        return {}
-    surely = KindGuess(kind, True) in guesses.values()
-    return {
-        source.name: source.refusal(0, f"it seems to hold {guess.kind}, not {kind}", _SEPARATELY)
-        for source in sources
-        if (guess := guesses[source.name]).kind not in (None, kind)
-        and (guess.sure or (surely and {guess.kind, kind} == {"documents", "queries"}))
-    }
-
-
-def _guess_of_start(source: Source, kind: str) -> KindGuess:
-    """The kind that the first bytes of a table show; None for other formats, which hold several kinds or one."""
-    start = source.start
-    fitting = next((format for format in readable(kind) if format.fits(kind, start)), None)
-    if source.wrong or fitting is None or fitting.name not in ("csv", "jsonl", "json-topics"):
-        return KindGuess(kind if fitting else None, False)
-    try:
-        return kind_of(Source(source.name, BytesIO(start.data), source.reading), has_queries=False)
-    except Refused:
-        return KindGuess(None, False)
-
-
-class _Use(NamedTuple):
-    """The columns of a table that rows of one kind can use; none where the file is no table."""
-
-    columns: frozenset[str]
-    raters: tuple[str, ...]  # those in doubt, too
-    unknown: tuple[str, ...]
-
-    @property
-    def weight(self) -> float:
-        """Any column may be a rater, so all raters together count less than one recognised column."""
-        return len(self.columns) + 0.5 * bool(self.raters) if self.columns else 1
-
-
-def _sample(format: str, source: Source) -> list[dict]:
-    """The first records of a table. The first record of delimited text is taken for its header."""
-    if format == "json-topics":
-        return list(filter(None, [json_topics.first_object(source.start)]))
-    if format != "csv":
-        return tables.sample(format, "ratings", source)
-    start = source.start
-    first, *below = header.first_records(start, header.delimiter_of(start)) or [[]]
-    names = [name.strip() for name in first]
-    return [dict(zip(names, cells, strict=False)) for cells in below or [[""] * len(names)]]
-
-
-def _uses(kind: str, table: list[dict]) -> _Use | None:
-    """The columns that rows of `kind` can use; None where the table cannot hold such rows."""
-    if not table:
-        return _Use(frozenset(), (), ())
-    try:
-        layout = columns.layout_of(kind, table[0], {})
-    except ValueError:
-        return None
-    # The fields of a query are no evidence that there are queries: any column may be one.
-    unknown = layout.ignored + (layout.fields if kind == "queries" else ())
-    return _Use(frozenset(layout.column.values()), layout.raters + layout.doubtful, unknown)
-
-
-def _is_sure(kind: str, uses: dict[str, _Use], table: list[dict]) -> bool:
-    """Whether every other kind uses fewer columns than `kind`, and only columns that it uses."""
-    mine = uses[kind]
-    others = [use.columns for other, use in uses.items() if other != kind]
-    if kind == "ratings" and "results" in uses and uses["results"].columns == mine.columns:
-        scores = columns.layout_of("results", table[0], {}).column["score"]
-        grades = all(re.fullmatch(r"-?[0-9]", str(cells.get(scores, "")).strip()) for cells in table)
-        others = [other for other in others if other != mine.columns or not grades]
-    if any(not other < mine.columns | set(mine.raters) for other in others):
-        return False
-    if kind == "queries" and not all(map(columns.is_index, mine.unknown)):
-        return False
-    if kind == "queries" and not columns.are_of_queries(mine.columns):
-        return False
-    if kind == "documents" and len(mine.columns) == 1:
-        return False  # any table may have an id
-    cells = (cell for row in table for name in mine.raters if (cell := str(row.get(name) or "").strip()))
-    return all(header.is_number(cell) or cell.lower() == tables.CANNOT for cell in cells)
+    first: tuple[Source, set[str]] | None = None
+    refusals = {}
+    for source in sources if kind in ("queries", "documents") and len(sources) > 1 else ():
+        format = None if source.wrong else _fitting(kind, source.start)
+        if format is None or format.name not in ("csv", "jsonl"):
+            continue
+        beginning = Source(source.name, BytesIO(source.start.data), source.reading)
+        names = set(filter(columns.is_usual, tables.columns_of(format.name, kind, beginning)))
+        first = first or (source, names)
+        if other := sorted(names ^ first[1]):
+            problem = f"its columns are not those of {first[0].name} ({columns.listed(other)})"
+            refusals[source.name] = source.refusal(0, problem, _SEPARATELY)
+    return refusals
 
 
 def _is_unmistakable(format: str, start: Start) -> bool:
-    """Whether text without a header is hardly of another kind than the format suggests."""
-    if format == "by-query":
-        return False  # scores may be whole numbers, too
+    """Whether text without named columns is hardly of another kind than the format suggests."""
+    if format in ("by-query", "json-topics"):
+        return False  # scores may be whole numbers, too, and products have titles
     if format == "trec-run":
         return not trec.doubt(start)
     if format == "trec-qrels":
-        rows = [line.split() for line in start.text.split("\n")[: header.SAMPLE] if line.strip()]
-        iterations = {row[1] for row in rows if len(row) > 3}
-        return len(rows) < 3 or len(iterations) <= len(rows) / 2
+        return trec.has_one_iteration(start)
     if format != "topics" or start.text.lstrip().startswith("<"):
         return True
-    rows = header.first_records(start, "\t")
-    has_words = any(" " in row[1].strip() or not re.search(r"[0-9]", row[1]) for row in rows if len(row) > 1)
-    thirds = [row[2].strip() for row in rows if len(row) > 2]
-    has_numbers = bool(rows) and len(rows[0]) > 2 and all(map(header.is_number, thirds))
-    return header.has_header("queries", start, "\t") is False and has_words and not has_numbers
+    last = [cells[-1].strip() for cells in header.first_records(start, "\t")]
+    has_words = any(" " in cell or not re.search("[0-9]", cell) for cell in last)
+    return has_words and header.has_header("queries", start, "\t") is False

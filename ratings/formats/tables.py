@@ -127,10 +127,15 @@ def is_delimited(kind: str, start: Start) -> bool:
 
 
 def is_objects(kind: str, start: Start) -> bool:
-    """Whether it is JSON, lines or a list, whose first object seems to name what rows of `kind` need."""
-    if kind == "queries" and start.text.lstrip().startswith("["):
-        return False  # those have a format of their own
-    return set(NEEDED[kind]) <= {usual_role(kind, name) for name in jsonl.first_object(start)}
+    """Whether it is JSON, lines or a list, whose first object seems to name what rows of `kind` need.
+
+    An object without others in it is hardly anything else than a row, so that its columns can be chosen.
+    """
+    first = jsonl.first_object(start)
+    if kind == "queries":  # a list of those has a format of its own
+        return not jsonl.is_list(start) and "text" in {usual_role(kind, name) for name in first}
+    is_flat = not any(isinstance(value, dict | list) for value in first.values())
+    return bool(first) and (is_flat or set(NEEDED[kind]) <= {usual_role(kind, name) for name in first})
 
 
 def _rows(kind: str, source: Source, records: Records, *, uniform: bool) -> Rows:

@@ -284,6 +284,11 @@ def is_qrels(start: Start) -> bool:
     return len(cells) == 4 and bool(re.fullmatch(NUMBER, cells[3]))
 
 
+def has_one_iteration(start: Start) -> bool:
+    """Whether the second column is the same in the first lines, unlike in the output of trec_eval."""
+    return len({cells[1] for cells in _lines(start) if len(cells) == 4}) == 1
+
+
 def is_nearly_qrels(start: Start) -> bool:
     """Whether the first line has a word as grade, or a column less or more and a number where one expects it."""
     cells = _first_cells(start)

@@ -9,9 +9,9 @@ from threading import Lock
 
 from django.conf import settings
 
-from ..formats import columns, header, parquet, tables, xlsx
+from ..formats import columns, header, parquet, registry, tables, xlsx
 from ..formats.refusal import Refusal
-from ..formats.registry import BY_NAME, Format, KindGuess, kind_of, recognised
+from ..formats.registry import BY_NAME, Format, recognised
 from ..formats.rows import one_by_one
 from ..formats.source import Source
 from ..models import Job, plain_value
@@ -40,10 +40,10 @@ class Preview:
     sheets: list[str] = field(default_factory=list)  # of a workbook
 
 
-def guessed_kind(file: dict, *, has_queries: bool) -> KindGuess:
-    """The kind of rows in a stored file. Raises OSError, Refused."""
+def certain_kind(file: dict) -> str | None:
+    """The kind of rows in a stored file; None where that is not certain. Raises OSError, Refused."""
     with uploads.streamed(file) as stream, opening.one_by_one([(file["name"], stream)]) as sources:
-        return kind_of(next(sources), has_queries=has_queries)
+        return registry.certain_kind(next(sources))
 
 
 class Busy(ConnectionError):

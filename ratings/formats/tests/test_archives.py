@@ -16,7 +16,7 @@ from ratings.formats import archives
 from ratings.formats.archives import files_of
 from ratings.formats.budget import Budget
 from ratings.formats.refusal import Refusal, Refused
-from ratings.formats.registry import kind_of
+from ratings.formats.registry import certain_kind
 from ratings.formats.source import Source
 
 
@@ -130,7 +130,7 @@ def test_an_archive_in_an_archive_is_sent_back(outer, inner, said):
     with ExitStack() as stack:
         (file,) = files_of(Source("a", io.BytesIO(outer({"b": inner(TWO)}))), stack)
         with pytest.raises(Refused, match=rf"a/b: it is {said}. Unpack it"):
-            kind_of(file, has_queries=True)
+            certain_kind(file)
 
 
 def test_one_file_that_cannot_be_read_does_not_hide_the_others():
@@ -224,7 +224,7 @@ def test_a_list_of_names_that_is_too_long_is_not_read(monkeypatch):
 def test_a_kind_is_seen_in_an_archive():
     with ExitStack() as stack:
         (first,) = files_of(Source("a.zip", io.BytesIO(zipped({"x": b"1 Q0 d 1 2.5 s\n"}))), stack)
-        assert kind_of(first, has_queries=True) == ("results", True)
+        assert certain_kind(first) == "results"
         (first,) = files_of(Source("a.zip", io.BytesIO(zipped({}))), stack)
         with pytest.raises(ValueError, match="there is no file in the archive"):
-            kind_of(first, has_queries=True)
+            certain_kind(first)

@@ -10,7 +10,7 @@ import pytest
 
 from ratings.formats.header import delimiter_of
 from ratings.formats.refusal import Refusal
-from ratings.formats.registry import kind_of, recognised
+from ratings.formats.registry import certain_kind, recognised
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine
 from ratings.formats.source import Reading, Source
 from ratings.tests.refusals import offered
@@ -344,13 +344,13 @@ def test_columns_without_a_name_are_passed_over_and_that_is_told():
         ("query,document,rank,score,system\nq1,a,1,2.5,bm25\n", "results"),
         ("query,product_id,position\nq1,a,0\n", "results"),
         ("query,document,grade\nq1,a,3\n", "ratings"),
-        ("query-id\tcorpus-id\tscore\nq1\ta\t1\n", "ratings"),
         ("query-id\tcorpus-id\tscore\nq1\ta\t1.25\n", None),
-        ("query,document,Ann,Ben\nq1,a,3,\n", "ratings"),
+        ("query,document,rater1,rater2\nq1,a,3,\n", "ratings"),
+        ("query,document,rank,grade\nq1,a,3,1\n", None),
         ("query,document,maker,Ben\nq1,a,Ace,\n", None),
         ("query,product_id,title,grade\nq1,a,Lamp,3\n", None),
         ("query,item,place\nq1,a,3\nq2,b,1\n", None),
-        ("product_id,title,brand,price,image url\n1,A,B,2,x\n", "documents"),
+        ("product_id,title,text,price,image url\n1,A,B,2,x\n", "documents"),
         ("id,title,brand\n1,A,B\n", None),
         ("id,title\n1,A\n", None),
         ("id,title,text,url\na,A,Words,\n", "documents"),
@@ -366,5 +366,4 @@ def test_columns_without_a_name_are_passed_over_and_that_is_told():
     ],
 )
 def test_what_is_in_a_file_is_guessed_only_where_it_can_be_nothing_else(text, sure):
-    kind, is_sure = kind_of(source(text), has_queries=True)
-    assert (kind if is_sure else None) == sure
+    assert certain_kind(source(text)) == sure

@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 from ratings.formats import values
 from ratings.formats.archives import files_of
 from ratings.formats.refusal import Refusal, Refused
-from ratings.formats.registry import BY_NAME, FORMATS, KINDS, kind_of, readable, recognised, unsupported, writable
+from ratings.formats.registry import (
+    BY_NAME,
+    FORMATS,
+    KINDS,
+    certain_kind,
+    readable,
+    recognised,
+    unsupported,
+    writable,
+)
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic, one_by_one
 from ratings.formats.source import Source
 
@@ -177,7 +186,7 @@ def test_what_people_send_by_mistake_is_called_by_its_name(content, problem):
         refusal = recognised(source(content, "x.run"), kind, DEFAULTS[kind])
         assert refusal.problem.startswith(f"it is {problem}") and refusal.cure
         with pytest.raises(Refused) as refused:
-            kind_of(source(content, "x.run"), has_queries=True)
+            certain_kind(source(content, "x.run"))
         assert refused.value.refusals == [refusal]
 
 
@@ -206,44 +215,20 @@ def test_a_table_is_not_nearly_qrels(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "with_queries", "without"),
+    ("content", "kind"),
     [
-        ("query,document,rank\nq1,a,1\n", "results", "results"),
-        ("query,document,Ann,Ben\nq1,a,3,\n", "ratings", "ratings"),
-        ('{"_id": "a", "title": "A", "text": "Words"}\n', "documents", "documents"),
-        ("id,text\na,Words\n", "documents", "queries"),
-        ("<top>\n<num> 1\n<title> fog\n</top>\n", "queries", "queries"),
-        (SAMPLES["quepid-book"].decode(), "ratings", "queries"),
-        ("Some words.\n", None, None),
+        ({"q1": "fog", "q2": "rain"}, None),
+        ([{"query": "q1", "document": "d1", "grade": 1}], "ratings"),
+        ([{"query": "q1", "document": "d1", "rank": 1}], "results"),
+        ([{"query": "q1", "doc_id": "d1"}], None),
+        ([{"id": "p1", "title": "Lamp", "body": "Warm"}], "documents"),
+        ([{"id": "p1", "title": "Lamp", "price": 3}], None),
+        ({"querySetQueries": [{"queryText": "fog"}]}, "queries"),
+        (json.loads(SAMPLES["quepid-book"]), None),
     ],
 )
-def test_a_file_shows_what_is_in_it(text, with_queries, without):
-    assert kind_of(source(text.encode()), has_queries=True).kind == with_queries
-    assert kind_of(source(text.encode()), has_queries=False).kind == without
-
-
-@pytest.mark.parametrize(
-    ("content", "kind", "sure"),
-    [
-        ([{"id": "q1", "text": "fog"}], "documents", False),
-        ({"q1": "fog", "q2": "rain"}, "queries", True),
-        ({"topics": [{"number": "q1", "query": "fog", "narrative": "How thick"}]}, "queries", True),
-        ([{"number": "q1", "title": "fog", "narrative": "How thick"}], "queries", True),
-        ([{"query_id": "q1", "title": "fog", "description": "How thick"}], "queries", True),
-        ([{"query": "q1", "document": "d1", "grade": 1}], "ratings", True),
-        ([{"query": "q1", "document": "d1", "rank": 1}], "results", True),
-        ([{"query": "q1", "doc_id": "d1"}], "documents", False),
-        ({"queries": [{"query": "q1", "rating": 1}]}, "queries", False),
-        ([{"id": "p1", "title": "Lamp", "description": "Warm"}], "queries", False),
-        ([{"id": "p1", "title": "Lamp", "body": "Warm"}], "documents", True),
-        ([{"id": "p1", "title": "Lamp", "price": 3}], "documents", False),
-        ({"p1": {"title": "Lamp", "description": "Warm"}}, "queries", False),
-        ({"economics-1": {"Domain": "finance", "Query": "open banking", "Guidelines": "Long"}}, "queries", True),
-        ({"1": {"query": "q1", "document": "d1", "grade": 1}}, "queries", False),
-    ],
-)
-def test_json_shows_what_is_in_it_and_is_sure_only_if_its_members_say_so(content, kind, sure):
-    assert kind_of(source(json.dumps(content).encode()), has_queries=True) == (kind, sure)
+def test_json_shows_what_is_in_it_only_if_its_members_say_so(content, kind):
+    assert certain_kind(source(json.dumps(content).encode())) == kind
 
 
 @pytest.mark.parametrize(("kind", "value"), [("ratings", "grade"), ("results", "rank")])
@@ -369,14 +354,14 @@ def test_no_bytes_at_all_break_a_reader(content, kind):
             assert isinstance(item, ROWS[kind] | Refusal)
 
 
-@given(st.text('q1 .,;\t\r\n"<>{}[]:\x00\x1aé', max_size=60), st.booleans())
-@example("one\rword\ttwo\n", True)  # csv finds no record in it
-def test_what_is_in_any_text_is_answered_or_refused(text, has_queries):
+@given(st.text('q1 .,;\t\r\n"<>{}[]:\x00\x1aé', max_size=60))
+@example("one\rword\ttwo\n")  # csv finds no record in it
+def test_what_is_in_any_text_is_answered_or_refused(text):
     try:
-        seen = kind_of(source(text.encode()), has_queries=has_queries)
+        kind = certain_kind(source(text.encode()))
     except Refused:
         return
-    assert seen.kind in (None, *KINDS)
+    assert kind in (None, *KINDS)
 
 
 def test_what_grows_beyond_measure_is_refused_before_it_fills_the_disk(monkeypatch):

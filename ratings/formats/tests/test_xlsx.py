@@ -11,7 +11,7 @@ import pytest
 
 from ratings.formats import budget, xlsx
 from ratings.formats.refusal import Refusal
-from ratings.formats.registry import kind_of, recognised
+from ratings.formats.registry import certain_kind, recognised
 from ratings.formats.rows import RatingLine
 from ratings.formats.source import Reading, Source
 from ratings.formats.tables import read
@@ -73,7 +73,7 @@ def test_cells_are_read_as_people_see_them():
 def test_a_sheet_of_ratings_is_known_and_read_with_the_numbers_of_its_rows():
     content = made(HEAD, (1, "d1", "ann", 0.5), (None,), (1, "d2", "ann", "bad"), ("q", "d3", "ann", -1))
     assert recognised(source(content), "ratings", "csv").name == "xlsx"
-    assert kind_of(source(content), has_queries=True) == ("ratings", True)
+    assert certain_kind(source(content)) == "ratings"
     first, refusal, last = read("xlsx", "ratings", source(content))
     assert first == RatingLine(2, "1", "d1", "ann", Decimal("0.5"))
     assert (refusal.line, "the grade 'bad'" in refusal.problem) == (4, True)

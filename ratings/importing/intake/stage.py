@@ -11,7 +11,7 @@ from typing import Any
 from ...formats import budget
 from ...formats.budget import TooMuch
 from ...formats.refusal import KEEP_ONE, Refusal
-from ...formats.registry import BY_NAME, Format, of_other_kinds, recognised
+from ...formats.registry import BY_NAME, Format, recognised, with_other_columns
 from ...formats.rows import Stretch, size_of
 from ...formats.source import Source
 from ...models import Collection, Job
@@ -62,15 +62,15 @@ class Import:
         """The format in which `source` is read; None, and a refusal in the report, if it is not recognised."""
         if self.format is not None:
             return BY_NAME[self.format]
-        format = self._of_other_kinds.get(source.name) or recognised(source, self.kind, self.usual_format)
+        format = self._with_other_columns.get(source.name) or recognised(source, self.kind, self.usual_format)
         if isinstance(format, Refusal):
             self.report.refuse(format)
             return None
         return format
 
     @cached_property
-    def _of_other_kinds(self) -> dict[str, Refusal]:
-        return of_other_kinds(self.sources, self.kind)
+    def _with_other_columns(self) -> dict[str, Refusal]:
+        return with_other_columns(self.sources, self.kind)
 
     def rows_of(self, source: Source, read: Callable) -> Iterator[Any]:
         """The rows that `read` yields for `source`. Its refusals, and an empty source, go to the report."""

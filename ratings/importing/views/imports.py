@@ -27,7 +27,7 @@ from ..job_pages import (
     stored_files,
     waiting_reason,
 )
-from ..preview import Preview, guessed_kind, preview
+from ..preview import Preview, certain_kind, preview
 from ..refusals import fields_for, with_page_cure
 from ..samples import of_kind
 
@@ -53,7 +53,7 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
     if form.errors:
         return imports_page(request, collection, form)
     try:
-        kind = form.cleaned_data["kind"] or certain_kind(files, collection)
+        kind = form.cleaned_data["kind"] or certain_kind(files[0])
     except Refused as error:
         uploads.forget(files)
         (refusal,) = error.refusals
@@ -68,12 +68,6 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
         else:
             job = jobs.check(collection, kind, files, USUAL[kind], request.user)
     return redirect("import_job", collection.slug, job.pk)
-
-
-def certain_kind(files: list[dict], collection: Collection) -> str | None:
-    """The kind of rows in the files; None where that is not certain. Raises OSError, Refused."""
-    guess = guessed_kind(files[0], has_queries=collection.queries.exists())
-    return guess.kind if guess.sure else None
 
 
 @admin_page
