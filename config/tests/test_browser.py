@@ -232,7 +232,7 @@ def pages(role: str, collection) -> list[str]:
         # On these two the raters disagree; the second is decided.
         open_, decided = (pair.token for pair in q1.pairs.filter(document__key__in="ab").order_by("document"))
         parts = f"""
-        adjudicate/ adjudicate/?steps=9 adjudicate/decided/ adjudicate/{open_}/ adjudicate/{decided}/
+        adjudicate/ adjudicate/decided/ adjudicate/{open_}/ adjudicate/{decided}/
         adjudicate/{decided}/life/ documents/{document}/
         people/ people/members/{collection.memberships.get(role=Role.ANALYST).pk}/ people/raters/{rater}/
         guidelines/ guidelines/edit/ guidelines/versions/ guidelines/2/ presentation/ presentation/?start=proposal

@@ -4,7 +4,6 @@ Ratings stay as they are. If two people decide a pair at the same time, the uniq
 then sees the decision of the first.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -34,18 +33,19 @@ class NotAdjudicated(Exception):
         super().__init__(f"The pair {what}. Nothing was withdrawn.")
 
 
-def disputed(collection: Collection, scale: Sequence[Grade], steps: int) -> QuerySet:
-    """The pairs without adjudication whose grades lie more than `steps` steps of the scale apart.
+def disputed(collection: Collection) -> QuerySet:
+    """The pairs without adjudication whose grades differ.
 
-    Each row is {"pair": id, "spread": steps between the lowest and the highest grade}. Rows are sorted by spread,
-    the greatest first, then by query. One database query, which reads every rating of the collection.
+    Each row is {"pair": id, "spread": steps of the scale between the lowest and the highest grade}. Rows are
+    sorted by spread, the greatest first, then by query. Two database queries: for the scale, and one that reads
+    every rating of the collection.
     """
-    places = [When(grade=grade.pk, then=place) for place, grade in enumerate(scale)]
+    places = [When(grade=grade.pk, then=place) for place, grade in enumerate(collection.grades.all())]
     place = Case(*places, default=None, output_field=IntegerField())
     rated = Rating.objects.filter(pair__query__collection=collection, pair__adjudication__isnull=True)
-    apart = rated.values("pair").annotate(spread=Max(place) - Min(place)).filter(spread__gt=steps)
+    apart = rated.values("pair").annotate(spread=Max(place) - Min(place)).filter(spread__gt=0)
     # Without a scale the Case is empty, and PostgreSQL cannot subtract values without a type.
-    return (apart if scale else apart.none()).order_by("-spread", "pair__query__key", "pair")
+    return (apart if places else apart.none()).order_by("-spread", "pair__query__key", "pair")
 
 
 def latest_act(pair: Pair) -> int:

@@ -11,41 +11,6 @@ from ..web.settings_forms import Versioned
 from .pooling import MOST_RATINGS
 
 
-class DistanceForm(forms.Form):
-    """The distance between the grades of listed pairs: more than `steps` steps of the scale."""
-
-    steps = forms.TypedChoiceField(label="Pairs with", coerce=int)
-
-    def __init__(self, steps: str, *, scale: Sequence[Grade]) -> None:
-        self.scale = scale
-        # On a scale of two grades none are more than one step apart.
-        self.usual = 1 if len(scale) > 2 else 0
-        super().__init__({"steps": steps or self.usual})
-        field = self.fields["steps"]
-        field.choices = [(number, distance_words(number)) for number in range(max(1, len(scale) - 1))]
-        may = f"steps can be 0 to {field.choices[-1][0]}"
-        field.error_messages["invalid_choice"] = f"“%(value)s” is not a distance on this scale: {may}."
-
-    @property
-    def steps_apart(self) -> int:
-        return self.cleaned_data["steps"]
-
-    @property
-    def words(self) -> str:
-        return distance_words(self.steps_apart)
-
-    @property
-    def keep(self) -> str:
-        """The query string that keeps this distance; empty for the usual one."""
-        return "" if self.steps_apart == self.usual else f"?steps={self.steps_apart}"
-
-
-def distance_words(steps: int) -> str:
-    if steps == 0:
-        return "grades that differ"
-    return f"grades more than {steps} step{'s' if steps > 1 else ''} apart"
-
-
 class WithReason(forms.Form):
     """The form of an act that is stored with its reason."""
 

@@ -4,9 +4,8 @@ Who decides must not know who rated: the inbox and the page of a pair contain no
 on them. Only the history of a pair names people.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
-from functools import wraps
 from statistics import mean
 from uuid import UUID
 
@@ -14,7 +13,6 @@ from django.contrib import messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 
 from ...models import Adjudication, Collection, Pair, Rating, RatingEvent
 from ...people.access import admin_page, record_act
@@ -22,119 +20,95 @@ from ...presentation.guidelines.markdown import rendered
 from ...presentation.html import render_current
 from ...web.pages import frame, paged
 from .. import adjudication
-from ..forms import AdjudicationForm, DistanceForm, WithdrawalForm, WithReason
+from ..forms import AdjudicationForm, WithdrawalForm, WithReason
 from ..pairs import pair_of, without_names
 
 AT_ONCE = 50
 CHANGED = "The ratings of this pair changed, or it was decided and opened again, since you opened the page."
 
 
-def with_distance(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A decorator: call view(request, collection, distance, …) with the distance of the address."""
-
-    @wraps(view)
-    def wrapped(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
-        distance = DistanceForm(request.GET.get("steps", ""), scale=list(collection.grades.all()))
-        if not distance.is_valid():
-            return render(request, "ratings/adjudicate.html", base_context(collection, distance), status=400)
-        return view(request, collection, distance, **kwargs)
-
-    return wrapped
-
-
 @admin_page
-@with_distance
-def adjudicate(request: HttpRequest, collection: Collection, distance: DistanceForm) -> HttpResponse:
+def adjudicate(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Pairs whose raters disagree, the biggest difference first."""
     # A list, because a count costs the database as much as the rows.
-    disputed = list(inbox(collection, distance).values_list("pair", "spread"))
-    context = base_context(collection, distance) | paged(request, disputed, AT_ONCE)
+    disputed = list(adjudication.disputed(collection).values_list("pair", "spread"))
+    context = base_context(collection) | paged(request, disputed, AT_ONCE)
     spreads = dict(context["page"].object_list)
     pairs = pair_rows(spreads)
     context["rows"] = [pairs[pk] | {"spread": spread} for pk, spread in spreads.items()]
     context["open"] = context["page"].paginator.count
     context["decided"] = decisions(collection).count()
     if not context["open"]:
-        context["lack"] = why_empty(collection, distance)
+        context["lack"] = why_empty(collection)
     return render(request, "ratings/adjudicate.html", context)
 
 
 @admin_page
-@with_distance
-def adjudicated(request: HttpRequest, collection: Collection, distance: DistanceForm) -> HttpResponse:
+def adjudicated(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The adjudicated pairs, the latest first."""
     latest = decisions(collection).select_related("grade", "actor").order_by("-pk")
-    context = base_context(collection, distance) | paged(request, latest, AT_ONCE)
+    context = base_context(collection) | paged(request, latest, AT_ONCE)
     shown = list(context["page"].object_list)
     pairs = pair_rows([decision.pair_id for decision in shown])
     context["rows"] = [pairs[decision.pair_id] | {"decision": decision} for decision in shown]
-    context["open"] = inbox(collection, distance).count()
+    context["open"] = adjudication.disputed(collection).count()
     context["decided"] = context["page"].paginator.count
     return render(request, "ratings/adjudicated.html", context)
 
 
 @admin_page
-@with_distance
-def adjudicate_pair(
-    request: HttpRequest, collection: Collection, distance: DistanceForm, token: UUID
-) -> HttpResponse:
-    return pair_page(request, collection, distance, pair_of(collection, token))
+def adjudicate_pair(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
+    return pair_page(request, collection, pair_of(collection, token))
 
 
 @record_act
-@with_distance
-def save_adjudication(
-    request: HttpRequest, collection: Collection, distance: DistanceForm, token: UUID
-) -> HttpResponse:
+def save_adjudication(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
     """Decide a pair and show the one that follows it in the inbox."""
     pair = pair_of(collection, token)
-    form = AdjudicationForm(request.POST, scale=distance.scale)
+    form = AdjudicationForm(request.POST, scale=list(collection.grades.all()))
     if not form.is_valid():
-        return pair_page(request, collection, distance, pair, form=form, status=400)
+        return pair_page(request, collection, pair, form=form, status=400)
     sent = form.cleaned_data
     decided = Adjudication.objects.filter(pair=pair).exists()
     if not decided and adjudication.latest_act(pair) != sent["seen"]:
-        return pair_page(request, collection, distance, pair, form=form, refused=CHANGED, status=409)
+        return pair_page(request, collection, pair, form=form, refused=CHANGED, status=409)
     # Read before the decision, which takes the pair out of the inbox.
-    place = place_in_inbox(pair, collection, distance)
+    place = place_in_inbox(pair, collection)
     try:
         adjudication.adjudicate(pair, sent["grade"], reason=sent["reason"], actor=request.user)
     except adjudication.Adjudicated as error:
-        return pair_page(request, collection, distance, pair, form=form, refused=str(error), status=409)
+        return pair_page(request, collection, pair, form=form, refused=str(error), status=409)
     messages.success(request, f"“{pair.document}” for “{pair.query.text}” is now {sent['grade']}.")
     if place["next"]:
-        return redirect(reverse("adjudicate_pair", args=[collection.slug, place["next"]]) + distance.keep)
-    return redirect(reverse("adjudicate", args=[collection.slug]) + distance.keep)
+        return redirect("adjudicate_pair", collection.slug, place["next"])
+    return redirect("adjudicate", collection.slug)
 
 
 @record_act
-@with_distance
-def withdraw_adjudication(
-    request: HttpRequest, collection: Collection, distance: DistanceForm, token: UUID
-) -> HttpResponse:
+def withdraw_adjudication(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
     """Withdraw the decision, so that the ratings count again, and show the pair."""
     pair = pair_of(collection, token)
     form = WithdrawalForm(request.POST)
     if not form.is_valid():
-        return pair_page(request, collection, distance, pair, form=form, status=400)
+        return pair_page(request, collection, pair, form=form, status=400)
     try:
         adjudication.withdraw(pair, actor=request.user, **form.cleaned_data)
     except adjudication.NotAdjudicated as error:
-        return pair_page(request, collection, distance, pair, form=form, refused=str(error), status=409)
+        return pair_page(request, collection, pair, form=form, refused=str(error), status=409)
     messages.success(request, "The decision is withdrawn; the ratings of the pair count again.")
-    return redirect(reverse("adjudicate_pair", args=[collection.slug, pair.token]) + distance.keep)
+    return redirect("adjudicate_pair", collection.slug, pair.token)
 
 
 @admin_page
-@with_distance
-def pair_life(request: HttpRequest, collection: Collection, distance: DistanceForm, token: UUID) -> HttpResponse:
+def pair_life(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
     """All events of a pair, in order and with names."""
     pair = pair_of(collection, token)
     events = list(pair.events.select_related("rater", "actor"))
     number = {event.pk: place for place, event in enumerate(events, start=1)}
     undone_by = {event.undoes_id: number[event.pk] for event in events if event.undoes_id}
-    labels = {grade.value: grade.label for grade in distance.scale}
-    context = base_context(collection, distance) | {
+    context = base_context(collection)
+    labels = {grade.value: grade.label for grade in context["scale"]}
+    context |= {
         "pair": pair,
         "acts": [act_row(event, number, undone_by, labels) for event in events],
     }
@@ -144,7 +118,6 @@ def pair_life(request: HttpRequest, collection: Collection, distance: DistanceFo
 def pair_page(
     request: HttpRequest,
     collection: Collection,
-    distance: DistanceForm,
     pair: Pair,
     *,
     form: WithReason | None = None,
@@ -155,7 +128,7 @@ def pair_page(
     ratings = without_names(pair.ratings.select_related("grade"))
     grades = [rating["grade"].value for rating in ratings if rating["grade"]]
     guidelines = collection.latest_guidelines()
-    context = base_context(collection, distance) | {
+    context = base_context(collection) | {
         "pair": pair,
         "shown": render_current(collection, pair.document),
         "ratings": ratings,
@@ -167,18 +140,14 @@ def pair_page(
         "guidelines_version": guidelines.version if guidelines else 0,
         "form": form,
         "refused": refused,
-        **place_in_inbox(pair, collection, distance),
+        **place_in_inbox(pair, collection),
     }
     return render(request, "ratings/adjudicate_pair.html", context, status=status)
 
 
-def base_context(collection: Collection, distance: DistanceForm) -> dict:
+def base_context(collection: Collection) -> dict:
     """The context of every page of adjudication."""
-    return {**frame(collection, "adjudicate"), "distance": distance, "scale": distance.scale}
-
-
-def inbox(collection: Collection, distance: DistanceForm) -> QuerySet:
-    return adjudication.disputed(collection, distance.scale, distance.steps_apart)
+    return {**frame(collection, "adjudicate"), "scale": list(collection.grades.all())}
 
 
 def decisions(collection: Collection) -> QuerySet:
@@ -192,9 +161,9 @@ def pair_rows(pks: Iterable[int]) -> dict[int, dict]:
     return {pair.pk: {"pair": pair, "ratings": without_names(pair.ratings.all())} for pair in pairs}
 
 
-def place_in_inbox(pair: Pair, collection: Collection, distance: DistanceForm) -> dict:
-    """The number of the pair in the inbox, the size of the inbox, and the tokens before and after. One query."""
-    tokens = list(inbox(collection, distance).values_list("pair__token", flat=True))
+def place_in_inbox(pair: Pair, collection: Collection) -> dict:
+    """The number of the pair in the inbox, the size of the inbox, and the tokens before and after. Two queries."""
+    tokens = list(adjudication.disputed(collection).values_list("pair__token", flat=True))
     if pair.token not in tokens:
         return {"number": None, "open": len(tokens), "previous": None, "next": None}
     here = tokens.index(pair.token)
@@ -207,10 +176,8 @@ def place_in_inbox(pair: Pair, collection: Collection, distance: DistanceForm) -
     }
 
 
-def why_empty(collection: Collection, distance: DistanceForm) -> str:
-    """Why the inbox is empty: "smaller" differences only, all "agreed", or "single" grades only."""
-    if distance.steps_apart and adjudication.disputed(collection, distance.scale, 0).exists():
-        return "smaller"
+def why_empty(collection: Collection) -> str:
+    """Why the inbox is empty: all "agreed", or "single" grades only."""
     grades = Rating.objects.filter(pair__query__collection=collection, grade__isnull=False)
     several = grades.values("pair").annotate(n=Count("pk")).filter(n__gt=1)
     return "agreed" if several.exists() else "single"
