@@ -59,12 +59,3 @@ def mixed_in(collection: Collection, ratings: int) -> int:
     """The most gold pairs and repeats that come with so many ratings."""
     work = 1 - collection.gold_share - collection.repeat_share
     return round(ratings / work) - ratings if work > 0 else 0
-
-
-def gold_lasts(share: float, gold: int, pairs: int) -> int | None:
-    """About how many answers a rater gives until they have seen all gold of the pool, in orders not by query.
-
-    None if gold lasts to the end, because at least the fraction `share` of the pairs is gold. Gold that comes in
-    its own turn counts towards the share (`queue.mixing`), so a rater gets gold at this share until none is left.
-    """
-    return None if gold >= share * pairs else round(gold / share)

@@ -14,12 +14,12 @@ from django.db.models.functions import Cast, Substr
 from django.utils import timezone
 
 from ...desk.figures import ENOUGH, TIMED, Pace, Share, latest_grades
-from ...models import Anchor, Assignment, Check, Collection, Grade, Rater, Rating, RatingEvent, Reason
+from ...models import Anchor, Assignment, Check, Collection, Rater, Rating, RatingEvent, Reason
 
 Kind = RatingEvent.Kind
 State = Assignment.State
 
-LOOKED_THROUGH = 1_000  # grades of a rater that make the pace of each grade
+LOOKED_THROUGH = 1_000  # latest grades of a rater that the drift of the grades is read from
 
 
 @dataclass(frozen=True)
@@ -138,43 +138,11 @@ def pace(collection: Collection) -> Pace | None:
     return Pace.of([seconds for _, seconds in _latest_seconds(collection.raters)])
 
 
-@dataclass(frozen=True)
-class GradeGiven:
-    """How often and how fast one rater gives one grade, and how often all raters do."""
-
-    grade: Grade
-    own: Share
-    lately: Share  # of the rater's latest TIMED grades
-    all: Share
-    pace: Pace | None  # of their latest LOOKED_THROUGH grades
-
-
 def work_of(rater: Rater) -> Work:
     """The work of one rater as `progress` counts it, without leases. Seven queries."""
     works = _works(rater.collection.raters.filter(pk=rater.pk))
     _add_counts(works, Rating.objects.filter(rater=rater).order_by())
     return works[rater.pk]
-
-
-def grades_given(rater: Rater) -> list[GradeGiven]:
-    """How often and how fast the rater gives each grade, in the order of the scale. Five queries."""
-    grading = RatingEvent.objects.filter(rater=rater, kind__in=[Kind.GRADE, Kind.IMPORT], value__isnull=False)
-    latest = list(grading.order_by("-pk").values_list("value", "seconds")[:LOOKED_THROUGH])
-    everybody = list(rater.collection.raters.values_list("pk", flat=True))
-    rated = Rating.objects.filter(grade__isnull=False).order_by().values_list("grade").annotate(n=Count("pk"))
-    own, everyone = dict(rated.filter(rater=rater)), dict(rated.filter(rater__in=everybody))
-
-    def about(grade: Grade) -> GradeGiven:
-        lately = sum(value == grade.value for value, _ in latest[:TIMED])
-        return GradeGiven(
-            grade,
-            own=Share(own.get(grade.pk, 0), sum(own.values())),
-            lately=Share(lately, len(latest[:TIMED])),
-            all=Share(everyone.get(grade.pk, 0), sum(everyone.values())),
-            pace=Pace.of([time for value, time in latest if value == grade.value and time is not None]),
-        )
-
-    return [about(grade) for grade in rater.collection.grades.all()]
 
 
 def gold_answers(ratings: QuerySet) -> QuerySet:

@@ -5,7 +5,7 @@ import pytest
 from ratings.desk import queue
 from ratings.desk.figures import Pace
 from ratings.models import Check, Rater, RatingEvent
-from ratings.pool.progress.cost import Work, gold_lasts, work_ahead, work_so_far
+from ratings.pool.progress.cost import Work, work_ahead, work_so_far
 from ratings.tests.cast import NOW, Imported, grade, record_imported
 
 from .test_progress import HOUR, World, text
@@ -35,14 +35,6 @@ def imported(world, name: str, seconds: float | None, *documents: str) -> None:
     pairs = (world.pairs[document] for document in documents)
     rows = [Imported(p.query_id, p.document_id, grade(world.collection, "1"), seconds=seconds) for p in pairs]
     record_imported(rater, rows)
-
-
-@pytest.mark.parametrize(
-    ("share", "gold", "pairs", "lasts"),
-    [(0.5, 1, 2, None), (0.5, 10, 100, 20), (0.1, 47, 360, None), (0.2, 47, 360, 235), (0.1, 0, 360, 0)],
-)
-def test_gold_lasts_to_the_end_where_it_is_no_rarer_than_its_share(share, gold, pairs, lasts):
-    assert gold_lasts(share, gold, pairs) == lasts
 
 
 def test_every_kind_of_work_has_its_answers_and_its_time(world):

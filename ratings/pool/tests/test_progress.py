@@ -15,7 +15,7 @@ from django.utils import timezone
 from ratings.desk import queue
 from ratings.desk.figures import Pace, Share
 from ratings.models import Anchor, Assignment, Check, Rater, Rating, RatingEvent, Role
-from ratings.pool.progress.counts import Extent, grades_given, pace, progress, ratings_left, work_of
+from ratings.pool.progress.counts import Extent, pace, progress, ratings_left, work_of
 from ratings.pool.progress.counts import Progress as Counted
 from ratings.pool.progress.forecast import forecast
 from ratings.pool.progress.stuck import stuck
@@ -286,18 +286,6 @@ def test_a_repeat_agrees_with_the_rating_that_stands(world):
     assert [check.pair for check in page.context["differing"]] == [world.pairs["b"]]
 
 
-def test_grades_of_a_rater_one_by_one(world):
-    for document, value, took in [("a", "2", 4), ("b", "2", 6), ("c", "0", 1)]:
-        world.grades(world.anna, document, value, took=took)
-    world.grades(world.boris, "d", "3", took=50)
-    given = {each.grade.plain: each for each in grades_given(world.anna)}
-    assert given["2"].own == Share(2, 3) and given["2"].all == Share(2, 4) and given["2"].lately == Share(2, 3)
-    assert quartiles(given["2"].pace) == (2, 4.5, 5, 5.5)
-    assert quartiles(given["0"].pace) == (1, 1, 1, 1)
-    assert given["3"].own == Share(0, 3) and given["3"].all == Share(1, 4) and given["3"].pace is None
-    assert list(given) == ["-1", "0", "1", "2", "3"]
-
-
 def test_hints_need_twenty_answers(world):
     works = world.count().works
     anna, boris = works[world.anna.pk], works[world.boris.pk]
@@ -533,7 +521,7 @@ def test_a_rater_of_another_collection_is_not_found(world):
     assert world.get("rater", other.pk).status_code == 404
 
 
-QUERIES = {"progress": 23, "rater": 22}
+QUERIES = {"progress": 23, "rater": 17}
 
 
 @pytest.mark.parametrize("name", QUERIES)

@@ -12,9 +12,8 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from ...desk import queue
 from ...desk.figures import Pace
-from ...models import Anchor, Collection, Pair, Role, System
+from ...models import Collection, Pair, Role, System
 from ...people.access import admin_page, readers_page, record_act
 from ...presentation.pictures import fetch_pictures
 from ...web.pages import frame, paged
@@ -173,7 +172,6 @@ def pool_page(
         "left": waiting,
         "pace": speed,
         "mixed": mixed_in_context(collection, waiting, speed),
-        "gold": gold_context(collection, sum(row["n"] for row in wanted)),
         **paged(request, retired, AT_ONCE),
         "systems": collection.systems.annotate(n=Count("rankings")),
     }
@@ -246,19 +244,6 @@ def mixed_in_context(collection: Collection, waiting: int, speed: Pace | None) -
     """The most gold and repeat answers that come with the ratings that are left, and their hours."""
     answers = cost.mixed_in(collection, waiting)
     return {"answers": answers, "hours": speed.hours(answers) if speed and answers else None}
-
-
-def gold_context(collection: Collection, pairs: int) -> dict | None:
-    """How many pairs of the pool are gold, and after how many answers a rater may have seen all gold.
-
-    None where gold cannot run out: it is not mixed in, or comes query by query.
-    """
-    if not collection.gold_share or queue.comes_by_query(collection):
-        return None
-    wanted = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
-    gold = wanted.filter(anchor__use=Anchor.Use.GOLD).count()
-    lasts = cost.gold_lasts(float(collection.gold_share), gold, pairs)
-    return {"pairs": pairs, "gold": gold, "lasts": lasts}
 
 
 def wanted_by_number(collection: Collection) -> list[dict]:

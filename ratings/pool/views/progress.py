@@ -15,7 +15,7 @@ from ...models import Assignment, Collection, Pair, Rating
 from ...people.access import admin_act, admin_page, record_act
 from ...web.pages import frame
 from ..progress.cost import mixed_in, work_ahead, work_so_far
-from ..progress.counts import Progress, gold_answers, grades_given, progress, repeats, work_of
+from ..progress.counts import Progress, gold_answers, progress, repeats, work_of
 from ..progress.forecast import forecast
 from ..progress.forms import GiveForm, RateForm, ReleaseForm
 from ..progress.stuck import stuck
@@ -105,7 +105,7 @@ def burn_up(counted: Progress, today: date) -> dict | None:
 
 @admin_page
 def rater(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """One rater: pace and share of each grade, missed gold, differing repeats, leases."""
+    """One rater: their work, missed gold, differing repeats, leases."""
     found = get_object_or_404(collection.raters.select_related("collection"), pk=pk)
     missed = gold_answers(Rating.objects.filter(rater=found)).exclude(grade=F("pair__anchor__grade"))
     differing = repeats([found.pk]).exclude(first=F("event__value")).order_by("-event")
@@ -114,7 +114,6 @@ def rater(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse
         **frame(collection, "progress"),
         "rater": found,
         "work": work_of(found),
-        "grades": grades_given(found),
         "scale": list(collection.grades.all()),
         "missed": of_pairs(missed.order_by("-created_at"), "grade", "pair__anchor__grade"),
         "differing": [Twice(row.pair, row.first, row.event.value) for row in of_pairs(differing, "event")],
