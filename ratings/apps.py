@@ -33,6 +33,7 @@ class RatingsConfig(AppConfig):
         chores.of_jobs |= {
             Job.Kind.ARCHIVE: later("copies.jobs.restore"),
             Job.Kind.COPY: later("copies.jobs.copy_now"),
+            Job.Kind.LOG: later("sampling.jobs.work"),
         }
         # The judges
         chores.of_apps.append(chores.Chore(later("judges.runs.work_due"), JUDGE_EVERY))

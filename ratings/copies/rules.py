@@ -97,7 +97,7 @@ def _round(line: Line) -> None:
 
 def _sample(line: Line) -> None:
     strata = line["strata"]
-    names = {"name", "queries", "searches", "certain", "certain_searches", "drawn"}
+    names = {"name", "size", "queries", "searches", "certain", "certain_searches", "drawn"}
     if not is_list(strata, dict) or not strata or any(each.keys() != names for each in strata):
         raise ValueError(f"the strata are no list of objects with {', '.join(sorted(names))}")
     if not all(isinstance(each.pop("name"), str) and is_list([*each.values()], int) for each in map(dict, strata)):

@@ -11,7 +11,7 @@ from .collection import Collection
 
 MAKERS = ("archive", "copy")  # the kinds of jobs that make a collection
 LEASE = timedelta(seconds=30)  # a worker whose last heartbeat is older counts as dead
-CHANGES = ("new", "changed", "documents", "grades")  # the counts of a report that are changes
+CHANGES = ("new", "changed", "documents", "grades", "drawn")  # the counts of a report that are changes
 
 
 class Job(models.Model):

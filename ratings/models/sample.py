@@ -46,9 +46,9 @@ class Sample(models.Model):
     queries = models.PositiveBigIntegerField(help_text="Distinct ones in the whole log.")
     head_searches = models.PositiveBigIntegerField(help_text="Of the queries that were drawn for certain.")
     head_queries = models.PositiveIntegerField(help_text="How many queries were drawn for certain.")
-    # [{"name", "queries", "searches": of the log; "certain", "certain_searches": of those drawn for certain;
-    # "drawn": all drawn ones, those for certain too}], in the order of the log. One with the name "" where the
-    # log was not divided.
+    # [{"name", "size": the sum of its chances; "queries", "searches": of the log; "certain", "certain_searches":
+    # of those drawn for certain; "drawn": all drawn ones, those for certain too}], in the order of the log. One
+    # with the name "" where the log was not divided.
     strata = models.JSONField()
     created_at = models.DateTimeField()
 

@@ -157,13 +157,14 @@ def make_sample(
     rows = list(drawn)
     certain = [count for _, count, chance in rows if chance == 1]
     totals = {"searches": searches or sum(count for _, count, _ in rows), "queries": queries or len(rows)}
-    own = {"certain": len(certain), "certain_searches": sum(certain), "drawn": len(rows)}
+    size = round(sum(chance for *_, chance in rows))
+    own = {"size": size, "certain": len(certain), "certain_searches": sum(certain), "drawn": len(rows)}
     sample = Sample.objects.create(
         collection=collection,
         number=collection.samples.count() + 1,
         method=Sample.Method.PROPORTIONAL,
         seed=17,
-        size=round(sum(chance for *_, chance in rows)),
+        size=size,
         log="searches.csv",
         days="January 2026",
         digest="a" * 64,

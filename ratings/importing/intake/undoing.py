@@ -24,6 +24,7 @@ from ...models import (
     Ranking,
     Rating,
     RatingEvent,
+    Sample,
     SampledPair,
     plain_value,
 )
@@ -54,6 +55,7 @@ def undo_import(job: Job, by=None) -> list[str]:
                 Collection.objects.select_for_update().get(pk=job.collection_id)
             if against := list(obstacles(job)):
                 return against
+            job.samples.all().delete()
             if ratings:
                 queue.take_back_import(job, by=by)
                 _take_back_scale(job)
@@ -104,7 +106,7 @@ def obstacles(job: Job) -> Iterator[str]:
         yield f"{names} returned documents that it brought. Undo their imports first, or delete those systems."
     of_its_documents = Q(document__job=job) | Q(document__former_texts__job=job)
     later = FormerText.objects.filter(job__gt=job.pk).filter(of_its_documents)
-    if later.exists() or _later_queries(job):
+    if later.exists() or _later_queries(job) or Sample.objects.filter(former__job=job).exists():
         yield "A later import changed what it brought. Undo that one first."
 
 

@@ -167,8 +167,8 @@ def job_of(collection: Collection, pk: int) -> Job:
 
 
 def imports_of(collection: Collection) -> QuerySet[Job]:
-    """The imports of a collection, except the archive or copy that made it and jobs that fetch pictures."""
-    return collection.jobs.exclude(kind__in=[*MAKERS, Job.Kind.PICTURES]).select_related("by")
+    """The imports of a collection, without the archive or copy that made it, and without pictures and logs."""
+    return collection.jobs.exclude(kind__in=[*MAKERS, Job.Kind.PICTURES, Job.Kind.LOG]).select_related("by")
 
 
 def preview_of(job: Job) -> Preview:

@@ -55,6 +55,8 @@ class Act(TextChoices):
     EXPORTED = "exported", "exported"
     IMPORTED = "imported", "imported"
     IMPORT_UNDONE = "import.undone", "undid the import of"
+    QUERY_TAKEN_IN = "query.taken_in", "took into the sample the"
+    QUERY_LEFT_OUT = "query.left_out", "left out of the sample the"
     SYSTEM_DELETED = "system.deleted", "deleted the system"
     ADMIN = "admin", "used Django's admin for"  # of events from before it became read-only
 

@@ -1,0 +1,33 @@
+"""Logs as jobs of a worker: counted at first, and read again for the draw, after which they are deleted."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from ..importing import uploads
+from ..importing.intake import opening
+from ..importing.signs import Progress
+from ..models import Job
+from .samples import Design, LogReport, sample_log
+
+
+def work(job: Job, progress: Progress) -> LogReport:
+    """The report of counting the log or, once somebody has chosen a design, of drawing from it."""
+    with ExitStack() as stack:
+        files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in job.files]
+        sources = stack.enter_context(opening.sources(files, opening.reading(job.options)))
+        return sample_log(
+            job.collection,
+            sources,
+            None if job.checking else design_of(job.options),
+            format=job.options.get("format", ""),
+            more=job.options.get("more", False),
+            progress=progress,
+            job=job,
+        )
+
+
+def design_of(options: Mapping[str, Any]) -> Design:
+    return Design(
+        **{name: options[name] for name in ("size", "method", "shares", "seed", "days") if name in options}
+    )
