@@ -21,7 +21,7 @@ from ...tests.worlds import World, play
 from .test_expected_rounds import LATE, OF_TWINS, covered, deceptive, weight_of_each
 
 ROUNDS = [40, 40, 40]
-DRAWS = examples(50)
+DRAWS = examples(25)
 FACTOR = np.where(np.arange(10) % 2, MOST, 1.0)
 
 

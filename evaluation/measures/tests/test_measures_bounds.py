@@ -92,7 +92,7 @@ def steps_of(grades, judgments):
     return sorted({float(lowest), float(highest), *(grade for grade in inner if lowest <= grade <= highest)})
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(100))
 @given(cases(), options_)
 @pytest.mark.slow
 def test_the_bounds_are_those_of_brute_force(case, options):
@@ -119,7 +119,7 @@ def can_be_endless(case, options):
     return max(known, default=0) <= 0 and (grades[0] < 0 or min(known, default=0) < 0)
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(100))
 @given(cases(), cases(), options_)
 @pytest.mark.slow
 def test_the_bounds_of_a_mean_hold_every_mean_of_brute_force(one, other, options):
@@ -194,7 +194,7 @@ def test_the_bounds_of_seldom_cases_are_those_of_brute_force(case, options):
     assert certain
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(100))
 @given(cases(), options_, st.lists(st.floats(0, 1), min_size=4, max_size=4))
 @pytest.mark.slow
 def test_no_grade_between_those_of_the_scale_leads_out_of_the_bounds(case, options, shares):

@@ -147,7 +147,7 @@ def ndcg_of_trec_eval(grades: dict, rankings: dict, cutoffs: list[int | None]) -
     return pytrec_eval.RelevanceEvaluator(whole, names).evaluate(run)
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(80))
 @given(collections(st.decimals(-4, 4, places=1).map(float)), CUTOFFS, all_options)
 def test_the_rows_of_an_explanation_add_up_to_the_scores(collection, cutoff, options):
     judgments, rankings = pack(*collection)
@@ -168,7 +168,7 @@ def test_the_rows_of_an_explanation_add_up_to_the_scores(collection, cutoff, opt
             assert seen.ndcg == same((seen.dcg - seen.min_dcg) / span)
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(80))
 @given(judged(signed), rankings_, CUTOFFS)
 def test_a_loop_over_the_definition_gives_the_same(grades, ranking, cutoff):
     def total(gains):

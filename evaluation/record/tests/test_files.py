@@ -16,6 +16,7 @@ from evaluation.measures.options import BY_SCORE
 from evaluation.record import files
 from ratings.formats import source, trec
 from ratings.management.refusals import line_of
+from ratings.tests.thorough import examples
 
 MEASURES = ["nDCG@10", "nDCG", "AP", "RR", "P@5", "Judged@10"]
 
@@ -295,7 +296,7 @@ def fuzzed(seed: int) -> tuple[str, str]:
 @pytest.mark.slow
 def test_blocks_and_lines_are_read_alike(folder, monkeypatch, order):
     near = 0
-    for seed in range(150):
+    for seed in range(examples(40)):
         qrels, run = fuzzed(seed)
         found = []
         for block in (150, source.BLOCK, None):
@@ -323,7 +324,7 @@ def test_blocks_and_lines_are_read_alike(folder, monkeypatch, order):
             for ties in BY_SCORE:
                 assert numbers(each, ties) == numbers(expected, ties)
         near += not isinstance(expected, list) and any("32 bits" in note for note in expected.notes)
-    assert near > 20
+    assert near > 5
 
 
 def test_a_query_longer_than_a_block_stays_whole(folder, only_regular, monkeypatch):

@@ -116,7 +116,7 @@ EVERYWHERE = [set_ for n in range(1, 5) for set_ in map("".join, combinations(",
 split = st.text(st.sampled_from(';;\t|,\r\n""\'=+-@＝1 \u3000\ufeffa'), max_size=8)
 
 
-@hypothesis_settings(max_examples=300)
+@hypothesis_settings(max_examples=100)
 @given(
     st.lists(st.lists(split, min_size=3, max_size=3), min_size=1, max_size=8),
     st.sampled_from(["\r\n", "\n"]),
@@ -134,7 +134,7 @@ def test_wherever_it_is_split_no_cell_computes_and_all_come_back(rows, end):
     assert raw == rows[0]
 
 
-@hypothesis_settings(max_examples=300)
+@hypothesis_settings(max_examples=100)
 @given(split)
 def test_what_was_never_marked_loses_nothing_but_the_marks(cell):
     """A cell of another program is taken for marked only where marking gives the same cell."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from config.tests.places import empty_place, make_tables
 from ratings.models import Collection, Document, Ranking, Rating, System
 from ratings.tests.cast import make_collection
 
@@ -132,7 +133,8 @@ def test_the_process_exits_with_1_and_names_no_python(tmp_path):
             text=True,
         )
 
-    assert manage("migrate", "-v0").returncode == 0
+    with empty_place(tmp_path, "sqlite"):
+        make_tables()
     made = manage("create_collection", "hills", "--grades", "-1:Harmful,0:Irrelevant")
     assert (made.returncode, made.stdout, made.stderr) == (0, "Collection hills made, with 2 grades.\n", "")
     again = manage("create_collection", "hills")

@@ -24,7 +24,7 @@ from .test_judges import free, judge_of, pool_of
 
 ROOT = Path(__file__).resolve().parents[3]
 KILLS = int(os.environ.get("IDEALIST_KILLS", "3"))
-PAIRS = 1_500
+PAIRS = 600
 CODE = "import django; django.setup(); from ratings.judges import runs; runs.STORE_EVERY = 0.05; runs.work_due()"
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases, pytest.mark.slow]
