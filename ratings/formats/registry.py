@@ -386,7 +386,7 @@ def _is_unmistakable(format: str, start: Start) -> bool:
     if format == "trec-run":
         return not trec.doubt(start)
     if format == "trec-qrels":
-        return trec.has_one_iteration(start)
+        return trec.has_few_iterations(start)
     if format != "topics" or start.text.lstrip().startswith("<"):
         return True
     last = [cells[-1].strip() for cells in header.first_records(start, "\t")]

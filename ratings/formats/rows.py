@@ -59,7 +59,6 @@ class Stretch:
     documents: Any  # an Arrow array of strings
     ranks: np.ndarray  # int64
     scores: np.ndarray  # float64
-    extra: int = 0  # lines with more than six columns
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -105,16 +104,6 @@ class RatingLine(NamedTuple):
     comment: str = ""
     seconds: float | None = None
     rated_at: datetime | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Grades:
-    """Some lines of qrels, in their order: the facts of a RatingLine, for all of them."""
-
-    lines: np.ndarray  # int64
-    queries: Any  # an Arrow array of strings by dictionary
-    documents: Any  # an Arrow array of strings
-    grades: list[Decimal]
 
 
 def taken(array: Any, places: np.ndarray) -> Any:

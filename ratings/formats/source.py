@@ -105,6 +105,7 @@ class Source:
         self.reading = reading
         self.budget = whole.part()
         self.comments = 0  # comment lines that a reader skipped
+        self.wide = 0  # lines of a run with more than six columns
         self.of_pairs = False  # a table of queries with documents, read for its documents
         self.stopped = False  # the reader could not read to the end
         self.notes: list[str] = []  # of its reader, for the report of the import; one sentence each

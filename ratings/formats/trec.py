@@ -1,42 +1,34 @@
-"""TREC runs (six columns) and qrels (four columns), with tabs or blanks between them."""
+"""TREC runs (six columns) and qrels (four columns), with tabs or blanks between them.
 
-import math
+Arrow reads regular lines, a megabyte at once. Where it may read a line otherwise than it stands, the lines of that
+megabyte are read one by one, and each wrong one is refused with its cure.
+"""
+
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from functools import partial
 from itertools import islice, pairwise, repeat
 from typing import Any
 
 import numpy as np
 
+from ..words import counted
 from . import values
-from .refusal import Cure, Option, Refusal
-from .rows import Grades, RatingLine, RunLine, Stretch, taken
-from .source import BOM, START, Block, Source, Start, lines_of
-from .values import KEY, NUMBER
+from .refusal import Cure, Option, Refusal, WrongCell, cure_of
+from .rows import RatingLine, RunLine, Stretch, taken
+from .source import START, Block, Line, Source, Start, lines_of
+from .values import NUMBER
 
 RUN = "query", "q0", "document", "rank", "score", "system"
 QRELS = "query", "iteration", "document", "grade"
 MOST_RANK = 10**18
 AHEAD = 2  # blocks that are read at the same time
-NOT_REGULAR = b"\r", b"\x7f", BOM
-_other_blank = re.compile(r"[^\S \n]")
-
-# One expression reads a whole line; only a line that does not match is examined cell by cell.
+_other_blank = re.compile(r"[^\S \n]|\ufeff")
 _blanks = " \t\v\f\r"
-_gap = r"[ \t\v\f]+"
-_query = rf"({KEY}{{1,{values.QUERY_KEY_LENGTH}}})"
-_document = rf"({KEY}{{1,{values.DOCUMENT_KEY_LENGTH}}})"
-_system = rf"({KEY}{{1,{values.SYSTEM_NAME_LENGTH}}})"
-_more = rf"([ \t\v\f][{_blanks}]*[^{_blanks}].*)?"
-_run = re.compile(
-    rf"[{_blanks}]*"
-    + _gap.join([_query, r"\S+", _document, rf"({values.INTEGER})", rf"({NUMBER}[0-9]*+)", _system])
-    + rf"{_more}[{_blanks}]*"
-)
-_qrels = re.compile(_gap.join([_query, r"\S+", _document, rf"([^{_blanks}]+)"]))
+_gap = re.compile(r"[ \t\v\f]+")
 
 RUN_CURE = "A run has six columns: query, Q0, document, rank, score, system."
 BLANK_CURE = "Write names of systems without blanks, for example with _ in place of each."
@@ -49,51 +41,152 @@ MARK = "\ufeff"
 MARKED = "the line begins with a byte order mark, as where files were joined"
 _NO_KEY = f"#{MARK}"  # characters with which no query begins
 
+# The columns of many lines but for the second one, and "line", the number of each: Arrow arrays of strings, coded
+# where many are equal, and NumPy arrays of numbers.
+Columns = dict[str, Any]
+
 
 def read_run(source: Source) -> Iterator[Stretch | Refusal]:
     """Results by ranking, a megabyte of lines at a time. Blank lines and those that begin with # are skipped."""
-    for block, columns in _with_columns(source, RUN):
-        if isinstance(block, Refusal):
-            yield block
+    for columns in _columns(source, RUN, _are_results, _result):
+        if isinstance(columns, Refusal):
+            yield columns
         else:
-            yield from (columns and _regular_run(block, *columns)) or _run_lines(source, block)
+            yield from _rankings(columns)
+    if source.wide:
+        lines = counted(source.wide, "line")
+        source.notes.append(f"{source.name}: {lines} with more than six columns; the rest was ignored.")
 
 
-def _regular_run(block: Block, query: Any, documents: Any, ranks: Any, scores: Any, system: Any) -> list[Stretch]:
-    """The lines of a block by ranking, from the columns that `_regular` read at once; the fast way.
-
-    [] where a value may have to be refused: then `_run_lines` looks at each line.
-    query, system: Arrow arrays of codes, with the words in their dictionaries.
-    """
+def _rankings(columns: Columns) -> Iterator[Stretch]:
+    """The lines of each ranking, in their order."""
+    query, system, documents = (columns[name] for name in ("query", "system", "document"))
+    numbers = [columns[name] for name in ("line", "rank", "score")]
     queries, systems = query.dictionary.to_pylist(), system.dictionary.to_pylist()
-    ranks, scores = np.from_dlpack(ranks), np.from_dlpack(scores)
-    numbers_fit = ((ranks > -MOST_RANK) & (ranks < MOST_RANK)).all() and np.isfinite(scores).all()
-    if max(map(len, systems)) > values.SYSTEM_NAME_LENGTH or not numbers_fit:
-        return []
-    lines = np.arange(block.first, block.first + len(query))
-    # A ranking is a query and a system, so that both codes together make its number.
+    # A ranking is a query and a system: the codes of both make its number.
     ranking = np.from_dlpack(query.indices).astype(np.int64) * len(systems) + np.from_dlpack(system.indices)
-    if (ranking[1:] < ranking[:-1]).any():
-        # The lines of a ranking may be apart: bring them together, in their order.
+    if (ranking[1:] < ranking[:-1]).any():  # lines of one may be apart: they are brought together
         order = np.argsort(ranking, kind="stable")
-        ranking, lines, documents = ranking[order], lines[order], taken(documents, order)
-        ranks, scores = ranks[order], scores[order]
+        ranking, documents, numbers = ranking[order], taken(documents, order), [array[order] for array in numbers]
     begins = np.flatnonzero(np.append(True, ranking[1:] != ranking[:-1])).tolist()
-    stretches = []
     for begin, end in pairwise([*begins, len(ranking)]):
         of_query, of_system = divmod(int(ranking[begin]), len(systems))
-        rows = slice(begin, end)
-        columns = lines[rows], documents[rows], ranks[rows], scores[rows]
-        stretches.append(Stretch(queries[of_query], systems[of_system], *columns))
-    return stretches
+        lines, ranks, scores = (array[begin:end] for array in numbers)
+        yield Stretch(queries[of_query], systems[of_system], lines, documents[begin:end], ranks, scores)
 
 
-def _with_columns(source: Source, names: tuple[str, ...]) -> Iterator[tuple[Block | Refusal, list[Any]]]:
-    """The blocks of a file, each with what `_regular` makes of it while those before are used."""
+def _are_results(columns: Columns) -> bool:
+    """Whether no name, rank or score has to be refused."""
+    ranks, names = columns["rank"], columns["system"].dictionary.to_pylist()
+    in_range = (ranks > -MOST_RANK) & (ranks < MOST_RANK)
+    are_names = max(map(len, names)) <= values.SYSTEM_NAME_LENGTH
+    return are_names and bool(in_range.all()) and bool(np.isfinite(columns["score"]).all())
+
+
+def _result(source: Source, text: str, cells: list[str]) -> tuple[str, str, int, float, str]:
+    """Query, document, rank, score and system of one line. Raises ValueError. Counts lines with more columns."""
+    if len(cells) < 6:
+        kind = [Option("kind", "qrels", "these are qrels")] if len(cells) == 4 and _is_number(cells[3]) else []
+        raise WrongCell(f"{_width(cells)}, a run needs six", RUN_CURE, *kind)
+    query, _, document, rank, score, system = cells[:6]
+    if len(cells) > 6 and text.count("\t") == 5:
+        # Tabs separate the columns, so the name has blanks. By first words two systems would become one.
+        name = values.quoted(text.rpartition("\t")[2])
+        raise WrongCell(f"the name of the system {name} has a blank", BLANK_CURE)
+    try:
+        result = (
+            values.checked_key(query, "query", values.QUERY_KEY_LENGTH),
+            values.checked_key(document, "document", values.DOCUMENT_KEY_LENGTH),
+            values.integer(rank, "rank"),
+            values.number(score, "score"),
+            values.checked_key(system, "system", values.SYSTEM_NAME_LENGTH),
+        )
+    except ValueError as error:
+        raise WrongCell(str(error), RUN_CURE, *_header_cure(query, rank, score)) from error
+    source.wide += len(cells) > 6
+    return result
+
+
+def read_qrels(source: Source) -> Iterator[RatingLine | Refusal]:
+    """Grades in the order of the file. Blank lines and lines that begin with # are skipped."""
+    for columns in read_grades(source):
+        if isinstance(columns, Refusal):
+            yield columns
+        else:
+            keys = columns["query"].to_pylist(), columns["document"].to_pylist()
+            yield from map(RatingLine, columns["line"].tolist(), *keys, repeat(""), columns["grade"])
+
+
+def read_grades(source: Source) -> Iterator[Columns | Refusal]:
+    """The same as columns, a megabyte of lines at a time. The grades are a list of decimals."""
+    for columns in _columns(source, QRELS, partial(_are_grades, source), _judgment):
+        if not isinstance(columns, Refusal):
+            grades = [_grade(source, text) for text in columns["grade"].dictionary.to_pylist()]
+            columns["grade"] = [grades[code] for code in columns["grade"].indices.to_pylist()]
+        yield columns
+
+
+def _are_grades(source: Source, columns: Columns) -> bool:
+    """Whether no grade has to be refused."""
+    try:
+        return all(_grade(source, text) is not None for text in columns["grade"].dictionary.to_pylist())
+    except ValueError:
+        return False
+
+
+def _judgment(source: Source, text: str, cells: list[str]) -> tuple[str, str, str]:
+    """Query, document and grade of one line, the grade as it stands there. Raises ValueError."""
+    if len(cells) != 4:
+        kind = [Option("kind", "results", "this is a run")] if len(cells) > 5 else []
+        raise WrongCell(f"{_width(cells)}, qrels have four", QRELS_CURE, *kind)
+    query, _, document, grade = cells
+    try:
+        values.checked_key(query, "query", values.QUERY_KEY_LENGTH)
+        values.checked_key(document, "document", values.DOCUMENT_KEY_LENGTH)
+        _grade(source, grade)
+    except ValueError as error:
+        is_word = not _is_number(grade) and not any(sign in grade for sign in ",;")
+        stands_for = [Option("map", {grade: None}, "the word stands for a grade")] if is_word else []
+        raise WrongCell(str(error), QRELS_CURE, *_header_cure(query, grade), *stands_for) from error
+    return query, document, grade
+
+
+def _grade(source: Source, text: str) -> Decimal:
+    """The grade, of a number or of a word that people gave one. Raises ValueError."""
+    return source.reading.grades[text] if text in source.reading.grades else values.grade(text)
+
+
+def _width(cells: list[str]) -> str:
+    return f"there is {len(cells)} column" if len(cells) == 1 else f"there are {len(cells)} columns"
+
+
+def _header_cure(*cells: str) -> list[Cure]:
+    """The cure of a line that may name the columns: these cells, some of which should be numbers, lack digits."""
+    return [] if any(letter.isdigit() for letter in "".join(cells)) else [HEADER_CURE]
+
+
+# Columns at once, or line by line
+
+
+def _columns(
+    source: Source, names: tuple[str, ...], fit: Callable[[Columns], bool], read_line: Callable
+) -> Iterator[Columns | Refusal]:
+    """The columns of a file, block by block. fit: whether all values of columns that Arrow read can stay."""
+    for block, columns in _ahead(source, names):
+        if isinstance(block, Refusal):
+            yield block
+        elif columns and fit(columns):
+            yield columns
+        else:
+            yield from _line_by_line(source, block, names, read_line)
+
+
+def _ahead(source: Source, names: tuple[str, ...]) -> Iterator[tuple[Block | Refusal, Columns]]:
+    """The blocks of a file, each with what `_at_once` makes of it while those before are used."""
     waiting = deque()
     with ThreadPoolExecutor(AHEAD) as pool:
         for block in source.blocks():
-            waiting.append((block, pool.submit(_regular, block, names)))
+            waiting.append((block, pool.submit(_at_once, block, names)))
             if len(waiting) > AHEAD:
                 before, columns = waiting.popleft()
                 yield before, columns.result()
@@ -101,158 +194,116 @@ def _with_columns(source: Source, names: tuple[str, ...]) -> Iterator[tuple[Bloc
             yield block, columns.result()
 
 
-def _regular(block: Block | Refusal, names: tuple[str, ...]) -> list[Any]:
-    """The columns of a block as Arrow arrays, but for the second, of which nothing is kept.
+def _at_once(block: Block | Refusal, names: tuple[str, ...]) -> Columns:
+    """The columns of a block; {} where Arrow might read a line otherwise than it stands there.
 
-    [] where a line is not regular: it has another number of cells, more than a blank or a tab between two,
-    another invisible character, a comment, a key that is too long, or a word for a number.
+    That is a line with another number of cells, another invisible character, a comment, a key that is too long, or
+    anything but a number for a number.
     """
     import pyarrow as pa  # takes a sixth of a second, and few commands read files
     from pyarrow import compute, csv
 
-    if isinstance(block, Refusal):
-        return []
-    text = block.lines + b"\n"
-    if b"\r" in text:
-        text = text.replace(b"\r\n", b"\n")
-    if b"\t" in text:
-        text = text.replace(b"\t", b" ")
-    blank = np.frombuffer(text, np.uint8) <= ord(" ")
-    if blank[0] or (blank[1:] & blank[:-1]).any() or any(mark in text for mark in NOT_REGULAR):
-        return []
-    if any(letter in text and b" 0" + letter in text for letter in (b"x", b"X")):
-        return []  # Arrow reads 0x1f as a whole number
+    text = _with_single_blanks(block.lines) if isinstance(block, Block) else b""
+    if not text:
+        return {}
     few = pa.dictionary(pa.int32(), pa.string())  # a column of few different words
     types = {"document": pa.string(), "rank": pa.int64(), "score": pa.float64()}
-    types, kept = {name: types.get(name, few) for name in names}, [names[0], *names[2:]]
     try:
-        if not text.isascii() and _other_blank.search(text.decode()):
-            return []
         table = csv.read_csv(
             pa.BufferReader(text),
-            csv.ReadOptions(use_threads=False, column_names=names, block_size=len(text) + 1),
+            csv.ReadOptions(use_threads=False, column_names=names, block_size=len(text)),
             csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
-            csv.ConvertOptions(column_types=types, include_columns=kept, null_values=[]),
+            csv.ConvertOptions(
+                column_types={name: types.get(name, few) for name in names},
+                include_columns=[names[0], *names[2:]],
+                null_values=[],
+            ),
         )
-    except (UnicodeDecodeError, pa.ArrowInvalid):
-        return []
-    if np.count_nonzero(blank) != len(names) * table.num_rows:
-        return []
-    query, document, *others = (column.combine_chunks() for column in table.columns)
-    keys, longest = query.dictionary.to_pylist(), compute.max(compute.utf8_length(document)).as_py()
-    if longest > values.DOCUMENT_KEY_LENGTH or max(map(len, keys)) > values.QUERY_KEY_LENGTH:
-        return []
-    return [] if any(key.startswith("#") for key in keys) else [query, document, *others]
+    except pa.ArrowInvalid:
+        return {}
+    # Each cell ends with a blank or the line: any further one is a control character.
+    if np.count_nonzero(np.frombuffer(text, np.uint8) <= ord(" ")) != len(names) * table.num_rows:
+        return {}
+    columns = {name: table[name].combine_chunks() for name in table.column_names}
+    keys, longest = columns["query"].dictionary.to_pylist(), compute.max(compute.utf8_length(columns["document"]))
+    if longest.as_py() > values.DOCUMENT_KEY_LENGTH or max(map(len, keys)) > values.QUERY_KEY_LENGTH:
+        return {}
+    if any(key.startswith("#") for key in keys):
+        return {}
+    numbers = {name: np.from_dlpack(columns[name]) for name in columns.keys() & {"rank", "score"}}
+    return columns | numbers | {"line": np.arange(block.first, block.first + table.num_rows)}
 
 
-def _run_lines(source: Source, block: Block) -> Iterator[Stretch | Refusal]:
-    """The lines of a block, each looked at by itself."""
-    rankings = defaultdict(list)
-    for item in lines_of(source, block):
-        found = item if isinstance(item, Refusal) else _run_line(source, *item)
-        if isinstance(found, Refusal):
-            yield from _stretches(rankings)
-            rankings.clear()
-            yield found
-        elif found:
-            rankings[found[:2]].append((item.number, *found[2:]))
-    yield from _stretches(rankings)
+def _with_single_blanks(lines: bytes) -> bytes:
+    """The lines with one blank between two cells; b"" where they have a character that Arrow takes otherwise."""
+    text = (lines + b"\n").replace(b"\r\n", b"\n").replace(b"\t", b" ")
+    if b"\r" in text or b"\x7f" in text:
+        return b""
+    blank = np.frombuffer(text, np.uint8) <= ord(" ")
+    if blank[0] or (blank[1:] & blank[:-1]).any():
+        text = b"".join(b" ".join(line.split()) + b"\n" for line in text.split(b"\n")[:-1])
+    if any(letter in text and b" 0" + letter in text for letter in (b"x", b"X")):
+        return b""  # 0x1f would be a whole number
+    if not text.isascii() and _other_blank.search(text.decode(errors="replace")):
+        return b""
+    return text
 
 
-def _run_line(source: Source, number: int, text: str) -> tuple[str, str, str, int, float, bool] | Refusal | None:
-    """Query, system, document, rank and score, and whether the line has more columns; None for an empty one."""
-    cells = _run.fullmatch(text)
-    score = float(cells[4]) if cells else math.nan
-    if math.isfinite(score) and cells[1][0] not in _NO_KEY:
-        query, document, rank, _, system, more = cells.groups()
-        if more is not None and text.strip(_blanks).count("\t") == 5:
-            # Tabs separate the columns, so the name has blanks. By first words two systems would become one.
-            name = values.quoted(text.strip(_blanks).rpartition("\t")[2])
-            return source.refusal(number, f"the name of the system {name} has a blank", BLANK_CURE)
-        return query, system, document, int(rank), score, more is not None
-    if text := _filled(source, text):
-        cells = _cells(text)
-        return source.refusal(number, *_marked(text) or (_wrong_in_run(cells), *_run_cure(cells)))
-    return None
-
-
-def _stretches(rankings: dict[tuple[str, str], list[tuple[int, str, int, float, bool]]]) -> Iterator[Stretch]:
-    import pyarrow as pa
-
-    for (query, system), rows in rankings.items():
-        lines, documents, ranks, scores, extra = zip(*rows, strict=True)
-        documents = pa.array(documents, pa.string())
-        yield Stretch(query, system, np.array(lines), documents, np.array(ranks), np.array(scores), sum(extra))
-
-
-def read_qrels(source: Source) -> Iterator[RatingLine | Refusal]:
-    """Grades in the order of the file. Blank lines and lines that begin with # are skipped."""
-    for each in read_grades(source):
-        if isinstance(each, Refusal):
-            yield each
-        else:
-            keys = each.queries.to_pylist(), each.documents.to_pylist()
-            yield from map(RatingLine, each.lines.tolist(), *keys, repeat(""), each.grades)
-
-
-def read_grades(source: Source) -> Iterator[Grades | Refusal]:
-    """The same, a megabyte of lines at a time."""
-    for block, columns in _with_columns(source, QRELS):
-        if isinstance(block, Refusal):
-            yield block
-        else:
-            yield from (columns and _regular_grades(source, block, *columns)) or _grade_lines(source, block)
-
-
-def _regular_grades(source: Source, block: Block, query: Any, document: Any, grade: Any) -> list[Grades]:
-    """The lines of a block, of these columns; [] where one is not regular."""
-    try:
-        grades = [_grade(source, text) for text in grade.dictionary.to_pylist()]
-    except ValueError:
-        return []
-    lines = np.arange(block.first, block.first + len(query))
-    return [Grades(lines, query, document, [grades[i] for i in grade.indices.to_pylist()])]
-
-
-def _grade_lines(source: Source, block: Block) -> Iterator[Grades | Refusal]:
-    """The lines of a block, each looked at by itself."""
+def _line_by_line(
+    source: Source, block: Block, names: tuple[str, ...], read: Callable
+) -> Iterator[Columns | Refusal]:
+    """The refusals of the wrong lines in a block, and then the columns of all others."""
     import pyarrow as pa
 
     rows = []
-
-    def found() -> Iterator[Grades]:
-        if rows:
-            lines, queries, documents, grades = zip(*rows, strict=True)
-            queries = pa.array(queries, pa.string()).dictionary_encode()
-            yield Grades(np.array(lines), queries, pa.array(documents, pa.string()), list(grades))
-            rows.clear()
-
-    for item in lines_of(source, block):
-        row = item if isinstance(item, Refusal) else _grade_line(source, *item)
-        if isinstance(row, Refusal):
-            yield from found()
-            yield row
-        elif row:
-            rows.append((item.number, *row))
-    yield from found()
-
-
-def _grade_line(source: Source, number: int, text: str) -> tuple[str, str, Decimal] | Refusal | None:
-    """Query, document and grade; None for an empty line."""
-    if not (text := _filled(source, text)):
-        return None
-    cells = _qrels.fullmatch(text)
-    try:
-        if cells is None or text[0] == MARK:
-            raise ValueError(_wrong_in_qrels(_cells(text)))
-        return cells[1], cells[2], _grade(source, cells[3])
-    except ValueError as error:
-        return source.refusal(number, *_marked(text) or (str(error), *_qrels_cure(_cells(text))))
+    for item in _with_cells(source, lines_of(source, block)):
+        if isinstance(item, Refusal):
+            yield item
+            continue
+        number, text, cells = item
+        try:
+            if text[0] == MARK:
+                raise WrongCell(MARKED, "Remove the mark, or import the files one by one.")
+            rows.append((number, *read(source, text, cells)))
+        except ValueError as error:
+            yield source.refusal(number, str(error), *cure_of(error, ""))
+    if rows:
+        columns = dict(zip(("line", names[0], *names[2:]), zip(*rows, strict=True), strict=True))
+        for name, column in columns.items():
+            if name in ("line", "rank", "score"):
+                columns[name] = np.array(column)
+            else:
+                array = pa.array(column, pa.string())
+                columns[name] = array if name == "document" else array.dictionary_encode()
+        yield columns
 
 
-def _grade(source: Source, text: str) -> Decimal:
-    """The grade, of a number or of a word that people gave one. Raises ValueError."""
-    return source.reading.grades[text] if text in source.reading.grades else values.grade(text)
+def _with_cells(source: Source, items: Iterable[Line | Refusal]) -> Iterator[tuple[int, str, list[str]] | Refusal]:
+    """The number, the text and the cells of each line that is neither blank nor a comment. Counts comments."""
+    for item in items:
+        if isinstance(item, Refusal):
+            yield item
+            continue
+        text = item.text.strip(_blanks)
+        if text.startswith("#"):
+            source.comments += 1
+        elif text:
+            yield item.number, text, _gap.split(text)
+
+
+def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
+    """The cells of each line, as many as the first has; for tables of which people choose the columns."""
+    width = 0
+    for item in _with_cells(source, source.lines()):
+        if isinstance(item, Refusal):
+            yield item
+            continue
+        number, _, cells = item
+        width = width or len(cells)
+        if len(cells) == width:
+            yield number, cells
+        else:
+            yield source.refusal(number, f"{_width(cells)}, the first line has {width}", WIDTH_CURE)
 
 
 def write_run(rows: Iterable[RunLine]) -> Iterator[str]:
@@ -284,9 +335,10 @@ def is_qrels(start: Start) -> bool:
     return len(cells) == 4 and bool(re.fullmatch(NUMBER, cells[3]))
 
 
-def has_one_iteration(start: Start) -> bool:
-    """Whether the second column is the same in the first lines, unlike in the output of trec_eval."""
-    return len({cells[1] for cells in _lines(start) if len(cells) == 4}) == 1
+def has_few_iterations(start: Start) -> bool:
+    """Whether the second column of the first lines has few values, unlike in the output of trec_eval."""
+    iterations = [cells[1] for cells in islice(_lines(start), 20) if len(cells) == 4]
+    return len(set(iterations)) <= max(1, len(iterations) // 2)
 
 
 def is_nearly_qrels(start: Start) -> bool:
@@ -301,21 +353,6 @@ def has_columns(start: Start) -> bool:
     """Whether blanks part the first lines into equally many columns, of which there are three or more."""
     widths = {len(cells) for cells in islice(_lines(start), 20)}
     return len(widths) == 1 and min(widths) > 2
-
-
-def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
-    """The cells of each line, as many as the first has; for tables of which people choose the columns."""
-    width = 0
-    for item in source.lines():
-        if isinstance(item, Refusal):
-            yield item
-        elif text := _filled(source, item.text):
-            cells = _cells(text)
-            width = width or len(cells)
-            if len(cells) == width:
-                yield item.number, cells
-            else:
-                yield source.refusal(item.number, f"{_columns(cells)}, the first line has {width}", WIDTH_CURE)
 
 
 # Six columns are a run, or qrels with the grades of several aspects, or with a time and a rater.
@@ -361,83 +398,9 @@ def _lines(start: Start) -> Iterator[list[str]]:
     """The cells of the first lines that are neither blank nor comments, without one that may be cut off."""
     lines = start.text.split("\n")
     lines = (line.strip(_blanks) for line in (lines[:-1] if len(start.data) >= START else lines))
-    return (_cells(line) for line in lines if line and not line.startswith("#"))
+    return (_gap.split(line) for line in lines if line and not line.startswith("#"))
 
 
 def _first_cells(start: Start) -> list[str]:
     """The cells of the first line that is neither blank nor a comment."""
     return next(_lines(start), [""])
-
-
-def _filled(source: Source, text: str) -> str:
-    """The line without blanks around it; "" for a comment. Counts comments in `source`."""
-    text = text.strip(_blanks)
-    comment = text.startswith("#")
-    source.comments += comment
-    return "" if comment else text
-
-
-def _cells(text: str) -> list[str]:
-    return re.split(_gap, text)
-
-
-def _marked(text: str) -> tuple[str, ...]:
-    """The problem and the cure of a line that begins with a byte order mark; () for another line."""
-    return (MARKED, "Remove the mark, or import the files one by one.") if text[0] == MARK else ()
-
-
-def _columns(cells: list[str]) -> str:
-    return f"there is {len(cells)} column" if len(cells) == 1 else f"there are {len(cells)} columns"
-
-
-def _wrong_in_run(cells: list[str]) -> str:
-    if len(cells) < 6:
-        return f"{_columns(cells)}, a run needs six"
-    query, _, document, rank, score, system = cells[:6]
-    try:
-        values.checked_key(query, "query", values.QUERY_KEY_LENGTH)
-        values.checked_key(document, "document", values.DOCUMENT_KEY_LENGTH)
-        values.integer(rank, "rank")
-        values.number(score, "score")
-        values.checked_key(system, "system", values.SYSTEM_NAME_LENGTH)
-    except ValueError as error:
-        return str(error)
-    return "the line cannot be read as a run"
-
-
-def _wrong_in_qrels(cells: list[str]) -> str:
-    if len(cells) != 4:
-        return f"{_columns(cells)}, qrels have four"
-    try:
-        values.checked_key(cells[0], "query", values.QUERY_KEY_LENGTH)
-        values.checked_key(cells[2], "document", values.DOCUMENT_KEY_LENGTH)
-        values.grade(cells[3])
-    except ValueError as error:
-        return str(error)
-    return "the line cannot be read as qrels"
-
-
-def _run_cure(cells: list[str]) -> tuple[Cure, ...]:
-    if len(cells) == 4 and re.fullmatch(NUMBER, cells[3]):
-        return RUN_CURE, Option("kind", "qrels", "these are qrels")
-    return (RUN_CURE, HEADER_CURE) if _are_names([cells[0], *cells[3:5]]) else (RUN_CURE,)
-
-
-def _qrels_cure(cells: list[str]) -> tuple[Cure, ...]:
-    if len(cells) >= 6:
-        return QRELS_CURE, Option("kind", "results", "this is a run")
-    if len(cells) == 5 and re.fullmatch(NUMBER, cells[3]):
-        return QRELS_CURE, "If the fourth column is the grade, remove the fifth."
-    if len(cells) == 5:
-        return QRELS_CURE, "Preference files have five, and hold no grades."
-    if len(cells) == 3:
-        return QRELS_CURE, "Add the iteration, 0, as second column."
-    header = [HEADER_CURE] if _are_names([cells[0], *cells[3:]]) else []
-    word = len(cells) == 4 and not any(c in cells[3] for c in ",;") and not _is_number(cells[3])
-    map_it = [Option("map", {cells[3]: None}, "the word stands for a grade")] if word else []
-    return QRELS_CURE, *header, *map_it
-
-
-def _are_names(cells: list[str]) -> bool:
-    """Whether words stand where numbers should, as in a line that names the columns."""
-    return len(cells) > 1 and not any(c.isdigit() for c in "".join(cells))

@@ -22,6 +22,7 @@ RATER_NAME_LENGTH = 150
 
 _key = re.compile(rf"{KEY}+")
 _number = re.compile(NUMBER)
+_float = re.compile(rf"{NUMBER}[0-9]*+")  # a float may have any exponent, a decimal may not
 _integer = re.compile(INTEGER)
 _no_key = re.compile(r"[\s\x00-\x1f\x7f_%]|^#")
 _ESCAPES = {" ": "_", "_": "%5F", "%": "%25"}
@@ -91,7 +92,7 @@ def integer(text: str, what: str) -> int:
 
 def number(text: str, what: str) -> float:
     """A finite number. Stricter than float(): no nan, inf, underscores or digits of other scripts."""
-    value = float(text) if _number.fullmatch(text) else math.nan
+    value = float(text) if _float.fullmatch(text) else math.nan
     if not math.isfinite(value):
         raise ValueError(f"the {what} {quoted(text)} is not a finite number")
     return value

@@ -65,10 +65,10 @@ def read_qrels(source: Source) -> Qrels:
         raise Refused([source.refusal(0, "it looks like a run, and should be qrels", QRELS_FIRST)])
     if not parts:
         _refuse(refusals)
-    lines = np.concatenate([part.lines for part in parts])
-    grade = np.array([float(each) for part in parts for each in part.grades])
-    documents = pa.concat_arrays([part.documents for part in parts])
-    coded = pa.chunked_array([part.queries for part in parts]).unify_dictionaries().combine_chunks()
+    lines = np.concatenate([part["line"] for part in parts])
+    grade = np.array([float(grade) for part in parts for grade in part["grade"]])
+    documents = pa.concat_arrays([part["document"] for part in parts])
+    coded = pa.chunked_array([part["query"] for part in parts]).unify_dictionaries().combine_chunks()
     keys = coded.dictionary.to_pylist()
     queries = {key: number for number, key in enumerate(sorted(keys, key=values.natural))}
     query = np.array([queries[key] for key in keys])[np.from_dlpack(coded.indices)]
@@ -108,10 +108,9 @@ def read_run(
     order, tiebreak, same_numbers, keep_first, without_own: as in `files.load`.
     """
     looks_like_qrels = trec.is_qrels(source.start)
-    refusals, systems, skipped, extra = [], {}, Counter(), 0
+    refusals, systems, skipped = [], {}, Counter()
     for row in _rows(source, trec.read_run, refusals):
         found = systems.setdefault(row.system, {})
-        extra += row.extra
         if row.query in qrels.queries:
             found.setdefault(qrels.queries[row.query], []).append(row)
         else:
@@ -130,8 +129,7 @@ def read_run(
     for each in rankings.values():
         refusals += _refusals(each, source, order)
     _refuse(refusals)
-    if extra:
-        notes.append(f"{source.name}: {counted(extra, 'line')} with more than six columns; the rest was ignored.")
+    notes += source.notes
     every = [ranking for each in rankings.values() for ranking in each.values()]
     if near := list(filter(None, (near_tie(ranking.lines, ranking.scores) for ranking in every))):
         notes.append(min(near).warning(source.name))
@@ -200,6 +198,8 @@ def _refusals(rankings: dict[int, Stretch], source: Source, order: str | None) -
     """Those that an import has for the rankings of one system."""
     contradicting = []
     for query, each in rankings.items():
+        if _is_plain(each):
+            continue
         found = _found(query, each)
         yield from repeats(found, [source])
         if order != "score" and (wrong := contradictions(found, [source], agree=order is None)):
@@ -207,6 +207,12 @@ def _refusals(rankings: dict[int, Stretch], source: Source, order: str | None) -
     if contradicting:
         count, first = sum(count for count, _ in contradicting), contradicting[0][1]
         yield all_contradictions(first, found.system, count, len(contradicting), len(rankings))
+
+
+def _is_plain(ranking: Stretch) -> bool:
+    """Whether the lines are in the order of ranks and scores, and no document is repeated: nothing is refused."""
+    in_order = (ranking.ranks[1:] > ranking.ranks[:-1]).all() and (ranking.scores[1:] <= ranking.scores[:-1]).all()
+    return bool(in_order) and len(ranking.documents.unique()) == len(ranking)
 
 
 def _found(query: int, each: Stretch) -> FoundRanking:

@@ -55,7 +55,7 @@ def numbers(found: files.Loaded, ties: str = "rank") -> dict[str, dict[str, list
 
 
 def a_line_at_a_time(monkeypatch) -> None:
-    monkeypatch.setattr(trec, "_regular", lambda block, names: [])
+    monkeypatch.setattr(trec, "_at_once", lambda block, names: {})
 
 
 @pytest.fixture

@@ -37,9 +37,9 @@ def test_a_run_has_six_columns_between_blanks_or_tabs():
 
 @pytest.mark.parametrize("further", [" more junk at\r", "\t\rjunk"])
 def test_further_columns_of_a_run_are_tolerated_and_marked(further):
-    (stretch,) = read_run(source(f"301 Q0 FBIS3-27619 99\t  2.138276 STANDARD{further}\n"))
-    assert list(one_by_one([stretch])) == [RunLine(1, "301", "FBIS3-27619", 99, 2.138276, "STANDARD")]
-    assert stretch.extra == 1
+    file = source(f"301 Q0 FBIS3-27619 99\t  2.138276 STANDARD{further}\n")
+    assert list(one_by_one(read_run(file))) == [RunLine(1, "301", "FBIS3-27619", 99, 2.138276, "STANDARD")]
+    assert file.notes == ["a.txt: 1 line with more than six columns; the rest was ignored."]
 
 
 def test_a_rank_may_start_anywhere():
@@ -73,7 +73,7 @@ def test_comments_and_blank_lines_are_passed_over_and_comments_counted():
     ],
 )
 def test_a_line_that_is_no_result_is_refused_with_its_line(line, problem):
-    good, refusal, last = run_of(f"1 Q0 z 1 9 s\n{line}\n1 Q0 y 2 8 s\n")
+    refusal, good, last = run_of(f"1 Q0 z 1 9 s\n{line}\n1 Q0 y 2 8 s\n")
     assert (good.document, last.document) == ("z", "y")
     assert (refusal.file, refusal.line) == ("a.txt", 2)
     assert problem in refusal.problem and refusal.cure
@@ -93,7 +93,7 @@ def test_qrels_have_four_columns_and_any_decimal_grade():
     [
         ("1 184 2", "there are 3 columns, qrels have four."),
         ("1.EC.AB F:Ret,C:Not Lst2 FR94-2 1", "there are 5 columns"),
-        ("q1 0 d1 1 extra", "If the fourth column is the grade, remove the fifth."),
+        ("q1 0 d1 1 extra", "there are 5 columns, qrels have four."),
         ("1 Q0 a 1 0.5 bm25", "there are 6 columns, qrels have four."),
         ("1 0 a good", "the grade 'good' is not a decimal number"),
         ("1 0 a 0.1234567891", "the grade '0.1234567891' has more than 9 digits after the point"),
@@ -133,9 +133,8 @@ def test_lines_of_one_ranking_come_together():
 
 def test_one_odd_line_is_told_and_the_others_of_its_block_are_read():
     text = "".join(f"a Q0 d{n} {n} {9 - n} s\n" for n in range(1, 6)) + "a Q0 d6 6 high s\na Q0 d7 7 1 s more\n"
-    rows, refusal, last = read_run(source(text))
-    assert list(one_by_one([rows])) == [RunLine(n, "a", f"d{n}", n, 9 - n, "s") for n in range(1, 6)]
-    assert (refusal.line, last.line, last.extra) == (6, 7, 1)
+    refusal, *rows = one_by_one(read_run(source(text)))
+    assert [row.line for row in rows] == [1, 2, 3, 4, 5, 7] and refusal.line == 6
 
 
 @pytest.mark.parametrize("number", ["9" * 200_000, "1." + "9" * 200_000, "0" * 200_000])
@@ -205,7 +204,7 @@ def said(read, content: bytes, *, by_blocks: bool, block: int = sources.BLOCK) -
         patch.setattr(sources, "START", block)
         patch.setattr(sources, "BLOCK", block)
         if not by_blocks:
-            patch.setattr(trec, "_regular", lambda block, names: [])
+            patch.setattr(trec, "_at_once", lambda block, names: {})
         rows = sorted(one_by_one(read(file)), key=lambda row: row.line)
     return [repr(row) for row in rows], file.comments
 
@@ -260,10 +259,9 @@ def test_a_line_that_names_the_columns_is_to_be_removed():
 
 def test_a_mark_between_files_that_were_put_together_is_called_what_it_is():
     run = "".join(f"1 Q0 d{rank} {rank} {9 - rank} s\n" for rank in range(1, 9))
-    refusal, *rest = run_of(f"{run}\ufeff{run}")[8:]
-    assert refusal.line == 9 and "byte order mark" in refusal.problem
-    assert [row.document for row in rest] == [f"d{rank}" for rank in range(2, 9)]
-    first, refusal, last = qrels_of("1 0 a 1\n\ufeff1 0 b 1\n1 0 c 1\n")
+    refusal, *rest = run_of(f"{run}\ufeff{run}")
+    assert refusal.line == 9 and "byte order mark" in refusal.problem and len(rest) == 15
+    refusal, first, last = qrels_of("1 0 a 1\n\ufeff1 0 b 1\n1 0 c 1\n")
     assert refusal.line == 2 and "byte order mark" in refusal.problem
     assert [row.document for row in qrels_of("\ufeff1 0 a 1\n")] == ["a"]
 

@@ -138,22 +138,15 @@ class RunImport(ImportForQueries):
     def _read(self) -> None:
         """Write the lines whose queries are in the collection into the stage."""
         for file, source in enumerate(self.sources):
-            format = self.format_of(source)
-            if format is None:
-                continue
-            ignored = self._read_file(file, source, format)
-            if ignored:
-                lines = f"{counted(ignored, 'line')} with more than six columns"
-                self.report.facts.append(f"{source.name}: {lines}; the rest was ignored.")
+            if format := self.format_of(source):
+                self._read_file(file, source, format)
 
-    def _read_file(self, file: int, source: Source, format: Format) -> int:
-        """How many lines of the file have more than six columns, after writing its lines into the stage."""
-        wide, held, pieces = 0, 0, _no_pieces()
+    def _read_file(self, file: int, source: Source, format: Format) -> None:
+        held, pieces = 0, _no_pieces()
         ranking = query = None  # of the row before; the query is None where the collection does not have it
         with self.topics(source, format) as topics:
             for row in self.rows_of(source, format.reads["results"]):
-                lines, more = (len(row), row.extra) if isinstance(row, Stretch) else (1, 0)
-                wide += more
+                lines = len(row) if isinstance(row, Stretch) else 1
                 # Most rows follow another one of the same ranking, which saves both look-ups.
                 if (row.system, row.query) != ranking:
                     ranking = row.system, row.query
@@ -171,7 +164,6 @@ class RunImport(ImportForQueries):
                     _put(self.stage, file, pieces)
                     held, pieces, ranking = 0, _no_pieces(), None  # so that the next row gets a new piece
             _put(self.stage, file, pieces)
-        return wide
 
     @property
     def _results(self) -> int:
