@@ -48,7 +48,6 @@ class Format(NamedTuple):
     queries_by: str = KEY
     whole: bool = False  # holds only grades that are whole and not negative
     binary: bool = False
-    by_rows: bool = False  # a refusal is about one row or cell, and all others are read
     spreadsheet: bool = False  # people open it in spreadsheets, which must not compute cells
     ending: str = "txt"  # of a file's name
 
@@ -72,7 +71,7 @@ def _quepid_csv(name: str, title: str, writes: Mapping[str, Writer]) -> Format:
 
 def _table(name: str, title: str, fits: Callable, writes: Mapping[str, Writer], **more) -> Format:
     reads = {kind: partial(tables.read, name, kind) for kind in KINDS}
-    return Format(name, title, fits, reads, writes, EITHER, by_rows=True, **more)
+    return Format(name, title, fits, reads, writes, EITHER, **more)
 
 
 # The first that fits is taken, so formats with more specific marks come first.
@@ -154,7 +153,6 @@ FORMATS = (
         {"queries": letor.read_queries, "ratings": letor.read_ratings},
         {"judgments": letor.write_judgments},
         whole=True,
-        by_rows=True,
     ),
     _table(
         "jsonl",
@@ -208,7 +206,6 @@ FORMATS = (
         {"ratings": trec.read_qrels},
         {"judgments": trec.write_qrels},
         whole=True,
-        by_rows=True,
         ending="qrels",
     ),
     Format(

@@ -107,7 +107,6 @@ class Source:
         self.comments = 0  # comment lines that a reader skipped
         self.wide = 0  # lines of a run with more than six columns
         self.of_pairs = False  # a table of queries with documents, read for its documents
-        self.stopped = False  # the reader could not read to the end
         self.notes: list[str] = []  # of its reader, for the report of the import; one sentence each
         self._raw = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         self._size: int | None = None
@@ -283,7 +282,6 @@ class Source:
 
     def stop(self, line: int, problem: str, *cure: Cure) -> Refusal:
         """The refusal after which the rest of the source is not read."""
-        self.stopped = True
         return self.refusal(line, problem, *cure)
 
     def at(self, line: int) -> Place:

@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 State = Job.State
 MOST_DEATHS = 5  # a job that kills its workers is not retried more often
 WAIT = timedelta(seconds=2)  # until the next try, while the database is locked
-AT_ONCE = timedelta(minutes=1)  # within which the same files are the same act
 KEPT = timedelta(days=1)  # finished tasks
 START = "python3 run.py manage work"
 INTAKES = {
@@ -57,21 +56,6 @@ def _enqueue(job: Job, **options) -> None:
 
 
 # Requests of people
-
-
-def just_sent(collection: Collection, kind: str | None, files: Sequence[dict], by) -> Job | None:
-    """The job of the same files that this person has just sent, and that nobody has started: a form sent twice.
-
-    Call it in a transaction: of two that come at once, the second one waits for the first.
-    """
-    Collection.objects.select_for_update().get(pk=collection.pk)
-    mine = collection.jobs.filter(by=by, kind=kind or "", checking=True, created_at__gte=timezone.now() - AT_ONCE)
-    waiting = mine.filter(state__in=(State.QUEUED, State.RUNNING, State.CHECKED))
-    return next((job for job in waiting if _content(job.files) == _content(files)), None)
-
-
-def _content(files: Sequence[dict]) -> list[tuple[str, str]]:
-    return [(file["name"], file["sha256"]) for file in files]
 
 
 def check(collection: Collection | None, kind: str, files: Sequence[dict], options: dict, by) -> Job:
@@ -123,9 +107,12 @@ def check_again(job: Job, kind: str, options: dict) -> bool:
     return _queue(job, checking=True, kind=kind, options=options)
 
 
-def start(job: Job, options: dict) -> bool:
-    """Whether the import is queued after its check. False if it was not checked, was started or was cancelled."""
-    return bool(job.kind) and _queue(job, checking=False, options=options)
+def start(job: Job, **changes) -> bool:
+    """Whether the import is queued after its check, with changes of the job.
+
+    False if it was not checked, was started or was cancelled.
+    """
+    return bool(job.kind) and _queue(job, checking=False, **changes)
 
 
 def _queue(job: Job, **facts) -> bool:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from ..formats.refusal import Option
 from ..formats.source import Source
-from ..importing.intake.ratings import REFUSED, TABLE, RatingsImport
+from ..importing.intake.ratings import TABLE, RatingsImport
 from ..importing.intake.report import Report
 from ..importing.intake.stage import staged
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade
@@ -48,7 +48,7 @@ class GradesImport(RatingsImport):
             raise ValueError(f"{problem}. Give it one first")
         chosen = self.rater
         self.rater = chosen or self.model
-        with staged(TABLE, REFUSED) as self.stage:
+        with staged(TABLE) as self.stage:
             if not report.refused:
                 self._read()
                 self._keep_one_machine(chosen)

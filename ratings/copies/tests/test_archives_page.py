@@ -9,6 +9,7 @@ from django_tasks_db.management.commands import db_worker
 from ratings.copies import person
 from ratings.copies.restoring import Restoring
 from ratings.importing import jobs, uploads
+from ratings.importing.intake.undoing import undo_import
 from ratings.management.commands.work import work
 from ratings.models import Collection, Job, Query, Role
 from ratings.tests.cast import make_collection, make_member, signed_in
@@ -69,7 +70,7 @@ def test_an_archive_is_sent_shown_and_made(root, good):
     # It is no import that could be undone. It is told with the data that are kept about a person.
     assert root.get(f"/collections/there/import/{job.pk}/").status_code == 404
     assert "hills-0123456789ab.zip" not in root.get("/collections/there/import/").content.decode()
-    assert "whole collection" in " ".join(jobs.undo(job))
+    assert "whole collection" in " ".join(undo_import(job))
     assert '"kind": "archive"' in "".join(person.export(get_user_model().objects.get()))
 
 

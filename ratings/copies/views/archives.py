@@ -62,7 +62,7 @@ def start_archive(request: HttpRequest, known: QuerySet[Job], pk: int) -> HttpRe
     job, form = get_object_or_404(known, pk=pk), SlugForm(request.POST)
     if not form.is_valid():
         return job_page(request, job, form)
-    if not jobs.start(job, {"slug": form.cleaned_data["slug"]}):
+    if not jobs.start(job, options={"slug": form.cleaned_data["slug"]}):
         messages.warning(request, "The import is running or has ended, so nothing changed.")
     return redirect("archive_job", pk)
 

@@ -32,8 +32,6 @@ TABLE = (
     "rating (rater TEXT, query INTEGER, document TEXT, grade TEXT, reason TEXT, comment TEXT, seconds REAL,"
     " rated_at TEXT, file INTEGER, line INTEGER, unnamed INTEGER)"
 )
-REFUSED = "refused (row INTEGER PRIMARY KEY)"  # rows of `rating` that the checks refused
-WIDE_SCALE = 20
 REPEATS = ("raters", "last")  # what a pair that is rated again may mean
 ARE_RATERS = Option("repeats", "raters", "each is of another rater")
 LATEST = Option("repeats", "last", "the later one counts")
@@ -59,9 +57,6 @@ class RatingsImport(ImportForQueries):
 
     A pair that the same rater rates again is refused. With `repeats` "raters" each row that names nobody is of
     another rater; with "last" the latest row counts, by its time or its line.
-
-    With `leave_out` refused lines are left out and the others are imported, if nothing else is wrong with the
-    files and the refused lines are few enough to be listed.
     """
 
     kind, usual_format = "ratings", "csv"
@@ -69,7 +64,6 @@ class RatingsImport(ImportForQueries):
     names_people = True  # so that rows without a name may be of several
 
     rater: str | None = None
-    leave_out: bool = False
     repeats: str | None = None
 
     def __post_init__(self) -> None:
@@ -87,29 +81,18 @@ class RatingsImport(ImportForQueries):
         report = self.report
         if report.refused:
             return report
-        with staged(TABLE, REFUSED) as self.stage:
+        with staged(TABLE) as self.stage:
             self._read()
-            unread = report.refused
             self._check_scale()
             self._check_raters()
             self.total = self._check_repeats()  # pairs of rater and pair
-            if report.refused:
-                (rows,) = self.stage.execute("SELECT COUNT(*) FROM refused").fetchone()
-                report.counts["refused"] = unread + rows
-            listed = sum(bool(refusal.line) for refusal in report.refusals)
-            report.can_leave_out = 0 < report.refused == listed and not report.cut_off
-            if self.leave_out and report.can_leave_out:
-                report.left_out, report.refused = report.refused, 0
-                lines = counted(report.counts["refused"], "refused rating was", "refused ratings were")
-                report.facts.append(f"{lines} left out.")
-                self._delete_refused()
             grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
             report.grades.update({_plain(text): count for text, count in self.stage.execute(grades)})
+            if report.refused:
+                return report
             self.rated = {query for (query,) in self.stage.execute("SELECT DISTINCT query FROM rating")}
             here = Rating.objects.filter(rater__collection=self.collection)
             self.rated |= set(here.values_list("query", flat=True).distinct())
-            if self.checking:
-                self._delete_refused()
             self.scale = self._new_scale()
             return self.concluded()
 
@@ -121,14 +104,11 @@ class RatingsImport(ImportForQueries):
             format = self.format_of(source)
             if format is None:
                 continue
-            refused = self.report.refused
             with self.topics(source, format) as topics:
                 rows = self.rows_of(source, format.reads["ratings"])
                 # A line of qrels says which grade a pair has, and a row of a table what somebody gave.
                 asks = self.names_people and format.queries_by == EITHER
                 put(self.stage, "rating", self._known(rows, source, file, topics, asks))
-                if self.report.refused > refused and not format.by_rows:
-                    self.report.cut_off = True  # sound ratings of a refused piece of JSON were not read
         if self.repeats == "raters":
             self.stage.execute(_NUMBERED)
         self.stage.execute("CREATE INDEX rating_in_order ON rating (rater, query, document, file, line)")
@@ -151,8 +131,7 @@ class RatingsImport(ImportForQueries):
             name = row.rater or self.rater
             if name is None:
                 self.report.refuse(source.refusal(row.line, "the line names no rater", Option("rater")))
-                self.report.cut_off = True  # few other lines name a rater
-                return
+                return  # few other lines name a rater
             grade = None if row.grade is None else f"{row.grade:f}"
             at, unnamed = row.rated_at and row.rated_at.isoformat(), asks and not row.rater
             content = grade, row.reason, row.comment, row.seconds, at
@@ -168,10 +147,8 @@ class RatingsImport(ImportForQueries):
         steps = ", ".join(grade.plain for grade in scale.values())
         cure = f"The scale is {steps}. Correct the line or extend the scale."
         marks = ",".join("?" * len(scale))
-        outside = f"FROM rating WHERE grade NOT IN ({marks})"
-        self.stage.execute(f"INSERT INTO refused SELECT rowid {outside}", list(scale))
-        rows = self.stage.execute(f"SELECT grade, file, line {outside} ORDER BY file, line", list(scale))
-        for text, file, line in rows:
+        outside = f"SELECT grade, file, line FROM rating WHERE grade NOT IN ({marks}) ORDER BY file, line"
+        for text, file, line in self.stage.execute(outside, list(scale)):
             problem = f"the grade {_plain(text)} is not on the scale of the collection"
             self.report.refuse(self.sources[file].refusal(line, problem, cure))
 
@@ -188,26 +165,22 @@ class RatingsImport(ImportForQueries):
         for name in here:
             first = "SELECT file, line FROM rating WHERE rater = ? ORDER BY file, line"
             if row := self.stage.execute(first, [name]).fetchone():
-                every = "INSERT OR IGNORE INTO refused SELECT rowid FROM rating WHERE rater = ?"
-                self.stage.execute(every, [name])
                 file, line = row
                 problem = f"the rater {name} rates in this collection, and an import cannot speak for them"
                 cure = "Give the imported rater another name."
                 self.report.refuse(self.sources[file].refusal(line, problem, cure))
 
-    def _rows(self) -> Iterator[tuple[tuple, list[tuple]]]:
-        """Each rater and pair, in their order, with its rows in the order of the files."""
-        rows = self.stage.execute("SELECT *, rowid FROM rating ORDER BY rater, query, document, file, line")
-        for pair, group in groupby(rows, key=lambda row: row[:3]):
-            yield pair, list(group)
+    def _rows(self) -> Iterator[list[tuple]]:
+        """The rows of each rater and pair, in the order of the files."""
+        rows = self.stage.execute("SELECT * FROM rating ORDER BY rater, query, document, file, line")
+        for _, group in groupby(rows, key=lambda row: row[:3]):
+            yield list(group)
 
     def _check_repeats(self) -> int:
         """How many pairs of rater and pair there are. Counts repeated rows, refuses those that contradict."""
-        total, refused = 0, {row for (row,) in self.stage.execute("SELECT row FROM refused")}
-        for _, rows in self._rows():
+        total = 0
+        for rows in self._rows():
             total += 1
-            # A row that is refused already is no reason to refuse the others.
-            rows = [row for row in rows if row[-1] not in refused] or rows[:1]
             if self.repeats == "last":
                 turns = _in_turn(rows)
                 self.report.counts["duplicates"] += len(rows) - len(turns)
@@ -223,8 +196,7 @@ class RatingsImport(ImportForQueries):
 
     def _refuse_other(self, first: tuple, other: tuple) -> None:
         """Refuse a row that has another grade, reason or comment than the first one, or names nobody either."""
-        document, file, line, unnamed, row = other[2], *other[8:]
-        self.stage.execute("INSERT OR IGNORE INTO refused VALUES (?)", [row])
+        document, file, line, unnamed = other[2], *other[8:]
         names = ("grade", 3), ("reason", 4), ("comment", 5)
         what = " and ".join(name for name, at in names if other[at] != first[at])
         has = f"another {what}" if what else "the same rating"
@@ -233,13 +205,8 @@ class RatingsImport(ImportForQueries):
         cure = (ARE_RATERS, LATEST) if unnamed else (KEEP_ONE, LATEST)
         self.report.refuse(self.sources[file].refusal(line, problem, *cure, other=before))
 
-    def _delete_refused(self) -> None:
-        self.stage.execute("DELETE FROM rating WHERE rowid IN (SELECT row FROM refused)")
-        pairs = "SELECT DISTINCT rater, query, document FROM rating"
-        (self.total,) = self.stage.execute(f"SELECT COUNT(*) FROM ({pairs})").fetchone()
-
     def _foresee(self) -> None:
-        """Count what the import would make of the rows that are not refused."""
+        """Count what the import would make."""
         counts = self.report.counts
         strangers, done = Strangers(self.stage), 0
         for batch in self._batches():
@@ -259,7 +226,7 @@ class RatingsImport(ImportForQueries):
     def _batches(self) -> Iterator[list[list[tuple]]]:
         """The row of each rater and pair, in their order, behind the earlier ones that stay in the history."""
         for_history = _in_turn if self.repeats == "last" else lambda rows: rows[:1]
-        return batched((for_history(group) for _, group in self._rows()), BATCH)
+        return batched(map(for_history, self._rows()), BATCH)
 
     def _differing(self, rows: list[tuple], ids: np.ndarray) -> list[queue.ImportedRating]:
         """The ratings that are new or change a stored one. Counts these and the others."""
@@ -300,9 +267,6 @@ class RatingsImport(ImportForQueries):
         if min(grade.value for grade in scale) > 0:
             lacks = "It has no grade of 0 or below. Before people rate, add one for irrelevant documents."
             report.facts.append(lacks)
-        if len(scale) > WIDE_SCALE:
-            wide = f"the scale has {len(scale):,} grades. Check that the grades stand in their column."
-            report.warnings.append(wide)
 
     def _tell(self) -> None:
         counts, of = self.report.counts, f"from {self.what}"

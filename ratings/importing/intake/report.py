@@ -19,10 +19,7 @@ class Report:
     warnings: list[str] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)  # the first KEPT of them
     refused: int = 0
-    cut_off: bool = False  # reading stopped before the end of a file: there may be further refusals
     clashed: bool = False  # refused by the database: somebody may have written after the checks
-    can_leave_out: bool = False  # only lines are refused, each of them is listed, and all others were read
-    left_out: int = 0  # refused lines, where the others were imported
     grades: Counter = field(default_factory=Counter)  # of ratings: grade as text -> rows
     job: int | None = None  # id of the Job, if the import wrote something
 

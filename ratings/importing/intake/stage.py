@@ -87,7 +87,6 @@ class Import:
         if count == 0:
             cure = "Check that this is the file you meant."
             report.refuse(source.refusal(0, "it holds nothing to import", cure))
-        report.cut_off |= source.stopped
         report.facts += source.notes
         if source.comments:
             lines = counted(source.comments, *COMMENTS)

@@ -266,17 +266,6 @@ def test_what_was_taken_for_another_kind_is_read_as_the_right_one(admin):
     assert (job.kind, job.options, job.state, job.report["refused"]) == ("results", {}, "checked", 0)
 
 
-def test_a_form_that_is_sent_twice_makes_one_import(admin):
-    files = ("a.run", "q1 Q0 a 1 2.5 bm25\n"), ("b.run", "q1 Q0 b 1 2.5 dense\n")
-    first, second = (send(admin, "", *files) for _ in range(2))
-    assert first.url == second.url and Job.objects.count() == 1
-    stored = {file["stored"] for file in Job.objects.get().files}
-    assert {entry.name for entry in storages["uploads"].entries()} == stored
-    assert send(admin, "", files[1]).url != first.url
-    Job.objects.update(state="cancelled")
-    assert send(admin, "", *files).url != first.url
-
-
 def test_columns_are_guessed_shown_and_changed(admin, collection):
     job = sent(admin, "ratings", RATINGS.replace("label", "mark").replace("who", "person"), "march.csv")
     form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
@@ -298,111 +287,42 @@ def test_refusals_stand_in_the_order_of_the_file_whoever_found_them(admin, colle
     assert html.index("The grade 7 is not on the scale") < html.index("There are 3 cells")
 
 
-def test_refused_lines_are_left_out_and_corrected_in_the_whole_file(admin, collection):
+def test_refused_lines_are_listed_and_corrected_in_the_whole_file(admin, collection):
     text = RATINGS.replace("q_id", "query")
     job = sent(admin, "ratings", text, "march.csv")
     assert refusals_of(job) == [("march.csv", 5), ("march.csv", 3)]
-    assert "3 ratings by 1 rater for 2 queries: 3 new, 0 changed, 0 unchanged." in page(admin, job)
+    assert "Idealist imports nothing while a line is refused." in page(admin, job)
     assert imported(admin, job).state == "refused" and not Rating.objects.exists()
-    assert imported(admin, job, leave_out="on").state == "published" and Rating.objects.count() == 3
-    assert "2 refused ratings were left out." in page(admin, job)
-    mended = sent(admin, "ratings", text.replace("a,Ann,3", "a,Ann,1").replace("7", "2").replace("good", "1"))
-    assert "5 ratings by 1 rater for 2 queries: 2 new, 1 changed, 2 unchanged." in page(admin, mended)
+    mended = sent(admin, "ratings", text.replace("7", "2").replace("good", "1"))
+    assert "5 ratings by 1 rater for 2 queries: 5 new, 0 changed, 0 unchanged." in page(admin, mended)
     imported(admin, mended)
     assert Rating.objects.count() == 5
 
 
-BOOK = """{"name": "b", "query_doc_pairs": [{"query_text": "text of q1", "doc_id": "a", "judgements": [
-{"rating": 3, "user_email": "Ann"}, {"rating": 7, "user_email": "Ben"}, {"rating": 2, "user_email": "Cem"}]},
-{"query_text": "text of q1", "doc_id": "b", "judgements": [{"rating": 1, "user_email": "Ann"}]}]}"""
-
-
-def taken_without_refused(client: Client, job: Job) -> list[tuple]:
-    imported(client, job, leave_out="on")
-    rows = Rating.objects.values_list("query__key", "document__key", "rater__name", "grade__value")
-    return sorted((query, document, rater, int(grade)) for query, document, rater, grade in rows)
-
-
-def test_only_the_refused_rating_of_a_piece_of_json_is_left_out(admin, collection):
-    job = sent(admin, "ratings", BOOK.replace("\n", ""), "book.json")
-    assert "Leave the 1 refused rating out" in page(admin, job)
-    left = [("q1", "a", "Ann", 3), ("q1", "a", "Cem", 2), ("q1", "b", "Ann", 1)]
-    assert taken_without_refused(admin, job) == left
-
-
-def test_nothing_is_left_out_where_a_refusal_ends_the_reading_of_a_piece_of_json(admin, collection):
-    job = sent(admin, "ratings", BOOK.replace("7", '"good"'), "book.json")
-    assert "Idealist imports nothing while a line is refused." in page(admin, job)
-    assert taken_without_refused(admin, job) == []
-
-
-def test_raters_are_chosen_and_of_a_line_with_several_only_the_refused_cells_are_left_out(admin, collection):
-    table = "query,document,Ann,Ben,Cem,Mean\nq1,a,3,7,1,2\nq1,b,good,2,0,1\n"
+def test_raters_are_chosen_and_known_then(admin, collection):
+    table = "query,document,Ann,Ben,Mean\nq1,a,3,1,2\n"
     pair = {"column_0": "query", "column_1": "document"}
-    raters = {f"column_{number}": "raters" for number in (2, 3, 4)}
-    job = checked(admin, sent(admin, "ratings", table), "ratings", **pair, **raters)
-    assert "Leave the 2 refused ratings out" in page(admin, job)
-    left = [("q1", "a", "Ann", 3), ("q1", "a", "Cem", 1), ("q1", "b", "Ben", 2), ("q1", "b", "Cem", 0)]
-    assert taken_without_refused(admin, job) == left
-    # Their names are known now. What is taken back is not guessed again.
-    job = sent(admin, "ratings", table + "q2,a,1,1,1,1\n")
+    raters = {f"column_{number}": "raters" for number in (2, 3)}
+    imported(admin, checked(admin, sent(admin, "ratings", table), "ratings", **pair, **raters))
+    assert sorted(Rating.objects.values_list("rater__name", "grade__value")) == [("Ann", 3), ("Ben", 1)]
+    # What is taken back is not guessed again.
+    job = sent(admin, "ratings", table + "q2,a,1,1,1\n")
     form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
-    assert [field.initial for _, field in form.columns] == ["query", "document", "raters", "raters", "raters", ""]
+    assert [field.initial for _, field in form.columns] == ["query", "document", "raters", "raters", ""]
     assert checked(admin, job, "ratings", **pair).options["columns"]["raters"] == ""
 
 
-def test_of_somebody_who_rates_here_no_line_is_taken(admin, collection):
-    make_member(collection, "bob", Role.RATER)
-    job = sent(admin, "ratings", "query,document,rater,grade\nq1,a,bob,1\nq1,b,bob,2\nq1,a,Ann,3\n")
-    html = page(admin, job)
-    assert "Leave the 2 refused ratings out" in html
-    assert taken_without_refused(admin, job) == [("q1", "a", "Ann", 3)]
-
-
-def test_what_is_refused_itself_says_nothing_against_a_later_line(admin, collection):
-    job = sent(admin, "ratings", "query,document,rater,grade\nq1,a,Ann,7\nq1,a,Ann,2\n")
-    assert taken_without_refused(admin, job) == [("q1", "a", "Ann", 2)]
-
-
-def test_where_nobody_is_named_the_lines_behind_are_not_lost(admin, collection):
-    job = checked(admin, sent(admin, "ratings", "query,document,grade\nq1,a,1\nq1,b,2\n"), "ratings", rater="")
-    assert "Idealist imports nothing while a line is refused." in page(admin, job)
-
-
-def test_of_two_files_with_one_name_the_right_line_is_left_out(admin, collection):
+def test_of_two_files_with_one_name_the_right_one_is_named(admin):
     head = "query,document,rater,grade\n"
     one, two = f"{head}q1,a,Ann,7\nq1,b,Ann,1\n", f"{head}q2,a,Ann,2\nq2,b,Ann,8\n"
     send(admin, "ratings", ("s.csv", one), ("s.csv", two))
     work()
-    job = Job.objects.get()
-    assert refusals_of(job) == [("s.csv", 2), ("s (2).csv", 3)]
-    assert taken_without_refused(admin, job) == [("q1", "b", "Ann", 1), ("q2", "a", "Ann", 2)]
+    assert refusals_of(Job.objects.get()) == [("s.csv", 2), ("s (2).csv", 3)]
 
 
-@pytest.mark.parametrize("text", ["query,document,rater,grade\nq1,a,Ann,3\nq1,b,Ann\n", "q1 0 a 3\nq1 0 b\n"])
-def test_a_bad_last_line_can_be_left_out(admin, collection, text):
-    assert "Leave the 1 refused rating out" in page(admin, sent(admin, "ratings", text))
-
-
-@pytest.mark.parametrize("text", [b"q1,a,Ann,\xff\n", b"q1,a,Ann,1\x00\n", b'q1,"a" b,Ann,1\n'])
-def test_where_reading_stops_nothing_can_be_left_out(admin, collection, text):
-    job = sent(admin, "ratings", b"query,document,rater,grade\nq1,a,Ann,3\n" + text + b"q1,c,Ann,1\n")
-    assert "Idealist imports nothing while a line is refused." in page(admin, job)
-
-
-def test_where_too_much_is_refused_the_page_counts_the_rest_and_leaves_nothing_out(admin, monkeypatch):
+def test_where_too_much_is_refused_the_page_counts_the_rest(admin, monkeypatch):
     monkeypatch.setattr(report, "KEPT", 2)
-    html = page(admin, sent(admin, "ratings", "q1 0 a 7\nq1 0 b 7\nq1 0 c 7\nq1 0 d 3\n"))
-    assert "At most 2 refused ratings can be left out, and there are 3." in html and "And 1 more." in html
-    assert "1 rating by 1 rater for 1 query: 1 new, 0 changed, 0 unchanged." in html
-
-
-def test_no_step_of_a_new_scale_comes_from_a_rating_that_is_left_out(admin, collection):
-    collection.grades.all().delete()
-    job = sent(admin, "ratings", "q1 0 a 0\nq1 0 b 1\nq1 0 b 9\n")
-    assert "takes its scale from here: 0, 1." in page(admin, job)
-    taken_without_refused(admin, job)
-    assert [grade.plain for grade in collection.grades.all()] == ["0", "1"]
+    assert "And 1 more." in page(admin, sent(admin, "ratings", "q1 0 a 7\nq1 0 b 7\nq1 0 c 7\nq1 0 d 3\n"))
 
 
 @pytest.mark.parametrize(

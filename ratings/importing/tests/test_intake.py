@@ -657,14 +657,6 @@ def test_a_collection_without_scale_takes_it_from_the_first_qrels():
     assert "The collection takes its scale from here: -1, 0.5, 2." in report.facts
 
 
-def test_a_scale_of_very_many_grades_raises_a_warning():
-    text = "".join(f"q1 0 d{i} {i}.5\nq2 0 d{i} 0\n" for i in range(21))
-    assert (
-        "the scale has 22 grades. Check that the grades stand in their column."
-        in intake.import_qrels(make_collection(scale={}), sources(text)).warnings
-    )
-
-
 def test_a_grade_outside_the_scale_is_refused_with_its_line():
     collection = make_collection()
     before = record()

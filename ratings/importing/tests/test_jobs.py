@@ -60,7 +60,7 @@ def test_a_file_is_checked_then_imported_and_then_forgotten():
     checked = now_of(job)
     assert (checked.state, checked.report["counts"]["documents"]) == ("checked", 1)
     assert not Ranking.objects.exists()
-    assert jobs.start(checked, {})
+    assert jobs.start(checked)
     work()
     done = now_of(job)
     assert (done.state, done.attempt) == ("published", 2)
@@ -74,12 +74,12 @@ def test_what_is_refused_is_listed_and_can_be_tried_again_with_other_options():
     job = asked(collection, "q1 Q0 a 2 3.5 s\nq1 Q0 b 1 3.6 s\nq1 Q0 c 3 3.7 s\n")
     work()
     assert (now_of(job).state, now_of(job).report["refused"]) == ("checked", 1)
-    jobs.start(job, {})
+    jobs.start(job)
     work()
     assert now_of(job).state == "refused" and not System.objects.exists()
     assert jobs.check_again(job, "results", {"order": "score"})
     work()
-    jobs.start(job, {"order": "score"})
+    jobs.start(job)
     work()
     assert now_of(job).state == "published"
 
@@ -137,7 +137,7 @@ def test_what_was_cancelled_while_it_waited_is_not_done():
     work()
     assert (now_of(job).state, now_of(job).attempt) == ("cancelled", 0)
     assert not (uploads.folder() / job.files[0]["stored"]).exists()
-    assert not jobs.start(job, {}) and not jobs.check_again(job, "results", {})
+    assert not jobs.start(job) and not jobs.check_again(job, "results", {})
 
 
 def test_a_mistake_of_ours_is_told_and_leaves_nothing(monkeypatch, caplog):
@@ -149,7 +149,7 @@ def test_a_mistake_of_ours_is_told_and_leaves_nothing(monkeypatch, caplog):
         raise KeyError("oh")
 
     monkeypatch.setattr(Ranking.objects, "bulk_create", broken)
-    jobs.start(job, {})
+    jobs.start(job)
     work()
     done = now_of(job)
     assert done.state == "failed"
@@ -165,7 +165,7 @@ def test_files_that_nobody_came_back_to_are_forgotten_and_the_import_says_so():
     os.utime(uploads.folder() / old.files[0]["stored"], (long_ago, long_ago))
     uploads.forget_old()
     assert [(uploads.folder() / job.files[0]["stored"]).exists() for job in (old, new)] == [False, True]
-    jobs.start(old, {})
+    jobs.start(old)
     work()
     assert (now_of(old).state, now_of(old).message) == ("failed", "The file is no longer stored. Send it again.")
 
@@ -248,7 +248,7 @@ def test_a_job_that_finds_the_database_locked_is_tried_again(monkeypatch):
 
     job = asked(make_collection())
     work()
-    jobs.start(job, {})
+    jobs.start(job)
     with monkeypatch.context() as patched:
         patched.setattr(intake.stage, "land", locked)
         work()

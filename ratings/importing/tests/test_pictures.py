@@ -372,7 +372,7 @@ def test_after_an_import_of_documents_their_pictures_are_fetched_and_after_a_che
     jobs.look_at.func(job.pk)
     job.refresh_from_db()
     assert job.state == "checked" and not shop.jobs.filter(kind="pictures").exists()
-    assert jobs.start(job, {})
+    assert jobs.start(job)
     jobs.look_at.func(job.pk)
     assert shop.jobs.get(kind="pictures").state == "queued"
 

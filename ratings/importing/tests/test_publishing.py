@@ -237,24 +237,6 @@ def test_texts_are_changed_and_given_back():
     assert not FormerText.objects.exists()
 
 
-# Refused lines left out
-
-
-def test_refused_lines_of_ratings_are_left_out_when_asked():
-    text = "query,document,rater,grade\nq1,a,Ann,3\nq1,b,Ann,7\nq1,a,Ann,2\nq2,a,Ann,good\nq2,b,Ann,0\n"
-    collection = make_collection()
-    assert intake.import_ratings(collection, [source(text)]).refused == 3
-    report = intake.import_ratings(collection, [source(text)], leave_out=True)
-    assert (report.refused, report.left_out, [refusal.line for refusal in report.refusals]) == (0, 3, [5, 3, 4])
-    ratings = collection.raters.get(name="Ann").ratings.values_list("query__key", "document__key", "grade__value")
-    assert sorted((q, d, int(value)) for q, d, value in ratings) == [("q1", "a", 3), ("q2", "b", 0)]
-
-
-def test_what_is_wrong_with_the_whole_file_is_not_left_out():
-    report = intake.import_ratings(make_collection(), [source("nothing\nof use\n")], leave_out=True)
-    assert report.refused and not report.left_out
-
-
 # Undo
 
 
@@ -273,7 +255,7 @@ def test_a_run_is_undone_with_all_that_came_with_it():
 
 def test_queries_are_undone_and_those_that_changed_are_as_before():
     collection = make_collection(queries=["q1"])
-    intake.import_queries(collection, [source("q1\tother\tneed\nq2\tnew\n")])
+    intake.import_queries(collection, [source("q1\tother\twhy\nq2\tnew\n")])
     assert undo_import(Job.objects.get()) == []
     assert list(collection.queries.values_list("key", "text", "need")) == [("q1", "text of q1", "need of q1")]
 

@@ -4,7 +4,6 @@ A page depends only on the state of its job, so a reload, or a browser without s
 """
 
 from django.contrib import messages
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -45,7 +44,7 @@ def imports(request: HttpRequest, collection: Collection) -> HttpResponse:
 @uploads.takes_files
 @record_act
 def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Store the files and queue a check, which changes no record. Files sent twice lead to one job."""
+    """Store the files and queue a check, which changes no record."""
     form = SendForm(request.POST, request.FILES)
     if not form.is_valid():
         return imports_page(request, collection, form)
@@ -59,14 +58,10 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
         (refusal,) = error.refusals
         form.add_error("files", f"{refusal.sentence} {refusal.cure_text()}")
         return imports_page(request, collection, form)
-    with transaction.atomic():
-        job = jobs.just_sent(collection, kind, files, request.user)
-        if job:
-            uploads.forget(files)
-        elif kind is None:
-            job = jobs.await_kind(collection, files, request.user)
-        else:
-            job = jobs.check(collection, kind, files, USUAL[kind], request.user)
+    if kind:
+        job = jobs.check(collection, kind, files, USUAL[kind], request.user)
+    else:
+        job = jobs.await_kind(collection, files, request.user)
     return redirect("import_job", collection.slug, job.pk)
 
 
@@ -91,9 +86,7 @@ def check_import(request: HttpRequest, collection: Collection, pk: int) -> HttpR
 @record_act
 def start_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     job = job_of(collection, pk)
-    leave_out = {"leave_out": True} if job.kind == Job.Kind.RATINGS and "leave_out" in request.POST else {}
-    options = {name: value for name, value in job.options.items() if name != "leave_out"}
-    if not jobs.start(job, options | leave_out):
+    if not jobs.start(job):
         messages.warning(request, "The import is running or has ended, so nothing changed.")
     return redirect("import_job", collection.slug, pk)
 
@@ -139,7 +132,6 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
     report = job.report
     fields = fields_for(job)
     refusals = [with_page_cure(refusal, fields) for refusal in refusals_of(job)]
-    every = report.get("refused", 0) + report.get("left_out", 0)
     context = {
         **frame(collection, "imports"),
         "job": job,
@@ -148,8 +140,7 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
         "step": step(job),
         "report": report,
         "refusals": refusals[:LISTED],
-        "more": every - min(len(refusals), LISTED),
-        "every": every,
+        "more": report.get("refused", 0) - min(len(refusals), LISTED),
         "grades": histogram(report.get("grades", {})),
         "scale": [grade.value for grade in collection.grades.all()],
     }
