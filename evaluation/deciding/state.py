@@ -72,7 +72,16 @@ class State:
         rows = PoolRows(*(column[place >= 0] for column in rows))
         key = pair_key(place[place >= 0], rows.document)
         scale = np.array(record.scale(collection))
-        pool, level = pool_of(judgments, [*data.rankings.values()], aim.measure, aim.options, scale, unjudged=key)
+        sampled = scores.sampled_of(data.queries)
+        pool, level = pool_of(
+            judgments,
+            [*data.rankings.values()],
+            aim.measure,
+            aim.options,
+            scale,
+            unjudged=key,
+            weight=sampled and sampled.searches,
+        )
         if used:
             pool = pool.with_machines(*(record.judgments_of(each, data.queries) for each in used))
         state = cls._joined(data, judgments, scale, pool, level, rows, key, rounds)

@@ -1,7 +1,8 @@
 """The inputs of an evaluation as text files in canonical form, and their hash. No Django.
 
     settings.json     measures, options, rule, adjudications, the interval, systems and their runs
-    queries.jsonl     {"query", "text", "weight"}, in the natural order of keys
+    queries.jsonl     {"query", "text", "weight"}, in the natural order of keys; of a query that was drawn from a
+                      log "count", "chance" and "stratum", too
     qrels.txt         "query 0 document grade", by query and then by document, in the order of code points
     judgments.jsonl   {"query", "document", "grade"} instead of qrels, where a grade is negative or no whole number
     runs/1-bm25.run   "query Q0 document rank score tag", a file for each system, in the order of their names
@@ -186,8 +187,11 @@ class Writer:
 
 def query_lines(queries: pd.DataFrame) -> Iterator[str]:
     """The lines of queries.jsonl."""
-    for key, text, weight in queries[["key", "text", "weight"]].itertuples(index=False):
-        yield as_line({"query": key, "text": text, "weight": float(weight)})
+    for row in queries.to_dict("records"):
+        line = {"query": row["key"], "text": row["text"], "weight": float(row["weight"])}
+        if not np.isnan(row.get("chance", np.nan)):
+            line |= {"count": int(row["count"]), "chance": row["chance"], "stratum": row["stratum"]}
+        yield as_line(line)
 
 
 def fits_qrels(grades: np.ndarray) -> bool:
@@ -222,7 +226,7 @@ def as_line(row: dict) -> str:
 class Judged:
     """Queries and judgments as arrays. Documents are numbered within each query, judged ones first."""
 
-    queries: pd.DataFrame  # key, text, weight
+    queries: pd.DataFrame  # key, text, weight, count, chance, stratum
     judgments: Judgments
     place: dict[str, int]  # the row of each query, by key
     numbers: list[dict[str, int]]  # by query, the numbers of its judged documents by key
@@ -280,11 +284,13 @@ class Judged:
 
 
 def read_queries(lines: Iterable[bytes]) -> pd.DataFrame:
-    """The columns key, text and weight of queries.jsonl. Raises Broken."""
+    """The columns key, text, weight, count, chance and stratum of queries.jsonl, as in `Record`. Raises Broken."""
     rows = [
-        (row["query"], row["text"], row["weight"]) for row in read_objects(QUERIES, lines, "query text weight")
+        (row["query"], row["text"], row["weight"], row.get("count"), row.get("chance"), row.get("stratum", ""))
+        for row in read_objects(QUERIES, lines, "query text weight")
     ]
-    return pd.DataFrame(rows, columns=["key", "text", "weight"])
+    frame = pd.DataFrame(rows, columns=["key", "text", "weight", "count", "chance", "stratum"])
+    return frame.astype({"count": np.float64, "chance": np.float64})
 
 
 def read_judgments(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, str, float]]:

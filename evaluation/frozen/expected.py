@@ -27,7 +27,7 @@ from ..expected.scope import refuse
 from ..measures import Judgments, Measure, Options, effective
 from ..measures.arrays import pair_key, pair_of
 from ..record import Record
-from ..scores import Asked
+from ..scores import Asked, sampled_of
 from . import content
 from .content import Broken, Judged, Lines, Settings
 
@@ -202,7 +202,16 @@ def _state(
     scale = np.array(asked.expected["scale"], np.float64)
     key = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs))
     rankings = [*data.rankings.values()]
-    pool, level = pool_of(judged.judgments, rankings, measure, asked.options, scale, unjudged=key)
+    sampled = sampled_of(judged.queries)
+    pool, level = pool_of(
+        judged.judgments,
+        rankings,
+        measure,
+        asked.options,
+        scale,
+        unjudged=key,
+        weight=sampled and sampled.searches,
+    )
     if graded:
         pool = pool.with_machines(*graded)
     of_pool = pair_key(pool.number[pool.query], pool.document)

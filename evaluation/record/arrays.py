@@ -19,9 +19,9 @@ class Record:
     """A collection as arrays. A query's number is its row in `queries`; a document's number is its pk."""
 
     collection: str  # slug
-    # pk, key, text, weight, tags; for queries drawn from a log count (in the log), chance (1: taken for certain)
-    # and stratum, for others nan, nan and "". Files and frozen evaluations have fewer columns. In the natural order
-    # of keys: q2 before q10.
+    # pk, key, text, weight, tags, in the natural order of keys: q2 before q10. Queries drawn from a log have count
+    # (in the log), chance (1: taken for certain) and stratum, others nan, nan and "". Files and frozen evaluations
+    # have fewer columns.
     queries: pd.DataFrame
     systems: tuple[str, ...]  # in the order of names
     ratings: Ratings | None  # None where they were dropped

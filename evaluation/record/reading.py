@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Value
 from django.db.models.functions import Coalesce
 
 from ratings.formats.values import natural
-from ratings.models import Adjudication, Collection, Grade, Pair, Query, Rating, System
+from ratings.models import Adjudication, Collection, Grade, Pair, Query, Rating, Sample, SampledQuery, System
 
 from ..judgments.rules import Ratings
 from ..measures import Judgments
@@ -57,11 +57,11 @@ def load(
 ) -> Record:
     """The record of a collection with the rankings of the named systems (None: all).
 
-    Seven database queries. Scores are read only where `ties` needs them. Where `ties` is one of BY_SCORE, the keys
-    of documents with equal scores are read, too, with one query for each 20,000. ValueError for an unknown system,
-    and for one without the scores that `ties` needs.
+    Eight database queries, or nine where the queries were drawn from a log. Scores are read only where `ties`
+    needs them. Where `ties` is one of BY_SCORE, the keys of documents with equal scores are read, too, with one
+    query for each 20,000. ValueError for an unknown system, and for one without the scores that `ties` needs.
     """
-    queries, names = queries_of(collection), _systems(collection, systems)
+    queries, names = _with_draw(collection, queries_of(collection)), _systems(collection, systems)
     rankings = rankings_of(names, queries, with_scores=ties != "rank")
     if ties != "rank":
         refuse_unscored(rankings, queries, ties)
@@ -170,11 +170,26 @@ def terms(collection: Collection) -> Terms:
 
 
 def queries_of(collection: Collection) -> pd.DataFrame:
-    """The queries as in Record. One database query."""
+    """The queries as in Record, without what the draw from a log says of them. One database query."""
     columns = ["pk", "key", "text", "weight", "tags"]
     rows = Query.objects.filter(collection=collection).values_list(*columns)
     frame = pd.DataFrame(sorted(rows, key=lambda row: natural(row[1])), columns=columns)
     return frame.assign(tags=[_tags(value) for value in frame["tags"]])
+
+
+def _with_draw(collection: Collection, queries: pd.DataFrame) -> pd.DataFrame:
+    """The queries with count, chance and stratum of the last sample.
+
+    Queries that were drawn evenly have none: a few frequent ones would decide a mean over all searches, and its
+    interval would not hold what it says.
+    """
+    sample = collection.samples.order_by("number").last()
+    if sample is None or sample.method == Sample.Method.EVEN:
+        return queries.assign(count=np.nan, chance=np.nan, stratum="")
+    columns = ["query", "count", "chance", "stratum"]
+    drawn = SampledQuery.objects.filter(sample=sample, left_out="", query__isnull=False).order_by()
+    frame = pd.DataFrame(drawn.values_list(*columns), columns=columns).set_index("query")
+    return queries.join(frame.astype({"count": np.float64}), "pk").fillna({"stratum": ""})
 
 
 def _tags(value) -> tuple[str, ...]:

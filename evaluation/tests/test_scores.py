@@ -12,9 +12,9 @@ from evaluation.measures import PROFILES, Options, parse_measure
 from evaluation.scores import Asked
 from evaluation.tests.worked import evaluated
 from ratings.desk import queue
-from ratings.models import Collection, Pair, Query, Ranking
+from ratings.models import Collection, Pair, Query, Ranking, Rating, Sample
 from ratings.pool.adjudication import adjudicate
-from ratings.tests.cast import make_collection, make_ranking
+from ratings.tests.cast import make_collection, make_ranking, make_sample
 
 from .worked import (
     HYBRID_Q1,
@@ -298,13 +298,47 @@ def test_the_weighted_mean_is_a_number_of_its_own():
     assert evaluation.is_weighted
 
 
+def test_where_queries_were_drawn_from_a_log_the_mean_is_that_over_its_searches():
+    """q1 was taken for certain with 30 searches, q2 stands for 1 / .1 = 10."""
+    collection = worked_collection()
+    make_sample(collection, [("q1", 30, 1.0), ("q2", 1, 0.1)])
+    collection.touch()
+    evaluation = evaluated(collection, ["nDCG@10"], DEFAULT)
+    row = evaluation.summary.loc[("keyword", "nDCG@10")]
+    assert row["mean"] == pytest.approx((30 * KEYWORD_Q1 + 10 * KEYWORD_Q2) / 40)
+    assert (row["plain"], row["traffic"]) == (pytest.approx((KEYWORD_Q1 + KEYWORD_Q2) / 2), 1)
+    assert np.isnan(row["low"])  # one query was drawn
+    assert evaluation.fingerprint_of("nDCG@10").endswith(" est=log")
+    assert {"plain", "traffic"} <= set(evaluation.shown)
+
+
+def test_a_query_without_a_judgment_lowers_the_share_of_the_searches():
+    collection = worked_collection()
+    make_sample(collection, [("q1", 30, 1.0), ("q2", 1, 0.1), ("", 1, 0.1)])
+    collection.queries.filter(key="q1").update(weight=9)  # weights do not count beside a log
+    Rating.objects.filter(pair__query__key="q2").delete()
+    collection.touch()
+    row = evaluated(collection, ["nDCG@10"], DEFAULT).summary.loc[("keyword", "nDCG@10")]
+    assert (row["mean"], row["traffic"]) == (pytest.approx(KEYWORD_Q1), 30 / 40)
+
+
+def test_queries_that_were_drawn_evenly_keep_the_plain_mean():
+    collection = worked_collection()
+    make_sample(collection, [("q1", 30, 0.1), ("q2", 1, 0.1)])
+    collection.samples.update(method=Sample.Method.EVEN)
+    collection.touch()
+    evaluation = evaluated(collection, ["nDCG@10"], DEFAULT)
+    assert evaluation.sampled is None
+    assert evaluation.standing("keyword").mean == pytest.approx((KEYWORD_Q1 + KEYWORD_Q2) / 2)
+
+
 # Numbers are kept for as long as the record has not changed
 
 
 def test_a_collection_is_read_once_for_all_measures_of_a_page():
     collection = worked_collection()
     first = queries_asked(lambda: evaluated(collection, ["nDCG@10"], DEFAULT))
-    assert first == 1 + 7
+    assert first == 1 + 8
     assert queries_asked(lambda: evaluated(collection, ["AP", "P@5"], DEFAULT)) == 1
     assert queries_asked(lambda: evaluated(collection, ["nDCG@10"], DEFAULT)) == 1
     assert queries_asked(lambda: scores.explain(collection, asked_for("nDCG@10"), "q1")) == 1
