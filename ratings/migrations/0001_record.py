@@ -330,6 +330,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "key"), name="one_document_per_key"),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Grade",
@@ -349,6 +354,13 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("collection", "value"),
+                        name="one_grade_per_value",
+                        violation_error_message="The scale has this value already.",
+                    ),
+                ],
                 "ordering": ["value"],
             },
         ),
@@ -372,6 +384,9 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "version"), name="one_guidelines_per_version"),
+                ],
                 "verbose_name_plural": "guidelines",
                 "ordering": ["-version"],
             },
@@ -431,6 +446,18 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["rater", "analyst", "admin"])),
+                        name="invitation_role_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("accepted_at__isnull", True), ("withdrawn_at__isnull", True), _connector="OR"
+                        ),
+                        name="accepted_or_withdrawn",
+                    ),
+                ],
                 "ordering": ["-created_at", "-pk"],
             },
         ),
@@ -513,6 +540,32 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                [
+                                    "queued",
+                                    "running",
+                                    "checked",
+                                    "published",
+                                    "refused",
+                                    "cancelled",
+                                    "failed",
+                                    "undone",
+                                ],
+                            )
+                        ),
+                        name="job_state_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("kind__in", ["archive", "copy"]), ("collection__isnull", False), _connector="OR"
+                        ),
+                        name="job_has_its_collection",
+                    ),
+                ],
                 "ordering": ["-pk"],
             },
         ),
@@ -545,6 +598,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("job", "document"), name="one_former_text"),
+                ],
+            },
         ),
         migrations.AddField(
             model_name="document",
@@ -587,6 +645,13 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("collection", "name"),
+                        name="one_judge_per_name",
+                        violation_error_message="The collection has a judge of this name already.",
+                    ),
+                ],
                 "ordering": ["name"],
             },
         ),
@@ -623,6 +688,12 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("drawn", False), ("seed__isnull", False), _connector="OR"),
+                        name="a_draw_has_its_seed",
+                    ),
+                ],
                 "ordering": ["-pk"],
             },
         ),
@@ -706,6 +777,14 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("judge", "number"), name="one_judge_version_per_number"),
+                    models.UniqueConstraint(fields=("judge", "fingerprint"), name="one_judge_version_per_content"),
+                    models.CheckConstraint(
+                        condition=models.Q(("number__gte", 1), ("price_in__gte", 0), ("price_out__gte", 0)),
+                        name="judge_version_counts",
+                    ),
+                ],
                 "verbose_name_plural": "versions of judges",
                 "ordering": ["-number"],
             },
@@ -755,6 +834,12 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("judge", "use"), name="one_version_of_a_judge_per_use"),
+                    models.CheckConstraint(
+                        condition=models.Q(("use__in", ["expected", "alone", "triage"])), name="judge_use_is_known"
+                    ),
+                ],
                 "ordering": ["judge", "use"],
             },
         ),
@@ -840,6 +925,27 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "paused", "capped", "done", "cancelled", "failed"])
+                        ),
+                        name="judge_run_state_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "choice__in",
+                                ["sample", "pool", "holes", "rated", "random", "again", "imported", "probes"],
+                            )
+                        ),
+                        name="judge_run_choice_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("calls__lte", models.F("most_calls")), ("concurrency__gte", 1)),
+                        name="judge_run_within_its_cap",
+                    ),
+                ],
                 "ordering": ["-pk"],
             },
         ),
@@ -880,6 +986,18 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("collection", "user"),
+                        name="one_role_per_person",
+                        violation_error_message="This person has a role in the collection already.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["rater", "analyst", "admin"])), name="role_is_known"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Pair",
@@ -931,6 +1049,19 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("use__in", ["warm_up", "gold"])), name="use_of_anchor_is_known"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("use", "gold"), models.Q(("explanation", ""), _negated=True), _connector="OR"
+                        ),
+                        name="a_warm_up_has_an_explanation",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Adjudication",
@@ -965,6 +1096,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("reason", ""), _negated=True), name="adjudication_has_a_reason"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Picture",
@@ -1005,6 +1143,28 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(fields=["collection", "state", "id"], name="picture_by_state"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "digest"), name="one_picture_per_source"),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["wanted", "ready", "refused"])),
+                        name="picture_state_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "ready"), _negated=True),
+                            models.Q(
+                                models.Q(("small", ""), _negated=True), models.Q(("large", ""), _negated=True)
+                            ),
+                            _connector="OR",
+                        ),
+                        name="a_ready_picture_has_files",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Presentation",
@@ -1026,6 +1186,9 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "version"), name="one_presentation_per_version"),
+                ],
                 "ordering": ["-version"],
             },
         ),
@@ -1074,6 +1237,10 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "key"), name="one_query_per_key"),
+                    models.CheckConstraint(condition=models.Q(("weight__gte", 0)), name="weight_is_not_negative"),
+                ],
                 "verbose_name_plural": "queries",
             },
         ),
@@ -1171,6 +1338,29 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "indexes": [
+                    models.Index(fields=["run", "state", "id"], name="probe_by_run"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("version", "query", "kind"), name="a_probe_is_asked_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("problem", ""), ("state", "graded"), ("value__isnull", False)),
+                            models.Q(
+                                ("state", "ungraded"),
+                                ("value__isnull", True),
+                                models.Q(("problem", ""), _negated=True),
+                            ),
+                            models.Q(("problem", ""), ("state", "waiting"), ("value__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="a_probe_or_its_problem",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["stuffed", "injection", "empty", "language"])),
+                        name="probe_kind_is_known",
+                    ),
+                ],
                 "ordering": ["pk"],
             },
         ),
@@ -1278,6 +1468,28 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "indexes": [
+                    models.Index(fields=["run", "state", "id"], name="machine_grade_by_run"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("version", "query", "document", "repeat"), name="a_judge_is_asked_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("problem", ""), ("state", "graded"), ("value__isnull", False)),
+                            models.Q(
+                                ("state", "ungraded"),
+                                ("value__isnull", True),
+                                models.Q(("problem", ""), _negated=True),
+                            ),
+                            models.Q(("problem", ""), ("state", "waiting"), ("value__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="a_machine_grade_or_its_problem",
+                    ),
+                    models.CheckConstraint(condition=models.Q(("repeat__gte", 1)), name="repeats_count_from_1"),
+                ],
                 "ordering": ["pk"],
             },
         ),
@@ -1349,6 +1561,20 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("collection", "name"),
+                        name="one_rater_per_name",
+                        violation_error_message="The collection has a rater of this name already.",
+                    ),
+                    models.UniqueConstraint(fields=("collection", "user"), name="one_rater_per_person"),
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["person", "imported"])), name="kind_is_known"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("weight__gte", 0)), name="rater_weight_is_not_negative"
+                    ),
+                ],
                 "ordering": ["name"],
             },
         ),
@@ -1375,6 +1601,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("rater", "pair"), name="one_lost_lease"),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Assignment",
@@ -1452,6 +1683,77 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(
+                            models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
+                            ("round__isnull", False),
+                        ),
+                        fields=["collection", "round", "lot"],
+                        name="assignment_by_lot",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"
+                        ),
+                        fields=["query", "lot"],
+                        name="assignment_by_query",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"
+                        ),
+                        fields=["collection", "depth", "lot"],
+                        name="assignment_by_depth",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
+                            ("round__isnull", False),
+                        ),
+                        fields=["collection", "round", "query", "lot"],
+                        name="assignment_by_round",
+                    ),
+                    models.Index(
+                        condition=models.Q(("leased_until__isnull", False)),
+                        fields=["collection", "leased_until"],
+                        name="assignment_leased",
+                    ),
+                    models.Index(
+                        condition=models.Q(("rater__isnull", False)),
+                        fields=["rater", "state"],
+                        name="assignment_of_rater",
+                    ),
+                    models.Index(
+                        condition=models.Q(("extra", True)),
+                        fields=["collection", "state"],
+                        name="assignment_extra",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("rater__isnull", False)),
+                        fields=("pair", "rater"),
+                        name="one_assignment_per_rater",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("leased_until__isnull", True), ("rater__isnull", True), ("state", "open")),
+                            models.Q(
+                                ("leased_until__isnull", False), ("rater__isnull", False), ("state", "leased")
+                            ),
+                            models.Q(("leased_until__isnull", True), ("rater__isnull", False), ("state", "done")),
+                            _connector="OR",
+                        ),
+                        name="assignment_state_is_whole",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("extra", False), ("rater__isnull", False), _connector="OR"),
+                        name="extra_assignment_has_a_rater",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Rating",
@@ -1527,6 +1829,22 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("pair", "rater"), name="one_rating_per_rater"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("grade__isnull", False), ("reason", "")),
+                            models.Q(
+                                ("grade__isnull", True),
+                                ("reason__in", ["broken", "language", "knowledge", "unclear", "other", "picture"]),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="grade_or_reason",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="RatingEvent",
@@ -1648,6 +1966,34 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "indexes": [
+                    models.Index(fields=["rater", "-id"], name="event_latest_of_rater"),
+                    models.Index(fields=["pair", "rater"], name="event_of_rater_on_pair"),
+                    models.Index(
+                        condition=models.Q(("job__isnull", False)), fields=["job"], name="event_of_import"
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("rater", "client_key"), name="one_event_per_client_key"),
+                    models.CheckConstraint(
+                        condition=models.Q(("seconds__isnull", True), ("seconds__gte", 0), _connector="OR"),
+                        name="seconds_not_negative",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("kind", "undo"), ("undoes__isnull", False)),
+                            models.Q(models.Q(("kind", "undo"), _negated=True), ("undoes__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="an_undo_undoes_one_event",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("rater__isnull", False), ("kind__in", ["adjudicate", "undo"]), _connector="OR"
+                        ),
+                        name="event_has_a_rater",
+                    ),
+                ],
                 "ordering": ["pk"],
             },
         ),
@@ -1685,6 +2031,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("rater", "pair", "kind"), name="one_check_of_a_kind"),
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["warm_up", "repeat"])), name="kind_of_check_is_known"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Receipt",
@@ -1710,6 +2064,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("user", "collection", "key"), name="one_receipt_per_key"),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Round",
@@ -1743,6 +2102,13 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "number"), name="one_round_per_number"),
+                    models.CheckConstraint(condition=models.Q(("number__gte", 1)), name="rounds_count_from_1"),
+                    models.CheckConstraint(
+                        condition=models.Q(("precision__gte", 0)), name="precision_not_negative"
+                    ),
+                ],
                 "ordering": ["number"],
             },
         ),
@@ -1786,6 +2152,34 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("round", "place"), name="one_pair_per_place"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("key__isnull", True),
+                                ("kind", "greedy"),
+                                ("rate__isnull", True),
+                                ("unit__isnull", True),
+                                ("within__isnull", True),
+                            ),
+                            models.Q(
+                                ("key__gte", 0),
+                                ("kind", "random"),
+                                ("rate__gt", 0),
+                                ("unit__gte", 1),
+                                ("within__gt", 0),
+                                ("within__lte", 1),
+                                ("key__isnull", False),
+                                ("rate__isnull", False),
+                                ("unit__isnull", False),
+                                ("within__isnull", False),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="what_is_random_has_its_chance",
+                    ),
+                ],
                 "verbose_name_plural": "drawn pairs",
                 "ordering": ["round", "place"],
             },
@@ -1822,6 +2216,17 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("sample", "query", "document"), name="a_pair_is_sampled_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("probability__isnull", True),
+                            models.Q(("probability__gt", 0), ("probability__lte", 1)),
+                            _connector="OR",
+                        ),
+                        name="a_chance_is_above_0_and_at_most_1",
+                    ),
+                ],
                 "ordering": ["pk"],
             },
         ),
@@ -1849,6 +2254,18 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("provider_person", ""), _negated=True),
+                        fields=["provider_person"],
+                        name="session_by_person",
+                    ),
+                    models.Index(
+                        condition=models.Q(("provider_session", ""), _negated=True),
+                        fields=["provider_session"],
+                        name="session_by_session",
+                    ),
+                ],
                 "ordering": ["-signed_in_at", "session_key"],
             },
         ),
@@ -1939,6 +2356,9 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "name"), name="one_system_per_name"),
+                ],
                 "ordering": ["name"],
             },
         ),
@@ -1986,539 +2406,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name="grade",
-            constraint=models.UniqueConstraint(
-                fields=("collection", "value"),
-                name="one_grade_per_value",
-                violation_error_message="The scale has this value already.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="guidelines",
-            constraint=models.UniqueConstraint(
-                fields=("collection", "version"), name="one_guidelines_per_version"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="invitation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("role__in", ["rater", "analyst", "admin"])), name="invitation_role_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="invitation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("accepted_at__isnull", True), ("withdrawn_at__isnull", True), _connector="OR"),
-                name="accepted_or_withdrawn",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        ["queued", "running", "checked", "published", "refused", "cancelled", "failed", "undone"],
-                    )
-                ),
-                name="job_state_is_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("kind__in", ["archive", "copy"]), ("collection__isnull", False), _connector="OR"
-                ),
-                name="job_has_its_collection",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="formertext",
-            constraint=models.UniqueConstraint(fields=("job", "document"), name="one_former_text"),
-        ),
-        migrations.AddConstraint(
-            model_name="document",
-            constraint=models.UniqueConstraint(fields=("collection", "key"), name="one_document_per_key"),
-        ),
-        migrations.AddConstraint(
-            model_name="judge",
-            constraint=models.UniqueConstraint(
-                fields=("collection", "name"),
-                name="one_judge_per_name",
-                violation_error_message="The collection has a judge of this name already.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgesample",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("drawn", False), ("seed__isnull", False), _connector="OR"),
-                name="a_draw_has_its_seed",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgeversion",
-            constraint=models.UniqueConstraint(fields=("judge", "number"), name="one_judge_version_per_number"),
-        ),
-        migrations.AddConstraint(
-            model_name="judgeversion",
-            constraint=models.UniqueConstraint(
-                fields=("judge", "fingerprint"), name="one_judge_version_per_content"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgeversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("number__gte", 1), ("price_in__gte", 0), ("price_out__gte", 0)),
-                name="judge_version_counts",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgeuse",
-            constraint=models.UniqueConstraint(fields=("judge", "use"), name="one_version_of_a_judge_per_use"),
-        ),
-        migrations.AddConstraint(
-            model_name="judgeuse",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("use__in", ["expected", "alone", "triage"])), name="judge_use_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("state__in", ["queued", "running", "paused", "capped", "done", "cancelled", "failed"])
-                ),
-                name="judge_run_state_is_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("choice__in", ["sample", "pool", "holes", "rated", "random", "again", "imported", "probes"])
-                ),
-                name="judge_run_choice_is_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("calls__lte", models.F("most_calls")), ("concurrency__gte", 1)),
-                name="judge_run_within_its_cap",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.UniqueConstraint(
-                fields=("collection", "user"),
-                name="one_role_per_person",
-                violation_error_message="This person has a role in the collection already.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("role__in", ["rater", "analyst", "admin"])), name="role_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="anchor",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("use__in", ["warm_up", "gold"])), name="use_of_anchor_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="anchor",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("use", "gold"), models.Q(("explanation", ""), _negated=True), _connector="OR"),
-                name="a_warm_up_has_an_explanation",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="adjudication",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("reason", ""), _negated=True), name="adjudication_has_a_reason"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="picture",
-            index=models.Index(fields=["collection", "state", "id"], name="picture_by_state"),
-        ),
-        migrations.AddConstraint(
-            model_name="picture",
-            constraint=models.UniqueConstraint(fields=("collection", "digest"), name="one_picture_per_source"),
-        ),
-        migrations.AddConstraint(
-            model_name="picture",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["wanted", "ready", "refused"])), name="picture_state_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="picture",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "ready"), _negated=True),
-                    models.Q(models.Q(("small", ""), _negated=True), models.Q(("large", ""), _negated=True)),
-                    _connector="OR",
-                ),
-                name="a_ready_picture_has_files",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="presentation",
-            constraint=models.UniqueConstraint(
-                fields=("collection", "version"), name="one_presentation_per_version"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="query",
-            constraint=models.UniqueConstraint(fields=("collection", "key"), name="one_query_per_key"),
-        ),
-        migrations.AddConstraint(
-            model_name="query",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("weight__gte", 0)), name="weight_is_not_negative"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="probe",
-            index=models.Index(fields=["run", "state", "id"], name="probe_by_run"),
-        ),
-        migrations.AddConstraint(
-            model_name="probe",
-            constraint=models.UniqueConstraint(fields=("version", "query", "kind"), name="a_probe_is_asked_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="probe",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("problem", ""), ("state", "graded"), ("value__isnull", False)),
-                    models.Q(
-                        ("state", "ungraded"), ("value__isnull", True), models.Q(("problem", ""), _negated=True)
-                    ),
-                    models.Q(("problem", ""), ("state", "waiting"), ("value__isnull", True)),
-                    _connector="OR",
-                ),
-                name="a_probe_or_its_problem",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="probe",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("kind__in", ["stuffed", "injection", "empty", "language"])),
-                name="probe_kind_is_known",
-            ),
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("system", "query"), name="one_ranking_per_query"),
+                ],
+            },
         ),
         migrations.AddConstraint(
             model_name="pair",
             constraint=models.UniqueConstraint(fields=("query", "document"), name="one_pair"),
-        ),
-        migrations.AddIndex(
-            model_name="machinegrade",
-            index=models.Index(fields=["run", "state", "id"], name="machine_grade_by_run"),
-        ),
-        migrations.AddConstraint(
-            model_name="machinegrade",
-            constraint=models.UniqueConstraint(
-                fields=("version", "query", "document", "repeat"), name="a_judge_is_asked_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="machinegrade",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("problem", ""), ("state", "graded"), ("value__isnull", False)),
-                    models.Q(
-                        ("state", "ungraded"), ("value__isnull", True), models.Q(("problem", ""), _negated=True)
-                    ),
-                    models.Q(("problem", ""), ("state", "waiting"), ("value__isnull", True)),
-                    _connector="OR",
-                ),
-                name="a_machine_grade_or_its_problem",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="machinegrade",
-            constraint=models.CheckConstraint(condition=models.Q(("repeat__gte", 1)), name="repeats_count_from_1"),
-        ),
-        migrations.AddConstraint(
-            model_name="rater",
-            constraint=models.UniqueConstraint(
-                fields=("collection", "name"),
-                name="one_rater_per_name",
-                violation_error_message="The collection has a rater of this name already.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="rater",
-            constraint=models.UniqueConstraint(fields=("collection", "user"), name="one_rater_per_person"),
-        ),
-        migrations.AddConstraint(
-            model_name="rater",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("kind__in", ["person", "imported"])), name="kind_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="rater",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("weight__gte", 0)), name="rater_weight_is_not_negative"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="lostlease",
-            constraint=models.UniqueConstraint(fields=("rater", "pair"), name="one_lost_lease"),
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(
-                    models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
-                    ("round__isnull", False),
-                ),
-                fields=["collection", "round", "lot"],
-                name="assignment_by_lot",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
-                fields=["query", "lot"],
-                name="assignment_by_query",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
-                fields=["collection", "depth", "lot"],
-                name="assignment_by_depth",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(
-                    models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
-                    ("round__isnull", False),
-                ),
-                fields=["collection", "round", "query", "lot"],
-                name="assignment_by_round",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(("leased_until__isnull", False)),
-                fields=["collection", "leased_until"],
-                name="assignment_leased",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(("rater__isnull", False)), fields=["rater", "state"], name="assignment_of_rater"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(("extra", True)), fields=["collection", "state"], name="assignment_extra"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("rater__isnull", False)),
-                fields=("pair", "rater"),
-                name="one_assignment_per_rater",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("leased_until__isnull", True), ("rater__isnull", True), ("state", "open")),
-                    models.Q(("leased_until__isnull", False), ("rater__isnull", False), ("state", "leased")),
-                    models.Q(("leased_until__isnull", True), ("rater__isnull", False), ("state", "done")),
-                    _connector="OR",
-                ),
-                name="assignment_state_is_whole",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("extra", False), ("rater__isnull", False), _connector="OR"),
-                name="extra_assignment_has_a_rater",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="rating",
-            constraint=models.UniqueConstraint(fields=("pair", "rater"), name="one_rating_per_rater"),
-        ),
-        migrations.AddConstraint(
-            model_name="rating",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("grade__isnull", False), ("reason", "")),
-                    models.Q(
-                        ("grade__isnull", True),
-                        ("reason__in", ["broken", "language", "knowledge", "unclear", "other", "picture"]),
-                    ),
-                    _connector="OR",
-                ),
-                name="grade_or_reason",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="ratingevent",
-            index=models.Index(fields=["rater", "-id"], name="event_latest_of_rater"),
-        ),
-        migrations.AddIndex(
-            model_name="ratingevent",
-            index=models.Index(fields=["pair", "rater"], name="event_of_rater_on_pair"),
-        ),
-        migrations.AddIndex(
-            model_name="ratingevent",
-            index=models.Index(condition=models.Q(("job__isnull", False)), fields=["job"], name="event_of_import"),
-        ),
-        migrations.AddConstraint(
-            model_name="ratingevent",
-            constraint=models.UniqueConstraint(fields=("rater", "client_key"), name="one_event_per_client_key"),
-        ),
-        migrations.AddConstraint(
-            model_name="ratingevent",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("seconds__isnull", True), ("seconds__gte", 0), _connector="OR"),
-                name="seconds_not_negative",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="ratingevent",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("kind", "undo"), ("undoes__isnull", False)),
-                    models.Q(models.Q(("kind", "undo"), _negated=True), ("undoes__isnull", True)),
-                    _connector="OR",
-                ),
-                name="an_undo_undoes_one_event",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="ratingevent",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("rater__isnull", False), ("kind__in", ["adjudicate", "undo"]), _connector="OR"
-                ),
-                name="event_has_a_rater",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="check",
-            constraint=models.UniqueConstraint(fields=("rater", "pair", "kind"), name="one_check_of_a_kind"),
-        ),
-        migrations.AddConstraint(
-            model_name="check",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("kind__in", ["warm_up", "repeat"])), name="kind_of_check_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="receipt",
-            constraint=models.UniqueConstraint(fields=("user", "collection", "key"), name="one_receipt_per_key"),
-        ),
-        migrations.AddConstraint(
-            model_name="round",
-            constraint=models.UniqueConstraint(fields=("collection", "number"), name="one_round_per_number"),
-        ),
-        migrations.AddConstraint(
-            model_name="round",
-            constraint=models.CheckConstraint(condition=models.Q(("number__gte", 1)), name="rounds_count_from_1"),
-        ),
-        migrations.AddConstraint(
-            model_name="round",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("precision__gte", 0)), name="precision_not_negative"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="drawn",
-            constraint=models.UniqueConstraint(fields=("round", "place"), name="one_pair_per_place"),
-        ),
-        migrations.AddConstraint(
-            model_name="drawn",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(
-                        ("key__isnull", True),
-                        ("kind", "greedy"),
-                        ("rate__isnull", True),
-                        ("unit__isnull", True),
-                        ("within__isnull", True),
-                    ),
-                    models.Q(
-                        ("key__gte", 0),
-                        ("kind", "random"),
-                        ("rate__gt", 0),
-                        ("unit__gte", 1),
-                        ("within__gt", 0),
-                        ("within__lte", 1),
-                        ("key__isnull", False),
-                        ("rate__isnull", False),
-                        ("unit__isnull", False),
-                        ("within__isnull", False),
-                    ),
-                    _connector="OR",
-                ),
-                name="what_is_random_has_its_chance",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="sampledpair",
-            constraint=models.UniqueConstraint(
-                fields=("sample", "query", "document"), name="a_pair_is_sampled_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="sampledpair",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("probability__isnull", True),
-                    models.Q(("probability__gt", 0), ("probability__lte", 1)),
-                    _connector="OR",
-                ),
-                name="a_chance_is_above_0_and_at_most_1",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="session",
-            index=models.Index(
-                condition=models.Q(("provider_person", ""), _negated=True),
-                fields=["provider_person"],
-                name="session_by_person",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="session",
-            index=models.Index(
-                condition=models.Q(("provider_session", ""), _negated=True),
-                fields=["provider_session"],
-                name="session_by_session",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="system",
-            constraint=models.UniqueConstraint(fields=("collection", "name"), name="one_system_per_name"),
-        ),
-        migrations.AddConstraint(
-            model_name="ranking",
-            constraint=models.UniqueConstraint(fields=("system", "query"), name="one_ranking_per_query"),
         ),
         migrations.RunPython(keep_statistics_fresh, migrations.RunPython.noop),
         migrations.RunPython(compress_by_lz4, migrations.RunPython.noop),
