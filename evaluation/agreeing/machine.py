@@ -1,10 +1,10 @@
 """Agreement of a judge's grades with those of people: JSON documents and CSV tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import isnan
 
 import numpy as np
+import pandas as pd
 from django.db.models import Exists, OuterRef
 
 from ratings.models import UNANSWERED, JudgeSample, JudgeVersion, MachineGrade, probe_results
@@ -19,6 +19,7 @@ from . import worth
 
 TOP = 10  # ranks: the pairs of a system are those in its first places
 FEWEST = 20  # pairs: with fewer, a difference of bias is not reported
+PAIR = ["query", "document"]
 HEADER = ["figure", "of", "pairs", "value", "low", "high", "drawn", "judge", "version", "model"]
 
 
@@ -52,30 +53,33 @@ def against_of(version: JudgeVersion) -> Against | None:
     data, _ = cache.read(collection, cache.Source())
     opinions = record.opinions(collection)
     place = {pk: row for row, pk in enumerate(opinions.queries["pk"].tolist())}
-    chance = {
-        (place[query], document): probability or 1.0
-        for query, document, probability in sample.pairs.values_list("query", "document", "probability")
-    }
-    by_people = ~np.isnan(opinions.grade)
-    people = set(zip(opinions.query[by_people].tolist(), opinions.document[by_people].tolist(), strict=True))
-    graded = _grades(version, sample, place)
-    rows = _rows(opinions, chance, graded)
-    key = pair_key(rows["query"], rows["document"])
-    numbers, pair, raters = np.unique(key, return_inverse=True, return_counts=True)
+    people = pd.DataFrame({"query": opinions.query, "document": opinions.document, "person": opinions.grade})
+    people = people.dropna()  # "cannot judge" is no grade
+    sampled = _placed(sample.pairs.values_list("query", "document", "probability"), place, "chance")
+    graded = MachineGrade.objects.filter(
+        version=version, repeat=1, state=MachineGrade.State.GRADED, query__in=sample.pairs.values("query")
+    )
+    machine = _placed(graded.values_list("query", "document", "value"), place, "machine")
     scale = np.array(opinions.scale)
+    rows = people.merge(sampled, on=PAIR)
+    rated = len(rows[PAIR].drop_duplicates())
+    rows = rows.merge(machine[machine["machine"].isin(scale)], on=PAIR)
+    key = pair_key(rows["query"].to_numpy(), rows["document"].to_numpy())
+    _, pair, raters = np.unique(key, return_inverse=True, return_counts=True)
     paired = Paired(
         grades=scale,
-        query=rows["query"],
+        query=rows["query"].to_numpy(),
         person=np.searchsorted(scale, rows["person"]),
         machine=np.searchsorted(scale, rows["machine"]),
-        weight=rows["weight"] / raters[pair],  # a pair counts once, however many people graded it
+        # A pair counts once, however many people graded it. A sample that was not drawn has no chances.
+        weight=1 / rows["chance"].fillna(1.0).to_numpy() / raters[pair],
     )
     return Against(
         version=version,
         sample=sample,
-        pairs=len(chance),
-        rated=len(chance.keys() & people),
-        answered=len(graded),
+        pairs=len(sampled),
+        rated=rated,
+        answered=len(machine),
         paired=paired,
         pair=pair,
         systems={name: np.isin(key, _top(data, name)) for name in data.systems},
@@ -84,32 +88,11 @@ def against_of(version: JudgeVersion) -> Against | None:
     )
 
 
-def _grades(version: JudgeVersion, sample: JudgeSample, place: dict[int, int]) -> dict[tuple[int, int], float]:
-    sampled = MachineGrade.objects.filter(
-        version=version, repeat=1, state=MachineGrade.State.GRADED, query__in=sample.pairs.values("query")
-    )
-    return {
-        (place[query], document): float(value)
-        for query, document, value in sampled.values_list("query", "document", "value")
-        if query in place
-    }
-
-
-def _rows(
-    opinions: Opinions, chance: dict[tuple[int, int], float], graded: dict[tuple[int, int], float]
-) -> np.ndarray:
-    """The grades of people for pairs that the machine graded, too, as a structured array.
-
-    chance, graded: by (query, document), the chance to be drawn and the grade of the machine.
-    """
-    scale, rows = set(opinions.scale), []
-    columns = (opinions.query.tolist(), opinions.document.tolist(), opinions.grade.tolist())
-    for query, document, grade in zip(*columns, strict=True):
-        machine = graded.get((query, document))
-        if (query, document) in chance and machine in scale and not isnan(grade):
-            rows.append((query, document, grade, machine, 1 / chance[query, document]))
-    fields = [("query", int), ("document", int), ("person", float), ("machine", float), ("weight", float)]
-    return np.array(rows, fields)
+def _placed(rows: Iterable[tuple], place: Mapping[int, int], name: str) -> pd.DataFrame:
+    """Rows of query (pk), document and a number as a frame with PAIR and `name`; the query is its `place`."""
+    frame = pd.DataFrame(list(rows), columns=[*PAIR, name]).astype({name: np.float64})
+    frame["query"] = frame["query"].map(place)
+    return frame.dropna(subset="query").astype(dict.fromkeys(PAIR, np.int64))
 
 
 def _top(data: Record, system: str) -> np.ndarray:

@@ -1,10 +1,9 @@
 """Charts as pictures without a script: SVG for pages, PNG and PDF for files. No network access."""
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from threading import Lock
 
@@ -54,8 +53,6 @@ DATA = {"datasets", "domain"}
 LETTER = 8  # pixels, of an axis label in a wide font
 
 CACHED = 64  # pictures
-_cache: dict[str, str] = {}
-_lock = Lock()
 
 
 def svg(
@@ -71,15 +68,7 @@ def svg(
 
     width: in pixels; title, description: the text alternative; paper: on a white background.
     """
-    arguments = json.dumps([spec, theme, width, title, description, paper], sort_keys=True)
-    key = hashlib.sha256(arguments.encode()).hexdigest()
-    if key not in _cache:
-        picture = _draw(spec, theme, width, title, description, paper)
-        with _lock:
-            while len(_cache) >= CACHED:
-                del _cache[next(iter(_cache))]
-            _cache[key] = picture
-    return _cache[key]
+    return _drawn(json.dumps(spec), theme, width, title, description, paper)
 
 
 def png(svg: str) -> bytes:
@@ -95,7 +84,8 @@ def pdf(svg: str) -> bytes:
     return svg_to_pdf(svg)
 
 
-def _draw(spec: Mapping, theme: str, width: int, title: str, description: str, paper: bool) -> str:
+@lru_cache(CACHED)
+def _drawn(spec: str, theme: str, width: int, title: str, description: str, paper: bool) -> str:
     from vl_convert import vegalite_to_svg  # its script engine takes two seconds to start
 
     colours = palette()[theme] | ({"paper": "#ffffff"} if paper else {})
@@ -103,7 +93,7 @@ def _draw(spec: Mapping, theme: str, width: int, title: str, description: str, p
     names = {"labelLimit": limit, "labelExpr": shortened("datum.label", int(limit / LETTER))}
     # A margin for readers with fonts wider than the one measured here.
     room = {"left": round(limit / 7), "top": 8, "right": 26, "bottom": 4}
-    whole = _without_links(spec) | {"config": LOOK | {"axisY": names, "padding": room}}
+    whole = _without_links(json.loads(spec)) | {"config": LOOK | {"axisY": names, "padding": room}}
     whole |= {"width": width, "autosize": {"type": "fit-x", "contains": "padding"}}
     with _one_at_a_time:
         picture = vegalite_to_svg(_resolved(whole, colours))

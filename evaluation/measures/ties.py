@@ -6,16 +6,14 @@ import numpy as np
 
 from .arrays import Rankings, distinct, groups, pair_key, pair_of
 from .matching import Table
-from .refusal import WrongOption
 
 
 def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray, ties: str) -> np.ndarray:
     """The ranks of some rows as in trec_eval, int64[rows] from 1: by score, then by tiebreak.
 
-    `query` is the query of each row, ascending; `ties` is one of BY_SCORE. Scores are sorted instead of rows, for
-    speed; only documents with equal scores are sorted by tiebreak. ValueError for missing scores or tiebreak.
+    `query` is the query of each row, ascending; `ties` is one of BY_SCORE. All rows have a score,
+    and those with equal scores a tiebreak. Scores are sorted instead of rows, for speed.
     """
-    _require_scores(rankings, ties)
     if ties == "trec_eval_9":
         with np.errstate(over="ignore"):
             rankings = replace(rankings, scores=rankings.scores.astype(np.float32))
@@ -46,10 +44,6 @@ def by_score(rankings: Rankings, ties: str) -> Rankings:
 
 def _before(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarray:
     """The number of documents with the same score that come before each of these rows, int64[rows]."""
-    if rankings.tiebreak is None:
-        raise WrongOption(
-            "ties", f"an order by score needs a tiebreak: documents of query {query[0]} have equal scores."
-        )
     # A table finds the rows with the same score, folded to the 32 bits that it takes.
     bits = (rankings.scores + 0.0).view(np.uint64)  # + 0.0 turns -0.0, which has other bits
     folded = (bits ^ bits >> np.uint64(32)).astype(np.uint32)
@@ -66,7 +60,6 @@ def _before(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarra
 
 def by_score_only(rankings: Rankings) -> tuple[Rankings, np.ndarray]:
     """The rankings by score descending, and the number of the tie group of each row, int64[n]."""
-    _require_scores(rankings, "average")
     rankings = _descending(rankings)
     return rankings, _groups(_steps(rankings)[1])[: len(rankings.documents)]
 
@@ -101,13 +94,3 @@ def _reordered(rankings: Rankings, order: np.ndarray) -> Rankings:
         scores=rankings.scores[order],
         tiebreak=None,  # applied to the order already, or not needed
     )
-
-
-def _require_scores(rankings: Rankings, ties: str) -> None:
-    if rankings.scores is None:
-        lacking = np.flatnonzero(rankings.length)
-    else:
-        lacking = np.unique(rankings.query[np.isnan(rankings.scores)])
-    if lacking.size:
-        some = ", ".join(map(str, lacking[:5])) + (" and more" if lacking.size > 5 else "")
-        raise WrongOption("ties", f"ties={ties} needs scores; {lacking.size} rankings lack them: queries {some}.")

@@ -90,11 +90,6 @@ def controls(values: Mapping[str, str], defaults: Mapping[str, str], grades: Ite
     return [_control(name, values[name], defaults[name], grades) for name in (*TEXT_NAMES, *OF_JUDGMENTS)]
 
 
-def _about(name: str) -> tuple[str, str]:
-    """The label and the explanation of an option."""
-    return ABOUT.get(name, (name.replace("_", " "), ""))
-
-
 def _control(name: str, value: str, default: str, grades: Iterable[str]) -> dict:
     """The control of one option: its choices, the chosen one, and the text field that belongs to one of them.
 
@@ -128,7 +123,7 @@ def _control(name: str, value: str, default: str, grades: Iterable[str]) -> dict
         }
     if choices and chosen not in [choice["value"] for choice in choices]:
         choices.append({"value": chosen})
-    label, help_text = _about(name)
+    label, help_text = ABOUT[name]
     return {
         "name": name,
         "label": label,
@@ -176,7 +171,7 @@ def in_force(asked: Asked) -> list[dict]:
         phrases["relevant_from"] = "grade {0}, by rel={0}".format(decimal_text(params["rel"]))
     phrases |= {name: f"{phrases[name]}, not used by {measure}" for name in unused}
     return [
-        {"label": _about(name)[0], "words": words, "departs": name in departing, "used": name not in unused}
+        {"label": ABOUT[name][0], "words": words, "departs": name in departing, "used": name not in unused}
         for name, words in phrases.items()
     ]
 

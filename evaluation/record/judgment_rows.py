@@ -19,24 +19,13 @@ from ..measures.decimals import decimal_text
 EXAMPLES = 5
 MEANS = {"mean", "weighted"}  # rules whose judgments can lie between two grades of the scale
 
-MAP, MEDIAN = "--map ", "--rule median"
-ON_PAGE = {MAP: "", MEDIAN: "the rule median"}
-
-
-class Unfit(ValueError):
-    """An error made of parts, some of them options of the command. `on_page` names these as in the form."""
-
-    def __init__(self, *parts: str) -> None:
-        super().__init__("".join(parts))
-        self.on_page = "".join(ON_PAGE.get(part, part) for part in parts)
-
 
 def judgments(
     collection: Collection, rule: str, replacing: dict[float, int], adjudications: str, format: Format
 ) -> list[RatingLine]:
     """The judgments in the natural order of keys. `replacing` has integers by grade.
 
-    Unfit for a grade, and ValueError for a query, that `format` cannot hold.
+    ValueError for a grade, and for a query, that `format` cannot hold.
     """
     read = record.load(collection, systems=())
     combined = combine(read.ratings, rule, adjudications=adjudications)
@@ -53,8 +42,8 @@ def judgments(
         between = rule in MEANS and any(grade not in scale for *_, grade in refused)
         cannot, some = refusal(refused, len(rows), format.name.removeprefix("trec-"))
         steps = ",".join(f"{grade}=…" for grade in some)
-        cure = ["; ", MEDIAN, " keeps to the grades of the scale."] if between else ["."]
-        raise Unfit(f"{cannot}. Give an integer for each: ", MAP, steps, *cure)
+        median = "; the rule median keeps to the grades of the scale" if between else ""
+        raise ValueError(f"{cannot}. Map each to an integer, {steps}{median}.")
     names = query_names(collection, format)
     lines = []
     for query, document, grade, _ in sorted(rows, key=lambda row: (natural(row[0]), natural(row[1]))):
@@ -74,14 +63,14 @@ def refusal(refused: list[tuple], total: int, format: str) -> tuple[str, list[st
 
 
 def parse_map(text: str) -> dict[float, int]:
-    """{grade: integer} for a text such as "-1=0,0.5=1". Raises Unfit for a step that cannot be read."""
+    """{grade: integer} for a text such as "-1=0,0.5=1". ValueError for a step that cannot be read."""
     steps = {}
     for step in text.split(",") if text.strip() else ():
         match = re.fullmatch(r"\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*=\s*([+-]?\d+)\s*", step)
         if not match:
-            raise Unfit(f"cannot read {step!r} of ", MAP, f"{text}: each step is grade=integer, like -1=0,0.5=1.")
+            raise ValueError(f"cannot read {step!r} of {text}: each step is grade=integer, like -1=0,0.5=1.")
         grade = float(match[1])
         if grade in steps:
-            raise Unfit(MAP, f"{text} gives grade {decimal_text(grade)} twice.")
+            raise ValueError(f"{text} gives grade {decimal_text(grade)} twice.")
         steps[grade] = int(match[2])
     return steps

@@ -33,36 +33,6 @@ def scores_sentence(shown: list[dict], splits: Sequence[SafeString], asked: Aske
     return format_html("{} {}", sentence, splits[0]) if split else sentence
 
 
-def harm_sentence(explanations: list[Explanation]) -> str:
-    """The sentence on the part of harmful documents in the difference of two systems; "" without such a part.
-
-    It needs the same ideal and worst list for both.
-    """
-    left, right = sorted(explanations, key=lambda explanation: explanation.dcg)
-    span = left.span
-    same = left.idcg == right.idcg and left.min_dcg == right.min_dcg
-    if not same or not span or right.dcg - left.dcg < 1e-9:
-        return ""
-    good, bad = (
-        (sum(part(row) for row in right.ranking) - sum(part(row) for row in left.ranking)) / span
-        for part in (lambda row: max(row.contribution, 0.0), lambda row: min(row.contribution, 0.0))
-    )
-    if abs(bad) < 5e-5:
-        return ""
-    total = decimals((right.dcg - left.dcg) / span)
-    plus, minus = decimals(abs(good)), decimals(abs(bad))
-    if bad < 0:
-        return f"Documents graded above 0 put it {plus} ahead; harmful ones take {minus} of that back."
-    if good < 0:
-        return f"It is {total} ahead because harmful documents cost the other {minus} more."
-    if good < 5e-5:
-        return f"All of the {total} between them comes from harmful documents placed lower or left out."
-    return (
-        f"Of the {total} between them, {plus} comes from documents graded above 0 and {minus} from harmful ones "
-        "placed lower or left out."
-    )
-
-
 def formula(explanations: list[Explanation]) -> str:
     """The formula of nDCG for these gains: with the worst list where there are negative ones."""
     if any(explanation.min_dcg for explanation in explanations):

@@ -82,10 +82,10 @@ def test_hatches_are_drawn_and_no_link_is_kept():
 def test_the_same_chart_has_the_same_bytes_and_is_drawn_once(monkeypatch):
     first = pictures.svg(charts.means(ROWS), width=501)
     png, pdf = pictures.png(first), pictures.pdf(first)
-    monkeypatch.setattr(pictures, "_draw", None)
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", None)
     assert pictures.svg(charts.means(ROWS), width=501) == first
     monkeypatch.undo()
-    pictures._cache.clear()
+    pictures._drawn.cache_clear()
     again = pictures.svg(charts.means(ROWS), width=501)
     assert (again, pictures.png(again), pictures.pdf(again)) == (first, png, pdf)
 
@@ -101,7 +101,6 @@ def test_several_are_drawn_one_after_the_other(monkeypatch):
         now.pop()
         return '<svg width="1">'
 
-    monkeypatch.setattr(pictures, "_cache", {})
     monkeypatch.setattr(vl_convert, "vegalite_to_svg", slow)
 
     def draw(width):

@@ -150,9 +150,7 @@ def export(request: HttpRequest, collection: Collection, what: str) -> HttpRespo
                 lines = spreadsheet.with_mark(lines, raw=raw)
             file = downloads.whole(lines)
     except ValueError as error:
-        # In the words of the form instead of those of the command.
-        message = error.on_page if isinstance(error, judgment_rows.Unfit) else str(error)
-        form.add_error(None, f"{message[0].upper()}{message[1:]}")
+        form.add_error(None, f"{str(error)[0].upper()}{str(error)[1:]}")
         return exports_page(request, collection, **{what: form})
     name = "-".join(filter(None, [collection.slug, what, form.about, f"v{version}"]))
     return of_snapshot(collection, file, f"{name}.{form.chosen.ending}", f"{collection.slug} v{version}")

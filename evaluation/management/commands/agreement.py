@@ -2,10 +2,8 @@ from evaluation import record
 from evaluation.agreeing import consistency
 from evaluation.agreeing.consistency import Agreement, Order
 from evaluation.measures import parse_measure
-from evaluation.page import documents
 from evaluation.page.words import degree
 from evaluation.significance.draws import MOST_RATERS, RATERS, SEED
-from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import ExportCommand, Refused
 
 from .evaluate import (
@@ -16,7 +14,7 @@ from .evaluate import (
     add_systems,
     asked_in,
     decimals,
-    format_in,
+    printed,
     refuse_format,
     text_table,
 )
@@ -58,21 +56,18 @@ class Command(ExportCommand):
         except ValueError as error:
             raise Refused(str(error)) from error
         agreement = consistency.agreement_of(record.opinions(collection))
-        self.put_out([format_in(FORMATS, arguments)(agreement, order)], arguments["output"])
+        text = printed(
+            arguments,
+            document=lambda: consistency.document(agreement, order),
+            table=lambda: consistency.table(agreement, order),
+            text=lambda: as_table(agreement, order),
+        )
+        self.put_out([text], arguments["output"])
         if agreement.lacking:
             self.stderr.write(f"{slug}: {agreement.lacking}, so that there is nothing to agree")
 
 
-# The three formats: (agreement, order of systems or None) -> text
-
-
-def as_json(agreement: Agreement, order: Order | None) -> str:
-    return documents.as_text(consistency.document(agreement, order))
-
-
-def as_csv(agreement: Agreement, order: Order | None, *, raw: bool = False) -> str:
-    header, lines = consistency.table(agreement, order)
-    return "".join(spreadsheet.written([header, *lines], raw=raw, end="\n"))
+# The text table
 
 
 def as_table(agreement: Agreement, order: Order | None) -> str:
@@ -182,6 +177,3 @@ def order_lines(order: dict) -> str:
         + "".join(f"{line}\n" for line in notes)
         + f"{order['fingerprint']}\n"
     )
-
-
-FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}

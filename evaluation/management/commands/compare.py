@@ -1,12 +1,10 @@
 from collections.abc import Callable
 
 from evaluation import scores
-from evaluation.page import documents
 from evaluation.results import comparison
 from evaluation.results.comparison import Compared
 from evaluation.significance import ALPHA, FEWEST, POWER
 from evaluation.significance.draws import SEED, TESTS
-from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import ExportCommand, Refused
 
 from .evaluate import (
@@ -23,8 +21,8 @@ from .evaluate import (
     evaluation_of,
     expected_notes,
     fingerprint_lines,
-    format_in,
     missing_steps,
+    printed,
     text_table,
     with_reasons,
 )
@@ -70,21 +68,19 @@ class Command(ExportCommand):
             )
         except ValueError as error:
             raise Refused(str(error)) from error
-        self.put_out([format_in(FORMATS, arguments)(every, arguments["per_query"])], arguments["output"])
+        per_query = arguments["per_query"]
+        text = printed(
+            arguments,
+            document=lambda: comparison.document(every, per_query),
+            table=lambda: (comparison.every_query if per_query else comparison.table)(every),
+            text=lambda: as_table(every, per_query),
+        )
+        self.put_out([text], arguments["output"])
         for line in [*missing_steps(evaluation), *expected_notes(evaluation)]:
             self.stderr.write(line)
 
 
-# The three formats: (comparison by each measure, per query) -> text
-
-
-def as_json(every: list[Compared], per_query: bool) -> str:
-    return documents.as_text(comparison.document(every, per_query))
-
-
-def as_csv(every: list[Compared], per_query: bool, *, raw: bool = False) -> str:
-    header, lines = (comparison.every_query if per_query else comparison.table)(every)
-    return "".join(spreadsheet.written([header, *lines], raw=raw, end="\n"))
+# The text table
 
 
 def as_table(every: list[Compared], per_query: bool) -> str:
@@ -165,6 +161,3 @@ def per_query_lines(result: Compared) -> list[list[str]]:
     lines = [[str(result.measure), *(f"{system} less {baseline}" for baseline, system in result.pairs)]]
     lines += [[query, *(decimals(column[query]) for column in differences)] for query in differences[0]]
     return with_reasons(lines, "left out", [result.why_left_out.get(query, "") for query in differences[0]])
-
-
-FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}

@@ -1,5 +1,4 @@
 from collections.abc import Callable, Iterable
-from functools import partial
 from math import isnan
 
 from evaluation import scores
@@ -27,6 +26,7 @@ OPTIONS = {
     "ties": "rank, score, trec_eval_9 or average",
     "relevant_from": "lowest grade that is relevant; by default that of the collection",
 }
+FORMATS = ("table", "csv", "json")
 NO_VALUE = "–"
 
 
@@ -45,8 +45,7 @@ class Command(ExportCommand):
     def handle(self, *, slug: str, measure: list[str], system: list[str], **arguments) -> None:
         collection = self.collection(slug)
         evaluation = evaluation_of(collection, measure, system, arguments)
-        text = format_in(FORMATS, arguments)(evaluation, arguments["per_query"])
-        self.put_out([text], arguments["output"])
+        self.put_out([printed_evaluation(evaluation, arguments)], arguments["output"])
         for line in [*missing_steps(evaluation), *expected_notes(evaluation)]:
             self.stderr.write(line)
 
@@ -129,10 +128,27 @@ def refuse_expected_queries(arguments: dict) -> None:
         raise Refused("An expected value is a mean: leave out --per-query or give another format.")
 
 
-def format_in(formats: dict[str, Callable], arguments: dict) -> Callable:
-    """The function of `formats` for the arguments --format and --raw."""
-    function = formats[arguments["format"]]
-    return partial(function, raw=True) if arguments["raw"] and arguments["format"] == "csv" else function
+def printed(
+    arguments: dict, document: Callable[[], dict], table: Callable[[], documents.Table], text: Callable[[], str]
+) -> str:
+    """The text in the --format of the arguments: JSON of a document, CSV of a table, or a text table."""
+    if arguments["format"] == "json":
+        return documents.as_text(document())
+    if arguments["format"] == "csv":
+        header, lines = table()
+        return "".join(spreadsheet.written([header, *lines], raw=arguments["raw"], end="\n"))
+    return text()
+
+
+def printed_evaluation(evaluation: Evaluation, arguments: dict) -> str:
+    """The evaluation in the format of the arguments, with --per-query by query."""
+    per_query = arguments["per_query"]
+    return printed(
+        arguments,
+        document=lambda: csv_and_json.document(evaluation, per_query),
+        table=lambda: (csv_and_json.every_query if per_query else csv_and_json.means)(evaluation),
+        text=lambda: as_table(evaluation, per_query),
+    )
 
 
 def missing_steps(evaluation: Evaluation) -> list[str]:
@@ -158,16 +174,7 @@ def expected_notes(evaluation: Evaluation) -> list[str]:
     ] + [line for line in machines if line]
 
 
-# The three formats: (evaluation, per query) -> text
-
-
-def as_json(evaluation: Evaluation, per_query: bool) -> str:
-    return documents.as_text(csv_and_json.document(evaluation, per_query))
-
-
-def as_csv(evaluation: Evaluation, per_query: bool, *, raw: bool = False) -> str:
-    header, lines = (csv_and_json.every_query if per_query else csv_and_json.means)(evaluation)
-    return "".join(spreadsheet.written([header, *lines], raw=raw, end="\n"))
+# The text table
 
 
 def as_table(evaluation: Evaluation, per_query: bool) -> str:
@@ -282,6 +289,3 @@ def aligned(lines: list[list[str]], left: int) -> str:
         + "\n"
         for line in lines
     )
-
-
-FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}

@@ -6,10 +6,9 @@ from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.management.commands._collection_command import OutputCommand, Refused, ReportingCommand
 
 from .evaluate import (
-    FORMATS,
     add_scoring,
     asked_in,
-    format_in,
+    printed_evaluation,
     refuse_expected_queries,
     refuse_format,
 )
@@ -62,8 +61,7 @@ class Command(ReportingCommand, OutputCommand):
             raise Refused(str(error)) from error
         for note in [*loaded.notes, *([WITHOUT_INTERVAL] if arguments["expected"] else [])]:
             self.stderr.write(note)
-        text = format_in(FORMATS, arguments)(evaluation, arguments["per_query"])
-        self.put_out([text], arguments["output"])
+        self.put_out([printed_evaluation(evaluation, arguments)], arguments["output"])
 
     def evaluated(
         self, qrels: str, runs: list[str], measures: list[str], systems: list[str], arguments: dict

@@ -243,13 +243,6 @@ def pairs(columns):
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def test_a_cutoff_below_every_document_is_none():
-    packed, rankings, pool = collection_of(seed=6)
-    deep, whole = (bounds(cutoff, packed, rankings, Options(), (-1, 3), pool) for cutoff in (10**9, None))
-    assert np.array_equal(deep.low, whole.low, equal_nan=True)
-    assert np.array_equal(deep.high, whole.high, equal_nan=True)
-
-
 def test_where_nothing_is_open_the_bounds_are_the_value_to_the_last_bit():
     packed, rankings = pack({"q": {"a": 0.1, "b": 0.7, "c": -0.3}}, {"q": ["c", "a", "b"]})
     settled(2, packed, rankings)
@@ -329,16 +322,6 @@ def test_the_mean_is_least_and_greatest_over_all_choices_of_the_uncertain():
         )
 
 
-def test_what_the_options_make_of_unjudged_documents_does_not_matter_in_the_end():
-    packed, rankings, pool = collection_of(seed=5)
-    expected = bounds(5, packed, rankings, Options(), (-1, 3), pool)
-    for treated in ("condensed", "require", 2.0):
-        said = bounds(5, packed, rankings, Options(unjudged=treated), (-1, 3), pool)
-        assert np.array_equal(said.low, expected.low, equal_nan=True)
-        assert np.array_equal(said.high, expected.high, equal_nan=True)
-        assert said.certain.tolist() == expected.certain.tolist()
-
-
 def test_a_query_that_nobody_judged_counts_as_zero_only_where_something_will_be_judged():
     zero = Options(undefined="zero")
     packed, rankings = pack({"q": {}, "r": {}, "s": {"b": 0}}, {"q": ["a"]})
@@ -350,31 +333,12 @@ def test_a_query_that_nobody_judged_counts_as_zero_only_where_something_will_be_
     assert (in_pool.low[1], in_pool.high[1], in_pool.certain[1]) == (0, 0, True)
 
 
-def test_a_ranking_that_is_there_does_not_make_a_value_possible():
-    packed, rankings = pack({"q": {"a": 0}, "r": {"a": 1}}, {"q": ["a", "x"]})
-    said = bounds(3, packed, rankings, Options(missing="skip", negatives="clip"), (-1, 0), NOTHING)
-    assert np.isnan([*said.low, *said.high]).all() and not said.certain.any()
-
-
-def test_under_raw_all_ratios_can_lie_below_zero():
-    # b costs 1 at rank 1, a gains 1 at most at rank 3; x at rank 2 is open from -1 to 0.
-    packed, rankings = pack({"q": {"b": -1, "a": 1}}, {"q": ["b", "x", "a"]})
-    said = bounds(3, packed, rankings, Options(negatives="raw"), (-1, 0), NOTHING)
-    assert (said.low[0], said.high[0]) == pytest.approx((-1 - 1 / math.log2(3) + 1 / 2, -1 + 1 / 2))
-
-
 def test_a_collection_without_queries_has_no_bounds():
     packed, rankings = pack({}, {})
     for cutoff in (3, None):
         said = bounds(cutoff, packed, rankings, Options(), (0, 1), NOTHING)
         assert said.low.shape == said.high.shape == said.certain.shape == (0,)
         assert np.isnan(said.of_mean()).all()
-
-
-def test_a_mean_of_nothing_has_no_bounds():
-    packed, rankings = pack({"q": {"a": 0}}, {"q": ["a"]})
-    said = bounds(1, packed, rankings, Options(), (0, 1), NOTHING)
-    assert np.isnan(said.of_mean()).all()
 
 
 def test_closed_min_max_has_no_bounds_and_a_missing_ranking_may_be_left_out():

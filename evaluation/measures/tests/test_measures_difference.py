@@ -49,11 +49,6 @@ def test_dcg_and_cg_are_split_into_what_each_rank_adds():
     assert (found.empty.first, found.empty.second, found.first, found.second) == (0, 0, 2, 4)
 
 
-def test_where_no_gain_is_negative_an_empty_list_has_nothing():
-    found = split({"a": 2, "b": 1}, list("ba"), list("ab"))
-    assert (repr(found.empty.first), repr(found.empty.second)) == ("0.0", "0.0")  # and not -0.0
-
-
 def test_measured_on_ideals_of_their_own_an_empty_list_has_its_part_of_the_difference():
     # c a: IDCG 3, W -1; a d b: IDCG 3.630930, W 0
     found = split(HILL, list("ca"), list("adb"), ideal="retrieved")
@@ -61,10 +56,6 @@ def test_measured_on_ideals_of_their_own_an_empty_list_has_its_part_of_the_diffe
     assert (found.empty.first, found.empty.second) == (0.25, 0)
     assert [part.first for part in found.parts] == pytest.approx([-0.25, 0.473197, 0], abs=1e-6)
     assert found.difference == pytest.approx(1 - (0.892789 + 1) / 4, abs=1e-6)
-
-
-def test_an_empty_list_loses_every_part_of_the_other():
-    assert adds(split({"a": 2}, ["a"], [])) == [(1, 1, 0)]
 
 
 @pytest.mark.parametrize("undefined", ["skip", "zero"])

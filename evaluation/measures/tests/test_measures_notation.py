@@ -39,11 +39,6 @@ def test_a_measure_prints_in_one_notation(text, printed):
     assert parse_measure(printed) == parse_measure(text)
 
 
-def test_a_measure_is_its_name_cutoff_and_parameters():
-    assert parse_measure("P(rel=2)@5") == Measure("P", 5, (("rel", 2.0),))
-    assert len({parse_measure("nDCG@10"), parse_measure("ndcg@10"), parse_measure("nDCG")}) == 2
-
-
 WITHOUT_CUTOFF = ["Rprec", "Bpref", "NumRel"]
 
 
@@ -111,9 +106,3 @@ def test_a_scale_without_a_grade_above_zero_has_no_highest_grade_to_state():
 def test_what_is_not_a_measure_is_refused_with_the_reason(text, message):
     with pytest.raises(ValueError, match=message):
         parse_measure(text)
-
-
-@pytest.mark.parametrize("cutoff", [0, -1, True, 2.0, "10"])
-def test_a_cutoff_of_another_kind_is_refused(cutoff):
-    with pytest.raises(ValueError, match=f"the cutoff of nDCG must be a whole number from 1 on, not {cutoff!r}"):
-        Measure("nDCG", cutoff)

@@ -56,12 +56,6 @@ def test_text_is_that_of_the_command_line():
     }
 
 
-def test_space_around_text_is_left_out():
-    text = {"gain": " map: 0 = 0 , 1 = 3 ", "ties": " score\n", "log_base": " e ", "unjudged": " 1 "}
-    expected = Options(gain="map", gain_map={0: 0, 1: 3}, ties="score", log_base=math.e, unjudged=1)
-    assert Options.parse(**text) == expected
-
-
 def test_the_default_fingerprint_is_short_and_others_add_what_departs():
     assert Options().fingerprint() == "lin log2 ideal=judged unj=0 neg=minmax"
     assert PROFILES["trec_eval"].fingerprint() == (
@@ -78,45 +72,32 @@ def test_the_default_fingerprint_is_short_and_others_add_what_departs():
     )
 
 
-def test_a_profile_can_be_revised():
-    mapped = Options.parse(gain="map:0=0,1=1")
-    assert mapped.revised(gain="linear", ties="score") == Options(ties="score")
-    assert PROFILES["trec_eval"].revised(missing="empty") == PROFILES["trec_eval -c"]
-
-
 @pytest.mark.parametrize(
     ("strings", "message"),
     [
         ({"gain": "lineal"}, "gain must be one of .*'lineal'"),
         ({"gain": "map"}, "gain=map needs a gain for each grade"),
         ({"gain": "map:"}, "gain=map: must list grade=gain"),
-        ({"gain": "map:0=0,1"}, "gain=map:0=0,1 must list grade=gain"),
         ({"gain": "map:0=x"}, "a gain of gain=map must be a finite number, not 'x'"),
         ({"gain": "map:0=0,0=1"}, "lists grade 0 twice"),
         ({"gain": "map:0=0,1=2,2=1"}, "falls from 2 to 1 between the grades 1 and 2: a better grade must not"),
         ({"gain": "map:0=0,1=1", "unjudged": "3"}, "unjudged=3 is not a grade that gain=map lists"),
         ({"gain": "linear:0=0"}, "gain=linear takes no list of grades"),
         ({"log_base": "1"}, r"log_base must be greater than 1, not 1\.$"),
-        ({"log_base": "0.5"}, "greater than 1, not 0.5"),
         ({"log_base": "inf"}, "log_base must be a finite number, not 'inf'"),
-        ({"log_base": "two"}, "not 'two'"),
         ({"log_base": "1_0"}, "not '1_0'"),  # Python would read ten
         ({"log_base": "+5"}, r"not '\+5'"),
-        ({"gain": "map:0=0,1=+3"}, r"a gain of gain=map must be a finite number, not '\+3'"),
         ({"log_base": "\u0663"}, "not '\u0663'"),  # and three here
         ({"unjudged": "condense"}, "or a grade, not 'condense'"),
         ({"unjudged": "nan"}, "unjudged must be one of zero, condensed, require or a grade, not 'nan'"),
         ({"unjudged": "1e308"}, r"unjudged must have at most six digits before the point, not 1e\+308\.$"),
-        ({"unjudged": "-1000000"}, r"at most six digits before the point, not -1000000\.$"),
         (
             {"ties": "scor"},
             "ties must be one of rank, score, trec_eval_9, average, not 'scor'",
         ),
         ({"negatives": "minmax_closed", "ideal": "retrieved"}, "cannot stand with ideal=retrieved"),
         ({"relevant_from": "nan"}, "relevant_from must be a finite number"),
-        ({"relevant_from": "e"}, "relevant_from must be a finite number, not 'e'"),
         ({"log_bse": "2"}, "unknown option 'log_bse'; did you mean log_base"),
-        ({"gain_map": "0=0"}, "unknown option 'gain_map'"),
         ({"xyzzy": "0"}, "unknown option 'xyzzy'; known are"),
     ],
 )
@@ -129,31 +110,17 @@ def test_options_without_a_meaning_are_refused_with_the_reason(strings, message)
     ("values", "message"),
     [
         ({"gain": "none"}, "gain must be one of linear, exponential, exponential_signed, map, not 'none'"),
-        ({"discount": "none"}, "discount must be one of log_shift, jk2002, not 'none'"),
-        ({"ideal": "none"}, "ideal must be one of judged, retrieved, not 'none'"),
-        ({"unjudged": "none"}, "unjudged must be one of zero, condensed, require or a grade, not 'none'"),
-        ({"negatives": "none"}, "negatives must be one of minmax, minmax_closed, raw, clip, not 'none'"),
         ({"undefined": None}, "undefined must be one of skip, zero, not None"),
-        ({"missing": "none"}, "missing must be one of empty, skip, not 'none'"),
         ({"ties": 1.0}, "ties must be one of rank, score, trec_eval_9, average, not 1.0"),
         ({"log_base": True}, "log_base must be a finite number, not True"),
-        ({"relevant_from": None}, "relevant_from must be a finite number, not None"),
         ({"unjudged": 10**400}, "unjudged must be a finite number, not 10000"),
         ({"gain": "map", "gain_map": {"x": 1}}, "a grade of gain=map must be a finite number, not 'x'"),
-        ({"gain": "map", "gain_map": {1: None}}, "a gain of gain=map must be a finite number, not None"),
         ({"gain": "map", "gain_map": {}}, "gain=map lists no grade"),
     ],
 )
 def test_values_of_another_kind_are_refused(values, message):
     with pytest.raises(ValueError, match=message):
         Options(**values)
-
-
-def test_every_profile_is_named():
-    assert list(PROFILES) == [
-        "default", "trec_eval", "trec_eval -c", "sklearn", "burges", "gienapp2020", "jk2002"
-    ]  # fmt: skip
-    assert PROFILES["default"] == Options()
 
 
 def test_a_reader_is_warned_where_exponential_gain_surprises():

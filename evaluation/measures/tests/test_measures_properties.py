@@ -181,17 +181,6 @@ def test_a_loop_over_the_definition_gives_the_same(grades, ranking, cutoff):
     assert value_of(at("nDCG", cutoff), *pack({"q": grades}, {"q": ranking}))[0] == same(expected)
 
 
-@given(collections(signed), st.permutations(range(len(DOCUMENTS))), CUTOFFS)
-def test_the_numbers_of_documents_do_not_matter(collection, permutation, cutoff):
-    renamed = {key: f"x{permutation[place]}" for place, key in enumerate(DOCUMENTS)}
-    again = (
-        {query: {renamed[key]: grade for key, grade in grades.items()} for query, grades in collection[0].items()},
-        {query: [renamed[key] for key in ranking] for query, ranking in collection[1].items()},
-    )
-    for measure, values in every_value(*collection, cutoff).items():
-        assert value_of(measure, *pack(*again)) == same(values), measure
-
-
 @given(collections(signed), CUTOFFS, st.data())
 def test_the_order_of_queries_does_not_matter(collection, cutoff, data):
     grades, rankings = collection
@@ -201,17 +190,6 @@ def test_the_order_of_queries_does_not_matter(collection, cutoff, data):
     for measure, values in every_value(*collection, cutoff).items():
         again = value_of(measure, *pack(turned, rankings))
         assert again == same(values[order]), measure
-
-
-@given(collections(signed), CUTOFFS)
-def test_every_query_twice_has_the_same_means(collection, cutoff):
-    grades, rankings = collection
-    twice = [some | {f"{query} again": one for query, one in some.items()} for some in (grades, rankings)]
-    measures = every_measure(cutoff)
-    once, doubled = evaluate(measures, *pack(*collection), Options()), evaluate(measures, *pack(*twice), Options())
-    for measure in once.values:
-        assert doubled.mean(measure) == same(once.mean(measure)), measure
-        assert doubled.counted(measure).sum() == 2 * once.counted(measure).sum(), measure
 
 
 def every_measure(cutoff: int | None) -> list[str]:

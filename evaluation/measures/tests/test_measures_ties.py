@@ -1,13 +1,12 @@
 """Equal scores: by key as trec_eval orders them, or by the expected value over all orders."""
 
 from dataclasses import replace
-from itertools import permutations
 from random import Random
 
 import numpy as np
 import pytest
 
-from evaluation.measures import Judgments, Options, Rankings, evaluate, pack
+from evaluation.measures import Options, Rankings, evaluate, pack
 from evaluation.measures.options import BY_SCORE
 
 from ...tests.one_query import value
@@ -38,13 +37,6 @@ def test_zero_and_minus_zero_are_equal_and_what_is_next_to_them_is_not(ties):
     assert value("DCG@2", GRADES, {"A": 0.0, "B": -0.0}, ties=ties) == pytest.approx(2.892789)
     assert value("DCG@2", GRADES, {"A": 2e-30, "B": 1e-30}, ties=ties) == pytest.approx(3.630930)
     assert value("DCG@2", GRADES, {"A": -1e-30, "B": -2e-30}, ties=ties) == pytest.approx(3.630930)
-
-
-@pytest.mark.parametrize(("ties", "kind"), [("score", np.float64), ("trec_eval_9", np.float32)])
-def test_neighbours_among_floats_are_apart(ties, kind):
-    for lower in kind([-3e38, -2, -1, -1e-45, 0, 1e-45, 1, 1.5, 2, 3e38]):
-        higher = np.nextafter(lower, kind(np.inf))
-        assert value("RR", {"A": 1}, {"B": lower, "A": higher}, ties=ties) == 1
 
 
 # Equal in 32 bits are 0.5 and the next, and the integers in pairs. Tied scores are found by their bits folded to
@@ -95,13 +87,6 @@ def test_rows_come_in_any_order(ties):
         assert values == pytest.approx(expected[measure], abs=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("ties", ["score", "average"])
-def test_what_begins_with_its_best_can_be_out_of_order(ties):
-    judgments, rankings = Judgments(1, [0], [1], [1]), Rankings([0, 3], [0, 1, 2], [3, 1, 2], tiebreak=[0, 1, 2])
-    (values,) = evaluate(["DCG"], judgments, rankings, Options(ties=ties)).values.values()
-    assert values == [1 / np.log2(4)]
-
-
 def test_scores_overrule_the_given_order_and_ranks_ignore_scores():
     judgments, _ = pack({"q": GRADES}, {})
     rankings = Rankings([0, 2], [1, 0], scores=[1.0, 2.0], tiebreak=[1, 0])  # B, A as listed
@@ -112,47 +97,11 @@ def test_scores_overrule_the_given_order_and_ranks_ignore_scores():
     assert by_rank[0] == pytest.approx(1 + 3 / np.log2(3))
 
 
-def test_a_ranking_written_as_scores_is_ranked_by_them_and_keeps_the_order_of_the_equal():
-    assert value("RR", {"A": 1}, {"Z": 1.0, "A": 2.0}) == 1
-    assert value("RR", {"A": 1}, {"Z": 1.0, "A": 1.0, "B": 0.5}) == 1 / 2
-
-
 def test_keys_beyond_ascii_break_ties_in_the_order_of_their_bytes():
     # In UTF-8 EF BD A1 and F0 9F 98 80; in UTF-16 the second, D83D DE00, would be less than the first.
     tied = {"z": 1.0, "\uff61": 1.0, "\U0001f600": 1.0}
     for first, rank in (("\U0001f600", 1), ("\uff61", 2), ("z", 3)):
         assert value("RR", {first: 1}, tied, ties="score") == 1 / rank
-
-
-def test_what_reads_from_the_top_reads_in_the_order_of_scores():
-    # Listed B C A, by score A C B: precisions 1 and 2/3 at the relevant ones; X leaves the ranks as they are.
-    judgments = Judgments(1, [0, 0, 0], [1, 2, 3], [1, 1, 0])
-    rankings = Rankings([0, 4], [2, 3, 1, 9], scores=[1.0, 2.0, 3.0, 0.5])
-    scores = evaluate(["AP", "ERR(gmax=1)"], judgments, rankings, Options(ties="score"))
-    assert [values[0] for values in scores.values.values()] == pytest.approx([(1 + 2 / 3) / 2, 1 / 2 + 1 / 4 / 3])
-
-
-def test_only_the_rankings_that_are_out_of_order_change():
-    judgments = Judgments(3, [0, 0, 1, 1, 2, 2], [1, 2, 1, 2, 1, 2], [1, 0, 1, 0, 1, 0])
-    rankings = Rankings([0, 2, 4, 6], [2, 1, 2, 1, 2, 1], [1, 2, 5, 4, 3, 3], tiebreak=[2, 1, 2, 1, 0, 9])
-    (values,) = evaluate(["RR"], judgments, rankings, Options(ties="score")).values.values()
-    assert values.tolist() == [1.0, 0.5, 1.0]
-
-
-@pytest.mark.parametrize("measure", ["nDCG@2", "nDCG@3", "DCG", "CG@2", "P@2", "R(rel=3)@1"])
-def test_the_average_is_the_mean_over_every_order_of_the_tied(measure):
-    scores = {"T": 2.0, "A": 1.0, "B": 1.0, "C": 1.0, "Z": 0.5}
-    grades = {**GRADES, "T": 2, "Z": -1}
-    orders = [["T", *middle, "Z"] for middle in permutations("ABC")]
-    expected = np.mean([value(measure, grades, order) for order in orders])
-    assert value(measure, grades, scores, ties="average") == pytest.approx(expected, abs=1e-12)
-
-
-def test_documents_of_different_queries_are_not_tied():
-    grades = {"q": GRADES, "r": GRADES}
-    judgments, rankings = pack(grades, {"q": {"A": 2.0, "B": 1.0}, "r": {"C": 1.0, "A": 0.5}})
-    (values,) = evaluate(["DCG"], judgments, rankings, Options(ties="average")).values.values()
-    assert values == pytest.approx([3 + 1 / np.log2(3), 3 / np.log2(3)])
 
 
 def test_the_average_takes_unjudged_documents_of_the_group_in():
@@ -167,32 +116,3 @@ def test_a_tie_group_that_condensing_empties_leaves_no_trace():
     # A and B share ranks 1 and 2: (3 + 1) / 2 x (1 + 0.630930)
     found = value("DCG", {"A": 3, "B": 1}, scores, ties="average", unjudged="condensed")
     assert found == pytest.approx(3.261860, abs=1e-6)
-
-
-def test_a_measure_that_is_not_a_sum_over_ranks_has_no_average():
-    with pytest.raises(ValueError, match="ties=average cannot give AP"):
-        value("AP", GRADES, {"A": 1.0}, ties="average")
-
-
-@pytest.mark.parametrize("ties", ["score", "average"])
-def test_rankings_without_scores_are_named(ties):
-    judgments, rankings = pack({"q": GRADES, "r": GRADES}, {"q": {"A": 1.0}, "r": ["A", "B"]})
-    with pytest.raises(ValueError, match=f"ties={ties} needs scores; 1 rankings lack them: queries 1"):
-        evaluate(["nDCG"], judgments, rankings, Options(ties=ties))
-    bare = Rankings(rankings.offsets, rankings.documents)
-    with pytest.raises(ValueError, match=r"2 rankings lack them: queries 0, 1\.$"):
-        evaluate(["nDCG"], judgments, bare, Options(ties=ties))
-    several = pack({}, {f"q{number}": ["A"] for number in range(5)})
-    with pytest.raises(ValueError, match=r"5 rankings lack them: queries 0, 1, 2, 3, 4\.$"):
-        evaluate(["nDCG"], *several, Options(ties=ties))
-    several = pack({}, {f"q{number}": ["A"] for number in range(6)})
-    with pytest.raises(ValueError, match=r"6 rankings lack them: queries 0, 1, 2, 3, 4 and more\.$"):
-        evaluate(["nDCG"], *several, Options(ties=ties))
-
-
-def test_equal_scores_without_a_tiebreak_are_refused_and_unequal_ones_are_not():
-    judgments, _ = pack({"q": GRADES, "r": GRADES, "s": GRADES}, {})
-    rankings = Rankings([0, 2, 4, 6], [0, 1] * 3, scores=[2, 1, 1, 1, 1, 1])
-    with pytest.raises(ValueError, match="needs a tiebreak: documents of query 1 have equal scores"):
-        evaluate(["nDCG"], judgments, rankings, Options(ties="score"))
-    evaluate(["nDCG"], judgments, replace(rankings, scores=[2, 1, 3, 1, 1, 2]), Options(ties="score"))

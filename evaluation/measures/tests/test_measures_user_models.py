@@ -38,10 +38,6 @@ def test_a_worked_ranking_scores(measure, expected):
     assert value(measure, GRADES, RANKING) == pytest.approx(expected, abs=1e-12)
 
 
-def test_err_is_that_of_gdeval_where_gmax_is_its_four():
-    assert value("ERR(gmax=4)@20", GRADES, RANKING) == pytest.approx(0.56655, abs=5e-6)
-
-
 def test_a_grade_below_zero_gives_nothing_and_hides_nothing():
     grades = {"A": -2, "B": 1}
     assert value("ERR(gmax=1)", grades, ["A", "B"]) == (1 / 2) / 2
@@ -84,21 +80,6 @@ def test_condensing_and_assuming_leave_only_the_tail_in_the_residual():
     assert value("RBPResidual(p=0.5)", grades, ranking, unjudged="condensed") == 0.5**2
     assert value("RBPResidual(p=0.5)", grades, ranking, unjudged=1.0) == 0.5**4
     assert value("RBP(p=0.5,gmax=1)", grades, ranking, unjudged=1.0) == 0.5 * (1 + 0.5 + 0.25)
-
-
-def test_the_residual_is_all_there_is_where_nothing_is_known():
-    assert value("RBPResidual", {"A": 1}, []) == 1.0
-    assert value("RBPResidual", {}, ["X"]) == 1.0
-    assert value("RBPResidual", {"A": 1}, ["X"], unjudged="require") == 1.0
-
-
-def test_the_mean_over_ties_is_the_mean_of_both_orders():
-    grades, tied = {"A": 2, "B": 0}, {"A": 1.0, "B": 1.0}
-    for measure in ("RBP(p=0.5,gmax=2)", "RBP(p=0.5,rel=1)@1", "RBPResidual(p=0.5)@1"):
-        both = [value(measure, grades, order) for order in (["A", "B"], ["B", "A"])]
-        assert value(measure, grades, tied, ties="average") == sum(both) / 2
-    with pytest.raises(ValueError, match="ties=average cannot give ERR"):
-        value("ERR(gmax=2)", grades, tied, ties="average")
 
 
 # Loops over the definitions. `listed` is what a reader meets: a grade at each rank, None where unjudged.

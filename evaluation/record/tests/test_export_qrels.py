@@ -56,7 +56,7 @@ def test_weights_of_raters_count_where_the_rule_is_weighted():
     collection.raters.filter(name="y").update(weight=0)
     assert run("hills", "--rule", "weighted")[0] == "q1 0 a 3\n"
     collection.raters.filter(name="y").update(weight="0.5")
-    assert refusal("hills", "--rule", "weighted").endswith("; --rule median keeps to the grades of the scale.")
+    assert refusal("hills", "--rule", "weighted").endswith("; the rule median keeps to the grades of the scale.")
 
 
 def test_a_map_gives_an_integer_for_each_of_them_and_without_they_are_refused():

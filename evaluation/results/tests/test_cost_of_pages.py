@@ -32,7 +32,7 @@ def make_disputed(slug: str, queries: list[str], systems: int, raters: tuple[str
         ("queries/", None),
         ("queries/{query}/", None),
         ("systems/{system}/", None),
-        ("compare/", 17),
+        ("compare/", 20),
         ("differences/", 16),
         ("agreement/", 32),
         ("agreement/drift/", 20),

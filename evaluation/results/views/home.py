@@ -83,7 +83,7 @@ def leader_of(collection: Collection, version: Version, most: int) -> tuple[dict
     """
     read = 0
     if not cache.is_counted(collection, version, "leader"):
-        read = rankings_of(collection)
+        read = rankings_of(collection, version)
     if most < AT_ONCE and read > max(most, 0):
         return None, 0
 

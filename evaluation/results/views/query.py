@@ -160,7 +160,6 @@ def compared(found: Query, evaluation: Evaluation, place: int, every: list[dict]
         "other_labels": asked.labels_beside(others(asked)),
         "parts": parted,
         "worst": any(explanation.min_dcg for explanation in explanations),
-        "harm": arithmetic.harm_sentence(explanations) if parted and len(shown) == 2 else "",
         "formula": arithmetic.formula(explanations),
         "sums": arithmetic.sums(sides, explanations) if judged else [],
         "missed": lists.missed(places, ideal, documents, cutoff),
