@@ -34,7 +34,7 @@ def make_disputed(slug: str, queries: list[str], systems: int, raters: tuple[str
         ("systems/{system}/", None),
         ("compare/", 20),
         ("differences/", 16),
-        ("agreement/", 32),
+        ("agreement/", 33),
         ("agreement/drift/", 20),
     ],
 )
