@@ -1,26 +1,20 @@
 """Hostile pictures: each is decoded or refused with a reason, and none takes the process or its memory."""
 
-import base64
 import re
-import zipfile
 from multiprocessing import Pipe
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from ratings.importing.pictures import decoder, decoding, fetching
+from ratings.importing.pictures import decoder, decoding
 from ratings.importing.pictures.decoder import DIED, Decoder
-from ratings.models import Collection, Document, Grade, Picture
-from ratings.presentation import versions
-from ratings.presentation.parts import Part, Presented
 
 from .hostile_pictures import hostile_pictures, picture, serve
 
 pytestmark = pytest.mark.slow
 
 MOST_MEMORY = 300 * 2**20
-INSIDE = "data:image/png;base64,"
 # Files that are whole pictures in spite of all.
 GOOD = re.compile(
     "(HTML|a ZIP) behind|twice|one pixel|is animated|in a text|EXIF loop|of HTML|24 million|CMYK|11.9 million"
@@ -83,31 +77,3 @@ def test_a_decoder_that_dies_or_hangs_gives_a_reason_and_another_goes_on(monkeyp
             monkeypatch.setattr(decoder, "seconds", 60)
             assert decoder.decode(good).width == 120
             assert decoder._process.pid != before
-
-
-@pytest.fixture
-def shop(db) -> Collection:
-    shop = Collection.objects.create(slug="shop", name="Shop")
-    Grade.objects.create(collection=shop, value=1)
-    versions.publish(shop, Presented((Part("image", "image"),)), base=0)
-    return shop
-
-
-def test_a_turn_takes_them_from_documents_and_a_zip(shop, files, tmp_path):
-    small = {name: content for name, content in files.items() if 0 < len(content) < 100_000}
-    path, sources = tmp_path / "pictures.zip", set()
-    with zipfile.ZipFile(path, "w") as zip:
-        for place, (name, content) in enumerate(small.items()):
-            inside = INSIDE + base64.b64encode(content).decode()
-            source = f"{place}.png" if place % 2 else inside
-            sources.add(source)
-            Document.objects.create(collection=shop, key=name, fields={"image": source})
-            if place % 2:
-                zip.writestr(source, content)
-    turn = fetching.Fetching(shop, seconds=600)
-    turn.list_sources()
-    turn.unpack([("pictures.zip", path)])
-    states = set(shop.pictures.values_list("state", flat=True))
-    assert states == {Picture.State.READY, Picture.State.REFUSED}
-    assert shop.pictures.count() == len(sources)
-    assert not shop.pictures.filter(state=Picture.State.REFUSED, problem="").exists()

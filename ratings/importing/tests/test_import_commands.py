@@ -2,15 +2,12 @@
 
 import gzip
 import io
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from config.tests.places import empty_place, make_tables
 from ratings.models import Collection, Document, Ranking, Rating, System
 from ratings.tests.cast import make_collection
 
@@ -117,31 +114,6 @@ def test_standard_input_is_a_file(monkeypatch):
     assert Ranking.objects.count() == 2
 
 
-@pytest.mark.slow
-def test_the_process_exits_with_1_and_names_no_python(tmp_path):
-    """The whole way once, as a script sees it, with a grade that begins with a minus."""
-    root = Path(__file__).resolve().parents[3]
-    # Where Python keeps what it has compiled: without it each process compiles Django anew.
-    compiled = {name: value for name, value in os.environ.items() if name == "PYTHONPYCACHEPREFIX"}
-
-    def manage(*arguments: str) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=root,
-            env={"IDEALIST_DATA": str(tmp_path), "PATH": "", **compiled},
-            capture_output=True,
-            text=True,
-        )
-
-    with empty_place(tmp_path, "sqlite"):
-        make_tables()
-    made = manage("create_collection", "hills", "--grades", "-1:Harmful,0:Irrelevant")
-    assert (made.returncode, made.stdout, made.stderr) == (0, "Collection hills made, with 2 grades.\n", "")
-    again = manage("create_collection", "hills")
-    assert (again.returncode, again.stdout) == (1, "")
-    assert again.stderr == "Refused: There is a collection 'hills' already. Choose another name.\n"
-
-
 # Exports
 
 
@@ -198,26 +170,6 @@ def test_cranfield_is_imported_whole_and_again_without_a_change(shared):
     assert refused and "line 1: there are 3 columns, qrels have four" in err
 
 
-MISMATCH = (
-    "Warning: topic ids do not match: 73 of 225 topics in the import are not in the collection (3, 5, 6, 7, 11, …)"
-    " and 73 queries have no {} (226, 227, 230, 231, 232, …). Check that both use the same numbering.\n"
-)
-
-
-def test_wrongly_numbered_topics_are_noticed_with_qrels_and_with_runs_and_when_they_come_last(shared):
-    data = shared / "data" / "cranfield"
-    qrels, run = data / "qrels.cran.graded.txt", data / "runs" / "lsi-200.run.gz"
-    for slug in ("first", "last"):
-        command("create_collection", slug)
-    assert done("import_queries", "first", data / "cran.qry.xml") == ""
-    assert done("import_qrels", "first", qrels) == MISMATCH.format("qrels")
-    assert done("import_run", "first", run) == MISMATCH.format("ranking by lsi-200")
-    done("import_queries", "last", data / "topics.tsv")
-    done("import_qrels", "last", qrels)
-    err = done("import_queries", "last", data / "cran.qry.xml")
-    assert "150 queries with rankings or ratings got another text (4, 8, 9, 10, 12, …)." in err
-
-
 TREC_COVID_IN_RANK_ORDER = [
     ("BBGhelani1", 0),
     ("BBGhelani2", 0),
@@ -261,16 +213,3 @@ def test_a_file_of_another_kind_is_told_its_command(file):
         _, err, refused = command(f"import_{kind}", "shop", path)
         cure = "use import_run." if path == run else "use import_ratings."
         assert refused and cure in err.splitlines()[0]
-
-
-def test_quepid_is_imported_and_its_repeated_document_refused(shared):
-    data = shared / "data" / "quepid"
-    command("create_collection", "shop")
-    done("import_queries", "shop", data / "topics.tsv")
-    done("import_documents", "shop", data / "documents.jsonl.gz")
-    done("import_qrels", "shop", data / "qrels.case.txt")
-    path = data / "runs" / "with-vector.run"
-    _, err, refused = command("import_run", "shop", path)
-    repeated = "line 222: document 2047224 of this ranking of with-vector already appears on line 212."
-    assert refused and f"{path}, {repeated}" in err
-    done("import_run", "shop", path, "--keep-first")

@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from evaluation import record
 from ratings.collection import removing
-from ratings.copies import archive, restoring
 from ratings.desk import queue
 from ratings.formats.source import Source
 from ratings.importing import intake
@@ -533,33 +532,6 @@ def test_ratings_are_not_taken_back_to_a_grade_that_is_gone():
     Grade.objects.create(collection=collection, value=3)
     assert undo_import(job) == []
     assert given() == {("q1", "a", "qrels"): (3, "")}
-
-
-def test_an_import_of_ratings_is_undone_where_its_archive_was_imported(tmp_path):
-    collection = make_collection()
-    make_pair(collection)
-    taken_in(collection, "q1 0 a 3\nq1 0 b 0\n")
-    assert undo_import(taken_in(collection, "q1 0 a 1\n")) == []
-    path = tmp_path / "a.zip"
-    path.write_bytes(content := archived(collection))
-    with restoring.opened(path) as found:
-        assert not restoring.restore(found, "there").refused
-    there = Collection.objects.get(slug="there")
-    last, first = there.jobs.exclude(kind="archive")
-    assert [(job.state, str(job)) for job in (first, last)] == [
-        ("published", "ratings from file"),
-        ("undone", "ratings from file"),
-    ]
-    assert archived(there) != content  # tokens of a copy are others
-    assert undo_import(first) == []
-    assert not Rating.objects.filter(rater__collection=there).exists()
-    assert Rating.objects.filter(rater__collection=collection).count() == 2
-
-
-def archived(collection: Collection) -> bytes:
-    out = io.BytesIO()
-    archive.write(collection, out)
-    return out.getvalue()
 
 
 @pytest.mark.parametrize("other", ["q1 Q0 b 1 2 bm25\n", RUN])

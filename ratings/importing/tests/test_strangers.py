@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ratings.importing.intake.undoing import undo_import
-from ratings.models import Collection, Document, Ranking, Rating, RatingEvent
+from ratings.models import Collection, Document, Rating, RatingEvent
 
 from .test_import_commands import command, done
 
@@ -89,11 +89,6 @@ def test_of_a_pair_that_a_rater_rates_again_the_latest_may_count(collection, fil
     assert undo_import(collection.jobs.get(kind="ratings")) == [] and told() == []
 
 
-def test_qrels_that_repeat_a_line_are_no_question(collection, file):
-    done("import_qrels", "c", file("q1 0 d1 2\nq1 0 d1 2\n"))
-    assert len(told()) == 1
-
-
 # Texts that look alike
 
 
@@ -119,25 +114,6 @@ def test_texts_that_look_alike_and_are_two_queries_are_not_confused(empty, file)
 # Documents in JSON
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ('{"id": 1, "title": "Red shoe", "text": "x"}\n{"id": 2, "title": "Boot", "text": "y"}\n', "d.jsonl"),
-        (
-            '[\n {"id": "1", "title": "Red shoe", "text": "x"},\n {"id": 2, "title": "Boot", "text": "y"}\n]',
-            "d.json",
-        ),
-    ],
-)
-def test_documents_have_integer_ids_and_stand_on_lines_or_in_a_list(collection, file, text, name):
-    path = file(text, name)
-    done("import_documents", "c", path)
-    assert list(Document.objects.values_list("key", "title", "body")) == [
-        ("1", "Red shoe", "x"),
-        ("2", "Boot", "y"),
-    ]
-
-
 OTHER_NAMES = (
     '{"objectID": "d1", "name": "Red shoe", "price": 3}\n{"objectID": "d2", "text": "Boot", "price": 4}\n'
 )
@@ -151,22 +127,6 @@ def test_json_lines_with_other_names_ask_for_columns(collection, file):
         ("d1", "Red shoe", "", {"price": 3}),
         ("d2", "", "Boot", {"price": 4}),
     ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '[{"query": "red shoes", "doc_id": "d1", "grade": 2}, {"query": "q2", "doc_id": "d2", "grade": 0}]',
-        '[\n{"Query": "red shoes", "docId": "d1", "Is": "2"},\n\n{"Query": "q2", "docId": "d2", "Is": 0}]\n',
-    ],
-)
-def test_ratings_and_runs_stand_in_a_json_list(collection, file, text):
-    path = file(text, "list.json")
-    columns = "query=Query,document=docId,grade=Is" if "docId" in text else "query=query"
-    if "docId" in text:
-        assert "--columns query=NAME,document=NAME,grade=NAME" in refusal("import_ratings", "c", path)
-    done("import_ratings", "c", path, "--rater", "n", "--columns", columns, "--queries-by", "text")
-    assert told() == [("q1", "d1", "n", 2)]
 
 
 # Ids with blanks, titles, marks and empty cells
@@ -218,13 +178,6 @@ def test_a_title_may_stand_above_the_header(collection, file, above, made, name)
     assert told() == [("q1", "d1", "t", 3), ("q2", "d3", "t", 2)]
 
 
-def test_a_refusal_below_a_title_names_the_line_of_the_file(collection, file):
-    path = file("Judgments\n\n" + csv_of(*TABLE) + "red shoes,d2,good\n")
-    assert f"{path}, line 6: the grade 'good'" in refusal(
-        "import_ratings", "c", path, "--rater", "t", "--header", 3
-    )
-
-
 @pytest.mark.parametrize("name", ["t.xlsx", "t.csv"])
 def test_the_query_may_stand_in_the_first_of_several_rows(collection, file, name):
     rows = [TABLE[0], ["red shoes", "d1", 3], [None, "d2", 0], [None, "d4", 1], ["waterproof jacket", "d3", 2]]
@@ -265,29 +218,6 @@ def test_words_with_digits_may_stand_for_grades(collection, file, words):
     assert told() == [("q1", "d1", "Ann", 3), ("q1", "d2", "Ann", 0)]
 
 
-@pytest.mark.parametrize("name", ["import_qrels", "import_ratings"])
-def test_words_in_qrels_may_stand_for_grades(collection, file, name):
-    path = file("q1 0 d1 L2\nq1 0 d2 L0\n", "w.qrels")
-    assert "--map L2=GRADE" in refusal(name, "c", path, "--rater", "n")
-    done(name, "c", path, "--rater", "n", "--map", "L2=2,L0=0")
-    assert told() == [("q1", "d1", "n", 2), ("q1", "d2", "n", 0)]
-
-
-@pytest.mark.parametrize(
-    ("text", "columns"),
-    [
-        ("q1 d1 L0\nq1 d2 L2\nq2 d3 L1\n", "query=1,document=2,grade=3"),
-        ("q1 0 d1 L0 1\nq1 0 d2 L2 1\nq2 0 d3 L1 1\n", "query=1,document=3,grade=4"),
-        ("q1 0 d1 0 1\nq1 0 d2 2 1\nq2 0 d3 1 1\n", "query=1,document=3,grade=4"),
-    ],
-)
-def test_blanks_part_columns(collection, file, text, columns):
-    path = file(text, "t.qrels")
-    how = "--rater", "r", "--header", "no", "--columns", columns, "--map", "L0=0,L1=1,L2=2"
-    done("import_ratings", "c", path, *how)
-    assert told() == [("q1", "d1", "r", 0), ("q1", "d2", "r", 2), ("q2", "d3", "r", 1)]
-
-
 # One table of queries, products and grades
 
 PAIRS = """query,product_id,title,brand,votes,Ann,grade
@@ -324,26 +254,7 @@ def test_another_title_of_a_document_is_refused_unless_it_belongs_to_the_pair(co
     assert set(Document.objects.values_list("title", flat=True)) == {""}
 
 
-def test_a_document_twice_in_a_table_of_documents_stays_refused(collection, file):
-    path = file("id,title,brand\np1,Shoe,Altra\np1,Shoe,Bergen\n")
-    assert "document p1 already appears" in refusal("import_documents", "c", path)
-
-
 # JSON of other tools, and topics of other tracks
-
-RATINGS_OF_QRELS = [("q1", "d1", "o", 1), ("q1", "d2", "o", 2), ("q2", "d1", "o", 1)]
-
-
-def test_grades_and_scores_may_stand_by_query_and_document(collection, file):
-    path = file(json.dumps({"q1": {"d1": 1, "d2": 2}, "q2": {"d1": 1}}, indent=1), "qrels.json")
-    done("import_ratings", "c", path, "--rater", "o")
-    assert told() == RATINGS_OF_QRELS
-    path = file(json.dumps({"q1": {"d1": 0.1, "d3": 0.3, "d2": 0.2, "d9": 0.2}, "q2": {"d2": 2}}), "run.json")
-    assert "--system NAME" in refusal("import_run", "c", path)
-    done("import_run", "c", path, "--system", "s")
-    keys = dict(Document.objects.values_list("pk", "key"))
-    first = Ranking.objects.get(query__key="q1")
-    assert [keys[int(pk)] for pk in first.documents] == ["d3", "d9", "d2", "d1"]
 
 
 def test_ratings_of_rank_eval_are_read(collection, file):
@@ -355,13 +266,6 @@ def test_ratings_of_rank_eval_are_read(collection, file):
     path = file(json.dumps({"requests": requests[:1], "metric": {"dcg": {"k": 10}}}), "r.json")
     done("import_ratings", "c", path, "--rater", "o")
     assert told() == [("q1", "d1", "o", 0), ("q1", "d2", "o", 0)]
-
-
-def test_judgments_may_stand_in_a_saved_answer_of_opensearch(collection, file):
-    source = {"judgmentRatings": [{"query": "red shoes", "ratings": [{"docId": "d1", "rating": "2.0"}]}]}
-    path = file(json.dumps({"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_source": source}]}}), "g.json")
-    done("import_ratings", "c", path, "--rater", "o")
-    assert told() == [("q1", "d1", "o", 2)]
 
 
 @pytest.mark.parametrize(
@@ -396,22 +300,16 @@ def test_queries_in_xml_have_tags_to_choose(empty, file):
     ]
 
 
+def test_judgments_may_stand_in_a_saved_answer_of_opensearch(collection, file):
+    source = {"judgmentRatings": [{"query": "red shoes", "ratings": [{"docId": "d1", "rating": "2.0"}]}]}
+    path = file(json.dumps({"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_source": source}]}}), "g.json")
+    done("import_ratings", "c", path, "--rater", "o")
+    assert told() == [("q1", "d1", "o", 2)]
+
+
 def test_the_turns_of_conversations_are_queries(empty, file):
     turns = [{"number": 1, "raw_utterance": "What is it?"}, {"number": 2, "raw_utterance": "Is it treatable?"}]
     topics = [{"number": 31, "description": "Types.", "turn": turns, "title": "a disease"}]
     done("import_queries", "c", file(json.dumps(topics), "t.json"))
     done("import_qrels", "c", file("31_1 0 d1 2\n31_2 0 d2 1\n", "t.qrels"))
     assert told() == [("31_1", "d1", "qrels", 2), ("31_2", "d2", "qrels", 1)]
-
-
-@pytest.mark.parametrize("name", ["q.tsv", "q.jsonl", "q.csv"])
-def test_a_long_query_is_read_in_each_format_and_from_its_own_export(empty, file, tmp_path, name):
-    long = "long question about tax law " * 200
-    record = {"id": "L1", "text": long.strip()}
-    content = {"q.tsv": f"L1\t{long}\n", "q.jsonl": json.dumps(record), "q.csv": f"id,text\nL1,{long}\n"}[name]
-    done("import_queries", "c", file(content, name))
-    done("import_ratings", "c", file("query,doc_id,grade\nL1,d1,2\n"), "--rater", "r")
-    own = tmp_path / "o.csv"
-    done("export_ratings", "c", "--format", "quepid-book-csv", "--output", own)
-    done("import_ratings", "c", own)
-    assert told() == [("L1", "d1", "r", 2)]
