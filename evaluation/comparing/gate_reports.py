@@ -19,7 +19,7 @@ def as_json(gate: Gate, site: str) -> str:
 
 def as_table(gate: Gate, site: str) -> str:
     """The verdict, then a line for each anchor and reading, then what would decide."""
-    lines = [f"{gate.release}: {gate.verdict}, with the margin {gate.margin:g} in {gate.evaluation.asked.label}"]
+    lines = [f"{gate.release}: {gate.verdict}, with the margin {gate.margin:g} in {gate.evaluation.label}"]
     for each in gate.anchors:
         lines.append(f"against {each.anchor}: {each.verdict}")
         lines += [f"  {name}: {reading}" for name, reading in readings(each)]
@@ -49,7 +49,7 @@ def as_markdown(gate: Gate, site: str) -> str:
             ]
     if would_decide := undecided(gate, site):
         lines += ["", *would_decide]
-    return "\n".join([*lines, "", f"`{gate.evaluation.asked.label}`", ""])
+    return "\n".join([*lines, "", f"`{gate.evaluation.label}`", ""])
 
 
 def as_junit(gate: Gate, site: str) -> str:

@@ -39,7 +39,7 @@ def judged_by(result: Compared) -> str:
 def signs(result: Compared) -> str:
     """The draws and the seed of the randomisation test, as text."""
     if result.tests.exact:
-        return f"all {2**result.tests.queries:,} signs"
+        return f"all {2**result.tests.drawn:,} signs"
     return f"{result.tests.draws:,} draws, seed {result.tests.seed}"
 
 

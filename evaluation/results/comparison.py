@@ -117,6 +117,7 @@ class Compared:
                 "baseline": baseline,
                 "system": system,
                 "queries": self.tests.queries,
+                **({"drawn": self.tests.drawn} if self.sampled else {}),
                 "dropped": len(self.dropped),
                 "baseline_mean": self.mean(baseline),
                 "system_mean": self.mean(system),

@@ -116,4 +116,5 @@ def told(paired: Sequence[Mapping], untested: int) -> dict:
     for row in paired:
         groups[of_verdict.get(row["verdict"], "below")].append(row["system"])
     queries = paired[0]["queries"]
-    return groups | {"queries": queries, "few": queries < FEWEST, "fewest": FEWEST, "untested": untested}
+    few = paired[0].get("drawn", queries) < FEWEST
+    return groups | {"queries": queries, "few": few, "fewest": FEWEST, "untested": untested}

@@ -112,6 +112,11 @@ class Evaluation:
         return ["est=log"] if self.sampled else []
 
     @property
+    def label(self) -> str:
+        """The asked measure and its fingerprint."""
+        return f"{self.asked.measure} {self.fingerprint_of(self.asked.measure)}"
+
+    @property
     def est(self) -> str:
         """The sources of the expected values; "" where none were asked for."""
         return " ".join(sorted({outlook.est for outlook in self.expected.values()}))

@@ -62,7 +62,7 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
         "files": ending_with(request, *pair),
         "swapped": ending_with(request, *reversed(pair)),
         "hidden": kept_parameters(request, OF_PAGE),
-        "label": asked.label,
+        "label": evaluation.label,
         **pictured(collection, asked, rows, pair),
         **by_segment(every, result, whole),
         **table(request, rows, result, every),

@@ -30,7 +30,7 @@ def in_words(result: Compared | None, text) -> str:
     if result is None:
         return "There were no two systems to compare."
     best, queries = result.systems[0], counted(result.tests.queries, "query", "queries")
-    if result.tests.queries < FEWEST:
+    if result.tests.drawn < FEWEST:
         return f"Differences were not tested: a test takes {FEWEST} queries with a value for all, not {queries}."
     others = result.tests.pairs[: len(result.systems) - 1]
     differences = ", ".join(

@@ -140,11 +140,12 @@ def notes(result: Compared) -> list[str]:
     """The lines below the table on one measure: queries, tests, correction, and reasons for missing numbers."""
     tests, pairs = result.tests, len(result.pairs)
     left_out = f"; {len(result.dropped):,} left out: {scores.why(result.why_dropped)}" if result.dropped else ""
+    drawn = f", {tests.drawn:,} of them drawn from a log" if result.sampled else ""
     draws = f"{tests.draws:,} draws with seed {tests.seed}"
-    signs = f"all {2**tests.queries:,} signs" if tests.exact else draws
+    signs = f"all {2**tests.drawn:,} signs" if tests.exact else draws
     by = {"holm": f"Holm for {pairs:,} comparisons", "hsd": f"Tukey's HSD for {len(result.systems)} systems"}
-    lines = [f"{result.measure}: {tests.queries:,} queries in common{left_out}"]
-    if tests.queries >= FEWEST:
+    lines = [f"{result.measure}: {tests.queries:,} queries in common{drawn}{left_out}"]
+    if tests.drawn >= FEWEST:
         verdict = f"verdict at {ALPHA} by {by[tests.correction]}"
         lines.append(f"{result.measure}: p of the paired t test; randomised by {signs}; {verdict}")
     if tests.critical is not None:

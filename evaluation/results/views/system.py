@@ -38,6 +38,7 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
     rankings = evaluation.table.record.rankings[found.name]
     context = page(request, collection, "results", asked) | {
         "system": found,
+        "evaluation": evaluation,
         "standing": evaluation.standing(found.name),
         "means": [evaluation.standing(found.name, measure) for measure in evaluation.measures],
         "fingerprint": asked.fingerprint,
