@@ -242,6 +242,7 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "ratings",
     "evaluation",
+    "evaluation.deciding",  # the orders with rounds, which can be taken out
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

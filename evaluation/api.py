@@ -17,8 +17,6 @@ from ratings.web.problems import Problem
 from . import record, scores
 from .comparing import gate_reports
 from .comparing.gate import ALPHA, MARGIN, gate_of
-from .deciding import with_expected
-from .deciding.report import MOST_PAIRS
 from .measures import PROFILES, Measure
 from .measures.options import CHOICES
 from .page import documents
@@ -27,6 +25,7 @@ from .results import comparison, csv_and_json
 from .results import machine_only as alone
 from .scores import Asked
 from .scores.asked import OF_ADJUDICATIONS, RULES
+from .scores.expected import MOST_PAIRS, with_expected
 from .significance.draws import MOST_TESTS_OVER_API, TESTS_ON_PAGES
 
 MOST_VALUES = 500_000  # queries x systems x measures in one response

@@ -1,7 +1,5 @@
-from .agreeing.urls import urlpatterns as agreeing
-from .comparing.urls import urlpatterns as comparing
-from .deciding.urls import urlpatterns as deciding
-from .frozen.urls import urlpatterns as frozen
-from .results.urls import urlpatterns as results
+from django.urls import include, path
 
-urlpatterns = [*results, *comparing, *agreeing, *deciding, *frozen]
+from .apps import rooms
+
+urlpatterns = [path("", include(f"evaluation.{room}.urls")) for room in rooms]

@@ -38,7 +38,7 @@ def through_queue(pool: Pool, truth: np.ndarray, seed: int) -> Seen:
     prepared_here(os.getpid())
     from django.utils import timezone
 
-    from evaluation.deciding import draw_due
+    from evaluation.deciding.drawing import draw_due
 
     collection, raters, answers = stored(pool, truth, seed)
     draw_due()
@@ -58,7 +58,7 @@ def through_queue(pool: Pool, truth: np.ndarray, seed: int) -> Seen:
 
 def rated(raters: Iterator, answers: dict[tuple[int, int], tuple[int, object]]) -> Iterator[tuple[int, int]]:
     """The pair and the row of each rating that is given, one after the other."""
-    from evaluation.deciding import draw_due
+    from evaluation.deciding.drawing import draw_due
     from ratings.desk import queue
 
     idle = 0
@@ -108,7 +108,7 @@ def stored(pool: Pool, truth: np.ndarray, seed: int):
 
 def expected(collection, systems: int) -> Estimate:
     """What the app tells now, with the systems in the order of the pool."""
-    from evaluation.deciding import expected_of
+    from evaluation.deciding.report import expected_of
     from evaluation.measures import parse_measure
     from evaluation.scores import Asked
 

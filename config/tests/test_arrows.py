@@ -2,6 +2,9 @@
 
 import ast
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,7 +33,7 @@ FLOORS = {
     ),
     "evaluation": (
         *("models", "measures", "judgments", "significance", "agreement", "expected", "charts", "record"),
-        *("scores", "page", "templatetags", "deciding", "results", "comparing", "agreeing", "frozen", "api"),
+        *("scores", "page", "templatetags", "results", "comparing", "agreeing", "frozen", "deciding", "api"),
     ),
 }
 JOINS = {"__init__", "admin", "apps", "management", "urls"}
@@ -119,17 +122,41 @@ def test_rooms_import_only_rooms_below_them_and_few(app):
     assert len(between_rooms(app)) <= MOST_IMPORTS[app]
 
 
-def test_the_room_of_judges_can_be_taken_out():
-    """Only the import of grades made elsewhere needs it. `apps.py` and `urls.py` of ratings name it as text."""
+def users_of(room: str) -> set[str]:
+    """The modules outside a room, such as "ratings/judges", that import it."""
     files = [file for app in ("config", *FLOORS) for file in modules_under(app)]
-    users = {
+    return {
         str(file.relative_to(ROOT))
         for file in files
-        if not file.is_relative_to(ROOT / "ratings/judges")
-        and any(name.startswith("ratings.judges") for name in imports_of(file))
+        if not file.is_relative_to(ROOT / room)
+        and any(name.startswith(room.replace("/", ".")) for name in imports_of(file))
     }
-    assert users == {"ratings/management/commands/import_ratings.py"}
+
+
+def test_the_room_of_judges_can_be_taken_out():
+    """Only the import of grades made elsewhere needs it. `apps.py` and `urls.py` of ratings name it as text."""
+    assert users_of("ratings/judges") == {"ratings/management/commands/import_ratings.py"}
     assert "ratings.judges" not in (ROOT / "config/settings.py").read_text()
+
+
+@pytest.mark.slow
+def test_the_room_of_the_orders_with_rounds_can_be_taken_out(tmp_path):
+    """Without its folder and its line in the settings, a copy checks, and its results and frozen pages work."""
+    assert users_of("evaluation/deciding") == set()
+    for name in ("config", "ratings", "evaluation", "templates", "static", "docs"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("manage.py", "conftest.py", "pyproject.toml", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.rmtree(tmp_path / "evaluation/deciding")
+    settings = tmp_path / "config/settings.py"
+    lines = settings.read_text().splitlines(keepends=True)
+    kept = [line for line in lines if "evaluation.deciding" not in line]
+    assert len(kept) == len(lines) - 1
+    settings.write_text("".join(kept))
+    tests = [f"evaluation/{name}.py" for name in ("results/tests/test_overview", "frozen/tests/test_frozen_pages")]
+    for command in (["manage.py", "check"], ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]):
+        done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("app", FLOORS)

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page
 
-from evaluation.deciding import draw_next
+from evaluation.deciding.drawing import draw_next
 from evaluation.tests.judged_worlds import make_rater, unfinished
 from ratings.judges import sample as samples
 from ratings.judges import uses, versions

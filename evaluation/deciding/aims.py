@@ -5,7 +5,6 @@ from typing import Any
 from ratings.models import Collection
 
 from ..expected.scope import refuse
-from ..measures import effective
 from ..scores import Asked
 
 
@@ -20,7 +19,7 @@ def aim_of(collection: Collection, **members: Any) -> Asked:
 
 def checked(aim: Asked) -> Asked:
     """The same aim. ValueError where expected values are not defined for it."""
-    refuse(aim.measure, effective(aim.measure, aim.options))
+    refuse(aim.measure, aim.options)
     return aim
 
 
@@ -34,9 +33,3 @@ def stored(aim: Asked) -> dict[str, Any]:
         "adjudications": aim.adjudications,
         "systems": None if aim.systems is None else list(aim.systems),
     }
-
-
-def systems_of(collection: Collection) -> tuple[str, ...] | None:
-    """The systems of the decisive order; None: all."""
-    named = (collection.aim or {}).get("systems") if collection.order == Collection.Order.DECISIVE else None
-    return None if named is None else tuple(named)

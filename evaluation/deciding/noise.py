@@ -12,8 +12,9 @@ from ..judgments.rules import Ratings, combine
 from ..measures.arrays import groups, pair_key
 from ..record import Record
 from ..scores import Asked
+from ..scores.expected import Expected
 from ..significance.draws import NOISE, SEED
-from .report import Expected, plain_means
+from .report import plain_means
 from .state import State
 from .stop import remaining
 

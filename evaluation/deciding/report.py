@@ -1,7 +1,6 @@
 """The expected means of systems while judgments are missing, with intervals and the chance of a wrong order."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,19 +8,15 @@ from ratings.models import Collection
 
 from .. import measures as kernel
 from ..expected import Estimate, estimate, settled
-from ..expected.order import WRONG
 from ..measures import Judgments, Measure, Options
 from ..measures.gains import gain
-from ..record import InUse, Machine, Record, cache, machines
+from ..record import InUse, Record, cache, machines
 from ..record.drawn import rounds_so_far
-from ..scores import Asked, Evaluation
+from ..scores import Asked
 from ..scores.asked import PROFILE
-from ..significance.draws import EXPECTED, SEED
-from .aims import systems_of
+from ..scores.expected import Expected, Mean, TooLarge
 from .state import State
 
-LEADER = 0.95  # chance to be the best from which a system is the leader
-MOST_PAIRS = 150_000  # of a pool: with more, the estimate takes too long for a page
 NO_ROUNDS = "no round was drawn, so that nobody knows by what chance a document was judged"
 UNFINISHED = "no document that a round drew at random is judged yet"
 NO_DRAW = "the pool is so small that documents are judged from the top of the lists, and none was drawn"
@@ -31,165 +26,10 @@ MACHINE = "+machine"  # appended where grades of machines are features of the mo
 TRIAGE = "+triage"  # appended where grades of machines changed sampling rates
 
 
-@dataclass(frozen=True)
-class Mean:
-    """The expected mean of one system; None: no value, or no interval."""
-
-    system: str
-    mean: float | None
-    low: float | None  # 90 % interval for missing judgments only
-    high: float | None
-    best: float | None  # chance to be the best
-    plain: float | None  # mean with unjudged documents as gain 0
-    outside: int  # documents above the cutoff outside the pool, which have gain 0
-    queries: int = 0  # how many count in the plain mean
-
-
-def not_expected(system: str) -> Mean:
-    """The row of a system that is not among those of the estimate."""
-    return Mean(system, None, None, None, None, None, 0)
-
-
-def highest_expected(measure: str, means: Sequence[Mean], leader: str | None, final: bool) -> dict:
-    """The highest of the means, and the likeliest to be best: the facts of _highest_expected.html.
-
-    means: highest first; final: whether all documents above the cutoff are judged.
-    """
-    known = [row for row in means if row.mean is not None]
-    rivals = [row for row in known if row.best is not None] if len(known) > 1 else []
-    return {
-        "measure": measure,
-        "final": final,
-        "first": known[0] if known else None,
-        "leader": next((row for row in rivals if row.system == leader), None),
-        "likeliest": sorted(rivals, key=lambda row: -row.best)[:2],
-    }
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The expected mean of `second` minus that of `first`, with its 90 % interval for missing judgments."""
-
-    first: str
-    second: str
-    difference: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, eq=False)
-class Expected:
-    """The expected means of all systems, with what they rest on."""
-
-    measure: str
-    options: str  # fingerprint, with est
-    est: str  # DESIGN, or MODEL without an interval; then MACHINE and TRIAGE where they apply
-    without: str  # the reason why there is no interval; "" where there is one
-    means: tuple[Mean, ...]  # highest first
-    pairs: int  # of the pool
-    judged: int
-    drawn: int  # pairs of all rounds
-    skipped: int  # drawn pairs that nobody will judge
-    queries: int
-    nothing_found: int  # queries without a gain so far
-    rounds: int
-    wrong: float | None  # chance that two systems .02 apart or more are in the wrong order
-    calibration: float  # observed over expected squared changes of the means by judgments
-    draws: int = EXPECTED
-    seed: int = SEED
-    estimate: Estimate | None = field(default=None, repr=False)
-    systems: tuple[str, ...] = ()  # in the order of the estimate
-    machines: tuple[Machine, ...] = ()  # with grades as features of the model
-    triage: tuple[str, ...] = ()  # machines whose grades changed sampling rates
-
-    @property
-    def estimated(self) -> str:
-        return f"est={self.est}"
-
-    def row(self, system: str) -> dict[str, float | str | None]:
-        """The columns of the system for a summary; None in each for a system outside the estimate."""
-        mean = self.of(system) if system in self.systems else not_expected(system)
-        return {
-            "expected": mean.mean,
-            "expected_low": mean.low,
-            "expected_high": mean.high,
-            "best": mean.best,
-            "est": self.est,
-        }
-
-    def between(self, first: str, second: str) -> dict[str, float | str | None]:
-        """The columns of `second` minus `first` for a comparison; `best` is the chance of `second`."""
-        of_first, of_second = self.row(first), self.row(second)
-        known = None not in (of_first["expected"], of_second["expected"])
-        difference = self.difference(first, second) if known else None
-        without_interval = of_second["expected"] - of_first["expected"] if known else None
-        return of_second | {
-            "expected": difference.difference if difference else without_interval,
-            "expected_low": difference.low if difference else None,
-            "expected_high": difference.high if difference else None,
-        }
-
-    def facts(self) -> dict:
-        """The numbers and machines that the estimate rests on, as JSON."""
-        names = ("est", "without", "pairs", "judged", "drawn", "skipped", "queries", "nothing_found", "rounds")
-        names += ("wrong", "settled", "leader", "calibration", "draws", "seed")
-        return {name: getattr(self, name) for name in names} | {
-            "outside": {row.system: row.outside for row in self.means},
-            "machines": [machine.as_json() for machine in self.machines],
-            "triage": list(self.triage),
-        }
-
-    @property
-    def predicted(self) -> bool:
-        """Whether a model predicts missing judgments. Otherwise the means are the plain ones."""
-        return self.judged < self.pairs
-
-    @property
-    def final(self) -> bool:
-        """Whether all documents above the cutoff are judged."""
-        return not self.predicted and not self.outside_in_all
-
-    @property
-    def outside_in_all(self) -> int:
-        """The number of documents above the cutoff outside the pool, of all systems."""
-        return sum(row.outside for row in self.means)
-
-    @property
-    def settled(self) -> bool:
-        """Whether the order of all systems is settled at 90 %."""
-        return self.wrong is not None and self.wrong <= WRONG
-
-    @property
-    def highest(self) -> dict:
-        return highest_expected(self.measure, self.means, self.leader, self.final)
-
-    @property
-    def leader(self) -> str | None:
-        """The system whose chance to be the best is at least LEADER; None without one."""
-        return next((row.system for row in self.means if (row.best or 0) >= LEADER), None)
-
-    def of(self, system: str) -> Mean:
-        return next(row for row in self.means if row.system == system)
-
-    def difference(self, first: str, second: str) -> Difference | None:
-        """The expected difference of two systems; None where there is no interval."""
-        places = [self.systems.index(name) for name in (first, second)]
-        difference = self.estimate.difference(*places) if self.estimate else None
-        return None if difference is None else Difference(first, second, *difference)
-
-
-class TooLarge(ValueError):
-    """The pool is too large for a page; a command computes its expected values."""
-
-
 def expected_of(
     collection: Collection, aim: Asked, most: int | None = None, used: tuple[InUse, ...] | None = None
 ) -> Expected:
-    """The expected means, from the cache where nothing changed.
-
-    ValueError with the reason where expected values are not defined; TooLarge for a pool of more than `most`
-    pairs. used: the machines in use, if the caller has read them.
-    """
+    """The expected means as `scores.expected.Estimator` has them, from the cache where nothing changed."""
     used = machines(collection) if used is None else used
     # Two profiles with the same options have the same values.
     plain = replace(aim, profile=PROFILE, changes=())
@@ -208,24 +48,6 @@ def expected_of(
     if isinstance(result, ValueError):
         raise result
     return result
-
-
-def with_expected(
-    collection: Collection,
-    evaluation: Evaluation,
-    measures: Iterable[Measure] | None = None,
-    most: int | None = None,
-) -> Evaluation:
-    """The evaluation with the expected values of `measures` (None: all of the evaluation).
-
-    The estimate is always of all systems of the decisive order, whichever the evaluation has. ValueError as from
-    `expected_of`.
-    """
-    of_all = replace(evaluation.asked, systems=systems_of(collection))
-    aims = {each: replace(of_all, measure=each) for each in measures or evaluation.measures}
-    used = machines(collection)
-    expected = {measure: expected_of(collection, aim, most, used) for measure, aim in aims.items()}
-    return replace(evaluation, expected=expected)
 
 
 def expected_of_state(state: State, aim: Asked) -> Expected:
@@ -257,7 +79,6 @@ def expected_of_state(state: State, aim: Asked) -> Expected:
         measure=str(aim.measure),
         options=f"{aim.fingerprint} est={est}",
         est=est,
-        without=estimated.without,
         means=tuple(sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0), row.system))),
         pairs=pool.pairs,
         judged=int(judged.sum()),
@@ -267,9 +88,6 @@ def expected_of_state(state: State, aim: Asked) -> Expected:
         nothing_found=pool.queries - len(with_gain),
         rounds=len(state.rounds),
         wrong=wrong,
-        calibration=estimated.calibration,
-        draws=estimated.draws,
-        seed=estimated.seed,
         estimate=estimated,
         systems=state.systems,
         machines=machines,

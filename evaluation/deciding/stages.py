@@ -10,7 +10,8 @@ from ratings.models import Collection
 from ..measures import Measure
 from ..page.documents import Table, table_of
 from ..scores import Asked
-from . import Difference, Expected, aim_of
+from ..scores.expected import Difference, Expected
+from .aims import aim_of
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The state of a collection's pool: its pairs, their levels, and how each was chosen to be judged."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -72,6 +72,25 @@ class State:
         rows = PoolRows(*(column[place >= 0] for column in rows))
         key = pair_key(place[place >= 0], rows.document)
         scale = np.array(record.scale(collection))
+        graded = {machine.machine: record.judgments_of(machine, data.queries) for machine in used}
+        return cls.joined(data, judgments, scale, aim, rows, key, rounds, graded)
+
+    @classmethod
+    def joined(
+        cls,
+        data: Record,
+        judgments: Judgments,
+        scale: np.ndarray,
+        aim: Asked,
+        rows: PoolRows,
+        key: np.ndarray,
+        rounds: list[RoundRows],
+        graded: Mapping[Machine, Judgments],
+    ) -> "State":
+        """The state of these rows of the record. ValueError where expected values are not defined.
+
+        key: int64[rows], the pair_key of each row; graded: the grades of machines.
+        """
         sampled = scores.sampled_of(data.queries)
         pool, level = pool_of(
             judgments,
@@ -82,24 +101,8 @@ class State:
             unjudged=key,
             weight=sampled and sampled.searches,
         )
-        if used:
-            pool = pool.with_machines(*(record.judgments_of(each, data.queries) for each in used))
-        state = cls._joined(data, judgments, scale, pool, level, rows, key, rounds)
-        return replace(state, machines=tuple(each.machine for each in used))
-
-    @classmethod
-    def _joined(
-        cls,
-        data: Record,
-        judgments: Judgments,
-        scale: np.ndarray,
-        pool: Pool,
-        level: np.ndarray,
-        rows: PoolRows,
-        key: np.ndarray,
-        rounds: list[RoundRows],
-    ) -> "State":
-        """The state of these rows of the record. key: int64[rows], the pair_key of each row."""
+        if graded:
+            pool = pool.with_machines(*graded.values())
         order = np.argsort(key)
         of_pool = pair_key(pool.number[pool.query], pool.document)
         at = np.minimum(np.searchsorted(key[order], of_pool), max(len(key) - 1, 0))
@@ -138,6 +141,7 @@ class State:
             skipped=drawn & ~judged & (retired | ~waiting),
             rounds=in_rows,
             numbers=tuple(each.number for each in rounds),
+            machines=tuple(graded),
             triage=tuple(each.triage for each in rounds),
         )
 

@@ -9,7 +9,7 @@ from ratings.pool.progress.counts import pace
 
 from ..expected import judgments_to_settle, remaining_variance, settled
 from ..expected.order import WRONG
-from .report import Expected
+from ..scores.expected import Expected
 from .state import State
 
 FEWEST, MOST = 1 / 3, 3.0  # range of a forecast, which held in 80 % of simulations: bench/simulations/README.md

@@ -18,8 +18,18 @@ FIXED = {
 }
 
 
+def is_defined(measure: Measure, options: Options) -> bool:
+    """Whether expected values are defined for this measure and options."""
+    try:
+        refuse(measure, options)
+    except ValueError:
+        return False
+    return True
+
+
 def refuse(measure: Measure, options: Options) -> None:
     """Raises ValueError with the reason where expected values are not defined for this measure and options."""
+    options = effective(measure, options)
     if measure.name != "nDCG" or measure.cutoff is None:
         raise ValueError(f"there is no expected value of {measure}: give nDCG with a cutoff, such as nDCG@10.")
     for name, (value, why) in FIXED.items():

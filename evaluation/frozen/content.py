@@ -23,7 +23,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -74,7 +74,7 @@ class Settings:
     systems: tuple[System, ...]
     # Where expected values were frozen: their measures and systems, the grades of the scale, and the machines with
     # grades as features of the model.
-    expected: dict | None = None
+    expected: dict = field(default_factory=dict)
 
     @property
     def asked(self) -> Asked:
@@ -115,7 +115,7 @@ class Settings:
                     System(row["system"], row["run"], row["tag"], tuple(row["empty"]))
                     for row in members["systems"]
                 ),
-                expected=members.get("expected"),
+                expected=members.get("expected", {}),
             )
         except Broken:
             raise
@@ -125,7 +125,7 @@ class Settings:
     @property
     def machines(self) -> list[dict]:
         """The machines whose grades are features of the model, in the order of their grades in the file."""
-        return (self.expected or {}).get("machines", [])
+        return self.expected.get("machines", [])
 
     @property
     def names(self) -> list[str]:

@@ -19,23 +19,16 @@ from ratings.models import Collection
 from ratings.people import audit
 
 from .. import record, scores
-from ..deciding import State, systems_of
-from ..measures import Judgments, Measure, Options, Rankings, parse_measure
+from ..expected import scope
+from ..measures import Judgments, Measure, Options, Rankings
 from ..models import FrozenEvaluation, FrozenPart
 from ..record import InUse, Record
 from ..record.cache import Columns
 from ..scores import Asked, Evaluation
+from ..scores.expected import estimator, systems_of
 from ..significance import bootstrap_interval
 from . import content
 from .content import File, Settings
-from .expected import (
-    expected_in,
-    machine_lines,
-    outlooks_as_json,
-    pool_lines,
-    round_lines,
-    with_expected_values,
-)
 
 IN_MEMORY = 1 << 24  # bytes of compressed content; more is buffered in a temporary file
 AT_ONCE = 16  # parts written with one statement
@@ -64,7 +57,7 @@ class About:
     raters: int
     adjudicated: int  # adjudicated pairs, whether or not adjudications are used
     software: str
-    expected: dict = field(default_factory=dict)  # FrozenMeans as a dict, by measure
+    expected: dict = field(default_factory=dict)  # `Expected.as_json` by measure
 
 
 def freeze(
@@ -97,7 +90,7 @@ def freeze(
         interval=interval(),
         judgments=content.QRELS if content.fits_qrels(judgments.grade) else content.GRADES,
         systems=tuple(_with_empty(data)),
-        expected=_expected_settings(collection, measures, asked.options, data.systems, used) if expected else None,
+        expected=_expected_settings(collection, measures, asked.options, data.systems, used) if expected else {},
     )
     evaluation = evaluate_arrays(collection.slug, data.queries, judgments, data.rankings, settings)
     about = About(
@@ -120,8 +113,9 @@ def freeze(
         files = _write_content(collection, data, judgments, settings, used, parts)
         if settings.expected:
             # From the files, so that computing them again has the same order of documents.
-            evaluation = replace(evaluation, expected=expected_in(settings, parts.lines))
-            about = replace(about, expected=outlooks_as_json(evaluation.expected, data.systems))
+            evaluation = replace(evaluation, expected=estimator().expected_in(settings, parts.lines))
+            means = {str(measure): told.as_json() for measure, told in evaluation.expected.items()}
+            about = replace(about, expected=means)
         _write_numbers(evaluation, parts)
         frozen = FrozenEvaluation(
             collection=collection,
@@ -140,7 +134,7 @@ def freeze(
 
 def _expected_settings(
     collection: Collection,
-    measures: Iterable[Measure],
+    measures: Sequence[Measure],
     options: Options,
     systems: Sequence[str],
     used: Sequence[InUse],
@@ -152,8 +146,11 @@ def _expected_settings(
     needed = [*(systems_of(collection) or collection.systems.order_by("name").values_list("name", flat=True))]
     if not set(needed) <= set(systems):
         raise ValueError("expected values rest on the rankings of all systems: leave out --system.")
+    defined = [measure for measure in measures if scope.is_defined(measure, options)]
+    if not defined:
+        scope.refuse(measures[0], options)
     return {
-        "measures": [str(measure) for measure in with_expected_values(measures, options)],
+        "measures": list(map(str, defined)),
         "scale": record.scale(collection),
         "systems": [name for name in systems if name in needed],
         **({"machines": [each.machine.as_json() for each in used]} if used else {}),
@@ -266,24 +263,8 @@ def _write_content(
         files.append(writer.write(system.run, digests.update(_run_lines(collection, data, system, keys))))
         digests.keep(system.run, parts)
     if asked.expected:
-        files += _write_rounds(collection, asked, used, writer)
+        files += [writer.write(name, lines) for name, lines in estimator().files(collection, asked, used)]
     return files
-
-
-def _write_rounds(
-    collection: Collection, asked: Settings, used: Sequence[InUse], writer: content.Writer
-) -> list[File]:
-    """Writes the files of expected values. Returns them, in their order."""
-    measure = parse_measure(asked.expected["measures"][0])
-    systems = tuple(asked.expected["systems"])
-    aim = Asked(measure, asked.options, rule=asked.rule, adjudications=asked.adjudications, systems=systems)
-    state = State.of(collection, aim, used)
-    keys = record.Keys([state.pool.document])
-    files = [
-        writer.write(content.POOL, pool_lines(state, keys)),
-        writer.write(content.ROUNDS, round_lines(state, keys)),
-    ]
-    return [*files, writer.write(content.MACHINES, machine_lines(state, keys))] if used else files
 
 
 class Digests:

@@ -12,9 +12,9 @@ from ..models import FrozenEvaluation, FrozenPart
 from ..record import Record
 from ..record.cache import Columns
 from ..scores import Evaluation, Standing
+from ..scores.expected import Expected, estimator
 from . import content
 from .content import File, Lines, Settings
-from .expected import FrozenMeans, expected_in
 from .freezing import DIGEST, NUMBERS, About, evaluate_arrays
 
 AT_ONCE = 4  # parts fetched at a time
@@ -75,7 +75,8 @@ def computed(name: str, asked: Settings, lines: Lines, profile: str) -> Evaluati
     }
     evaluation = evaluate_arrays(name, judged.queries, judged.judgments, rankings, asked)
     by_profile = replace(evaluation.asked, profile=profile)
-    return replace(evaluation, asked=by_profile, expected=expected_in(asked, lines))
+    expected = estimator().expected_in(asked, lines) if asked.expected else {}
+    return replace(evaluation, asked=by_profile, expected=expected)
 
 
 def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
@@ -97,7 +98,7 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
         systems=systems,
         table=Columns(data, of),
         bounds={},
-        expected={parse_measure(measure): FrozenMeans(**row) for measure, row in facts.expected.items()},
+        expected={parse_measure(measure): Expected.from_json(each) for measure, each in facts.expected.items()},
         stored=standings_of(frozen),
     )
 

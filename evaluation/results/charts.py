@@ -1,11 +1,11 @@
 """The charts of the overview: means, expected means, and means at every cutoff."""
 
 from .. import charts
-from ..deciding import Expected
 from ..measures import Measure
 from ..page.charts import Chart
 from ..page.numbers import decimals
 from ..scores import Evaluation, Standing
+from ..scores.expected import Expected
 
 
 def means_chart(evaluation: Evaluation) -> Chart:
@@ -22,7 +22,6 @@ def means_chart(evaluation: Evaluation) -> Chart:
 
 def expected_chart(evaluation: Evaluation, told: Expected) -> Chart:
     """The expected means with their intervals, and the plain ones beside them."""
-    means = {row.system: row for row in told.means}
     rows = [
         as_row(
             standing,
@@ -34,7 +33,7 @@ def expected_chart(evaluation: Evaluation, told: Expected) -> Chart:
             leader=told.leader == mean.system,
         )
         for standing in evaluation.standings
-        if (mean := means.get(standing.system)) and mean.mean is not None
+        if (mean := told.of(standing.system)).mean is not None
     ]
     parts = [
         f"{row['system']} {decimals(row['expected'])} ({decimals(row['expected_low'])} to "

@@ -10,8 +10,8 @@ from django.utils.safestring import SafeString
 
 from ratings.models import Collection
 
-from ..deciding.expecting import Expecting
 from ..page.address import evaluated
+from ..page.expecting import Expecting
 from ..page.words import degree
 from ..scores import Evaluation
 from ..significance import ALL_THE_SAME, CANNOT_TELL, FEWEST, HIGHER, NONE_DIFFERS

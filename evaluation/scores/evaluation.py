@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,22 +30,6 @@ from .standing import SUMMARY, Standing
 WHY = np.array(["" if reason == REASONS[COUNTED] else reason for reason in REASONS], object)  # by code
 NONE = Estimate(np.nan, np.nan, np.nan, np.nan)
 ROUNDING = 1e-9  # smaller differences are rounding errors
-
-
-class ExpectedMeans(Protocol):
-    """The expected means of one measure once all of the pool is judged."""
-
-    est: str  # the source of the estimate, the option est
-    estimated: str  # est and further options of the estimate, for the fingerprint
-
-    def row(self, system: str) -> dict[str, float | str | None]:
-        """Columns for the row of a system in a summary."""
-
-    def between(self, first: str, second: str) -> dict[str, float | str | None]:
-        """Columns for the row of two systems in a comparison: `second` minus `first`."""
-
-    def facts(self) -> dict:
-        """Facts about the estimate, for JSON."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +65,8 @@ class Evaluation:
     # the documents that the measure reads, before any is left out.
     table: Columns
     bounds: Mapping[tuple[Measure, str], Bounds]  # by (measure, system), of the measures that they were asked for
-    # Expected means by measure, where they were asked for.
-    expected: Mapping[Measure, ExpectedMeans] = field(default_factory=dict)
+    # Expected means by measure, where they were asked for: each an `Expected` of `scores.expected`, or ModelMeans.
+    expected: Mapping[Measure, Any] = field(default_factory=dict)
     judged_by: Judgments | None = None  # the judgments, where they were asked for
     stored: Mapping[tuple[str, str], Standing] | None = None  # frozen: the standings as they were computed then
     first: tuple[str, ...] = ()  # systems that come first in `standings`, in this order; the others follow by mean

@@ -47,7 +47,7 @@ class Standing:
     weighted_low: float | None = None
     weighted_high: float | None = None
     total: float | None = None  # of a count
-    expected: Mapping[str, float | str | None] = field(default_factory=dict)  # as `ExpectedMeans.row`
+    expected: Mapping[str, float | str | None] = field(default_factory=dict)  # as `Expected.row`
     pk: int | None = None  # of the system; None where there is no page of it
 
     @classmethod

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from evaluation.deciding import draw_next
+from evaluation.deciding.drawing import draw_next
 from ratings.desk import queue
 from ratings.models import Collection, Document, Grade, Query, Ranking, Rater, System
 from ratings.pool.pooling import pool

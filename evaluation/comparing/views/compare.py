@@ -12,11 +12,10 @@ from ratings.models import Collection
 from ratings.people.access import readers_page
 
 from ... import scores
-from ...deciding.expecting import expecting, with_expected_in
-from ...deciding.sentences import named_machines
 from ...page.address import CannotAnswer, evaluated, page, with_options
 from ...page.charts import charted
 from ...page.downloads import Files, files
+from ...page.expecting import expecting, with_expected_in
 from ...record.drawn import rounds_so_far
 from ...results import comparison
 from ...results.comparison import Compared
@@ -81,7 +80,6 @@ def comparison_in(
     return {
         "expecting": expected,
         "misleads": expected.misleads(asked, judged),
-        "machines": named_machines(expected.expected.facts()) if expected.expected else "",
         "selection": selection,
         "compared": result,
         "rows": rows,

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from evaluation.deciding import State, draw_next, expected_of
+from evaluation.deciding.drawing import draw_next
+from evaluation.deciding.report import expected_of
+from evaluation.deciding.state import State
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked
 from ratings.desk import queue

@@ -5,10 +5,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from evaluation import apps
-from evaluation.deciding import State, aim_of, draw_due, draw_next, expected_of
+from evaluation.deciding import apps
+from evaluation.deciding.aims import aim_of
+from evaluation.deciding.drawing import draw_due, draw_next
 from evaluation.deciding.noise import Noise, noise_of
 from evaluation.deciding.plan import plan_of
+from evaluation.deciding.report import expected_of
+from evaluation.deciding.state import State
 from evaluation.deciding.stop import forecast
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked

@@ -7,7 +7,8 @@ import json
 import pytest
 from django.core.management import call_command
 
-from evaluation.deciding import draw_next, expected_of
+from evaluation.deciding.drawing import draw_next
+from evaluation.deciding.report import expected_of
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked
 from ratings.management.commands._collection_command import Refused

@@ -7,7 +7,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluation.deciding import draw_next, expected_of
+from evaluation.deciding.drawing import draw_next
+from evaluation.deciding.report import expected_of
 from evaluation.deciding.stages import Stage
 from evaluation.deciding.views.expected import matrix
 from evaluation.measures import Options, parse_measure
@@ -81,7 +82,7 @@ def test_only_a_chance_of_95_percent_makes_a_leader(client, judged, monkeypatch)
     analyst(client, judged.collection)
     best = told_of(judged).means[0].best
     for least, leads in ((best, True), (best + 1e-9, False)):
-        monkeypatch.setattr("evaluation.deciding.report.LEADER", least)
+        monkeypatch.setattr("evaluation.scores.expected.LEADER", least)
         judged.collection.touch()
         rows = spec_of(client.get(URL, ASKED), "means")["datasets"]["means"]
         assert [row["leader"] for row in rows] == [leads, False, False]
@@ -118,9 +119,9 @@ def test_without_rounds_nothing_is_estimated_unless_it_is_asked_for(client, monk
     told = replace(told_of(judged), nothing_found=1)
     analyst(client, judged.collection)
     with monkeypatch.context() as patched:
-        patched.setattr("evaluation.deciding.expecting.expected_of", None)
+        patched.setattr("evaluation.deciding.estimator.expected_of", None)
         assert "est=" not in client.get(URL, ASKED).content.decode()
-    monkeypatch.setattr("evaluation.deciding.expecting.expected_of", lambda *given: told)
+    monkeypatch.setattr("evaluation.deciding.estimator.expected_of", lambda *given: told)
     asked = text_of(client.get(URL, ASKED | {"expected": "1"}))
     assert f"{told.means[0].system} {decimals(told.means[0].mean)}" in asked
     assert "90 % for missing judgments" not in asked and "est=model" in asked
@@ -217,7 +218,7 @@ def test_the_order_is_settled_from_ten_percent_down(client, judged, monkeypatch)
         (wrong, "Settled at 90 %: no two systems 0.02 apart"),
         (wrong - 1e-9, "Not settled: two systems"),
     ):
-        monkeypatch.setattr("evaluation.deciding.report.WRONG", most)
+        monkeypatch.setattr("evaluation.scores.expected.WRONG", most)
         assert said in text_of(client.get(EXPECTED, ASKED))
 
 

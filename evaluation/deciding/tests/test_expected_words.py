@@ -1,13 +1,15 @@
 """The sentences about expected values, word for word."""
 
+import numpy as np
 import pytest
 
-from evaluation.deciding import Expected, Mean
-from evaluation.deciding.sentences import named_machines
+from evaluation.expected import Estimate
+from evaluation.record import Machine
+from evaluation.scores.expected import Expected, Mean
 
 from ...tests.fragments import fragment
 
-FACTS = {"measure": "nDCG@5", "options": "est=design", "est": "design", "without": "", "pairs": 9, "judged": 5}
+FACTS = {"measure": "nDCG@5", "options": "est=design", "est": "design", "pairs": 9, "judged": 5}
 FACTS |= {
     "drawn": 5,
     "skipped": 0,
@@ -15,7 +17,7 @@ FACTS |= {
     "nothing_found": 0,
     "rounds": 1,
     "wrong": 0.2,
-    "calibration": 1.0,
+    "estimate": Estimate(np.zeros(2), np.eye(2)),
 }
 
 
@@ -86,9 +88,9 @@ TRIAGE = (
 
 
 def test_machines_are_named_as_plain_text_that_pages_escape():
-    machine = {"judge": "<i>", "version": 2, "model": "m"}
-    assert (named_machines({}), named_machines({"machines": [machine]})) == ("", PREDICTING)
-    said = named_machines({"machines": [machine], "triage": ["<j>", "k"]})
-    assert said == f"{PREDICTING} {TRIAGE}"
-    shown = said.replace("<", "&lt;").replace(">", "&gt;")
-    assert fragment("_expected_caveats", told=expected(), machines=said) == f'<p class="soft">{shown}</p>'
+    machine = Machine("<i>", 2, "m", "0" * 64)
+    assert (expected().named_machines, expected(machines=[machine]).named_machines) == ("", PREDICTING)
+    told = expected(machines=[machine], triage=["<j>", "k"])
+    assert told.named_machines == f"{PREDICTING} {TRIAGE}"
+    shown = told.named_machines.replace("<", "&lt;").replace(">", "&gt;")
+    assert fragment("_expected_caveats", told=told) == f'<p class="soft">{shown}</p>'

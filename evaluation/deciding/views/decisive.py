@@ -19,9 +19,10 @@ from ...measures.refusal import refuse_unknown
 from ...page.address import page, with_options
 from ...scores import Asked
 from ...scores.asked import DEFAULTS
-from .. import State, sentences, stored
-from ..aims import checked
+from ...scores.expected import predicting
+from ..aims import checked, stored
 from ..plan import plan_of
+from ..state import State
 
 APART = 0.02
 ROUNDS = 30  # listed on the page, the latest first
@@ -131,5 +132,5 @@ def plan(collection: Collection, state: State, apart: float) -> dict:
     def hours(judged: int | None) -> float | None:
         return speed.hours(judged - made.judged) if speed and judged and judged > made.judged else None
 
-    named = sentences.predicting(machine.as_json() for machine in state.predicted_with)
+    named = predicting(state.predicted_with)
     return {"plan": made, "machines": named, "hours_middle": hours(made.middle), "hours_all": hours(made.all)}

@@ -10,28 +10,22 @@ from ratings.models import Collection
 from ratings.people.access import readers_page
 
 from ... import charts
-from ...expected.order import APART
+from ...expected.order import APART, WRONG
 from ...page.address import page, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
+from ...page.expecting import expecting
 from ...page.holdings import NextStep, holdings, next_step
 from ...page.numbers import decimals
 from ...record import cache, machines
 from ...record.drawn import rounds_so_far
 from ...scores import Asked
-from .. import (
-    ORDERS,
-    Difference,
-    Expected,
-    State,
-    sentences,
-    stages,
-    systems_of,
-)
-from ..expecting import expecting
+from ...scores.expected import Difference, Expected, systems_of
+from .. import stages
+from ..drawing import ORDERS
 from ..noise import noise_of
-from ..report import WRONG
 from ..stages import Stage
+from ..state import State
 from ..stop import forecast
 
 MOST_IN_MATRIX = 20  # systems
@@ -50,7 +44,6 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     if found.expected:
         every, others = developed(collection, asked, found.expected)
         context |= {
-            "machines": sentences.named_machines(found.expected.facts()),
             "matrix": matrix(found.expected),
             "most_in_matrix": MOST_IN_MATRIX,
             "stages": [(stage, in_order(stage, found.expected)) for stage in every] if len(every) > 1 else [],

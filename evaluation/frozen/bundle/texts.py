@@ -7,7 +7,6 @@ from django.utils.formats import date_format
 
 from ratings.words import counted as in_digits
 
-from ...deciding.sentences import named_machines
 from ...judgments.rules import SMOOTHING_NOTE
 from ...models import FrozenEvaluation
 from ...page import options
@@ -49,26 +48,22 @@ def methods(
 
 def _expected(evaluation: Evaluation, text) -> list[str]:
     """The sentences about expected values of the first measure; [] where there are none."""
-    measure = evaluation.measures[0]
-    if measure not in evaluation.expected:
+    expected = evaluation.expected.get(evaluation.measures[0])
+    if expected is None:
         return []
-    expected, means = evaluation.expected[measure], []
-    for name in evaluation.names:
-        row = expected.row(name)
-        if row["expected"] is not None:
-            ends = (decimals(row["expected_low"]), decimals(row["expected_high"]))
-            interval = "" if row["expected_low"] is None else f" ({ends[0]} to {ends[1]})"
-            means.append(f"{text(name)} {decimals(row['expected'])}{interval}")
-    facts = expected.facts()
-    without = f", without intervals: {facts['without']}" if facts["without"] else ""
-    intervals = "" if facts["without"] else " with 90 % intervals for missing judgments alone"
-    rounds = counted(facts["rounds"], "round", "rounds")
-    named = named_machines(facts)
+    means = []
+    for row in map(expected.of, evaluation.names):
+        if row.mean is not None:
+            interval = "" if row.low is None else f" ({decimals(row.low)} to {decimals(row.high)})"
+            means.append(f"{text(row.system)} {decimals(row.mean)}{interval}")
+    without = f", without intervals: {expected.without}" if expected.without else ""
+    intervals = "" if expected.without else " with 90 % intervals for missing judgments alone"
+    rounds = counted(expected.rounds, "round", "rounds")
     return [
-        f"These means are plain. {facts['judged']:,} of {facts['pairs']:,} pairs were judged, and "
-        f"{facts['drawn']:,} pairs were drawn in {rounds}. Expected once all are judged{intervals} "
+        f"These means are plain. {expected.judged:,} of {expected.pairs:,} pairs were judged, and "
+        f"{expected.drawn:,} pairs were drawn in {rounds}. Expected once all are judged{intervals} "
         f"({expected.estimated}{without}): {', '.join(means)}.",
-        *([text(named)] if named else []),
+        *([text(expected.named_machines)] if expected.named_machines else []),
     ]
 
 

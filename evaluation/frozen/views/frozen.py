@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from itertools import chain, count
-from operator import itemgetter
 
 from django import forms
 from django.contrib import messages
@@ -20,20 +19,18 @@ from ratings.web.pages import frame
 
 from ... import frozen
 from ...charts.over_time import over_time as line_chart
-from ...deciding import Mean, highest_expected
-from ...deciding.expecting import expecting, is_defined
-from ...deciding.sentences import named_machines
 from ...models import FrozenEvaluation
 from ...page import options, words
 from ...page.address import page, takes, with_judgments, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import json_response, table_response
+from ...page.expecting import expecting, is_defined
 from ...page.numbers import decimals
 from ...record.drawn import rounds_so_far
 from ...results import csv_and_json
 from ...results.charts import cutoffs_of
 from ...results.leader import highest, lead_of, leading
-from ...scores import SUMS, Asked, Evaluation, Standing
+from ...scores import SUMS, Asked, Evaluation
 from .. import bundle, over_time
 from ..bundle import figures, latex, texts
 from ..lookup import all_of, found_in
@@ -193,8 +190,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "lead": leading(evaluation, len(standings)),
         "queries": len(evaluation.table.record.queries),
         "label": f"{measure} {evaluation.asked.fingerprint_of(measure)}",
-        "expected": expected_of(evaluation, standings),
-        "expected_lead": expected_lead(evaluation),
+        "told": evaluation.expected.get(measure),
         "described": options.in_force(asked.asked),
         "others": others(evaluation),
         **pictured(evaluation),
@@ -204,32 +200,6 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "bundle_name": bundle.file_name(found),
     }
     return charted(request, "evaluation/frozen_one.html", context)
-
-
-def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | None:
-    """The expected means of the first measure beside the plain ones; None where none were frozen."""
-    means = evaluation.expected.get(evaluation.measures[0])
-    if means is None:
-        return None
-    facts = means.facts()
-    rows = [(standing, means.row(standing.system)) for standing in standings]
-    label = f"{evaluation.measures[0]} {evaluation.fingerprint_of(evaluation.measures[0])}"
-    named = named_machines(facts)
-    return {"rows": rows, "facts": facts, "without": facts["without"], "label": label, "machines": named}
-
-
-def expected_lead(evaluation: Evaluation) -> dict:
-    """The highest expected mean; {} where none were frozen with intervals, or all are final."""
-    measure = evaluation.measures[0]
-    expected = evaluation.expected.get(measure)
-    facts = expected.facts() if expected else {}
-    if not facts or facts["without"] or facts["judged"] == facts["pairs"]:
-        return {}
-    numbers = itemgetter("expected", "expected_low", "expected_high", "best")
-    every = [Mean(name, *numbers(expected.row(name)), None, 0) for name in evaluation.systems]
-    means = [row for row in every if row.mean is not None]
-    means.sort(key=lambda row: (-row.mean, row.system))
-    return highest_expected(str(measure), means, facts["leader"], False)
 
 
 def pictured(evaluation: Evaluation) -> dict:

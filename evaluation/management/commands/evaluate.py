@@ -2,14 +2,13 @@ from collections.abc import Callable, Iterable
 from math import isnan
 
 from evaluation import scores
-from evaluation.deciding import with_expected
-from evaluation.deciding.sentences import named_machines
 from evaluation.judgments.rules import ADJUDICATIONS, RULES
 from evaluation.measures import COUNTED, PROFILES, REASONS
 from evaluation.measures.refusal import unknown
 from evaluation.page import documents
 from evaluation.results import csv_and_json
 from evaluation.scores import Asked, Evaluation
+from evaluation.scores.expected import with_expected
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
 from ratings.models import Collection
@@ -165,13 +164,10 @@ def missing_steps(evaluation: Evaluation) -> list[str]:
 
 def expected_notes(evaluation: Evaluation) -> list[str]:
     """The lines on expected values: reasons for missing intervals by measure, and the machines in the model."""
-    facts = {measure: outlook.facts() for measure, outlook in evaluation.expected.items()}
-    machines = dict.fromkeys(named_machines(each) for each in facts.values())
-    return [
-        f"The expected {measure} has no interval: {each['without']}."
-        for measure, each in facts.items()
-        if each["without"]
-    ] + [line for line in machines if line]
+    without = {measure: expected.without for measure, expected in evaluation.expected.items()}
+    machines = dict.fromkeys(expected.named_machines for expected in evaluation.expected.values())
+    lines = [f"The expected {measure} has no interval: {reason}." for measure, reason in without.items() if reason]
+    return lines + [line for line in machines if line]
 
 
 # The text table

@@ -10,18 +10,17 @@ from ratings.pool.progress.counts import gold_hits
 
 from ... import record, scores
 from ...agreement.coefficients import ordinal_alpha
-from ...deciding import not_expected, systems_of
-from ...deciding.expecting import Expecting, expecting, is_defined, wanted_in, with_expected_in
-from ...deciding.sentences import named_machines
 from ...measures import cautions, effective
 from ...page import options
 from ...page.address import bounded_in, evaluated, page, with_judgments, with_options
 from ...page.charts import charted
 from ...page.downloads import Files, files
+from ...page.expecting import Expecting, expecting, is_defined, wanted_in, with_expected_in
 from ...page.holdings import holdings, next_step
 from ...record import InUse, cache
 from ...record.drawn import rounds_so_far
 from ...scores import Asked, Evaluation
+from ...scores.expected import systems_of
 from .. import csv_and_json, heat
 from ..charts import curves_chart, cutoffs_of, expected_chart, means_chart
 from ..leader import lead_of
@@ -80,14 +79,10 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
 def expected_in(evaluation: Evaluation, expected: Expecting) -> dict:
     """The context of expected values: each of the standings with the expected mean of its system."""
     told = expected.expected
-    means = {row.system: row for row in told.means} if told else {}
     return {
         "expecting": expected,
         "could_expect": not expected.rounds and is_defined(evaluation.asked),
-        "expected_rows": [
-            (each, means.get(each.system) or not_expected(each.system)) for each in evaluation.standings
-        ],
-        "machines": named_machines(told.facts()) if told else "",
+        "expected_rows": [(each, told.of(each.system) if told else None) for each in evaluation.standings],
         "misleads": expected.misleads(evaluation.asked, [each.judged for each in evaluation.standings]),
     }
 

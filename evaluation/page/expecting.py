@@ -7,13 +7,12 @@ from django.http import HttpRequest
 
 from ratings.models import Collection
 
-from ..expected.scope import refuse
-from ..measures import effective
-from ..page.address import CannotAnswer, told_to_reader
+from ..apps import estimators
+from ..expected import scope
 from ..record import InUse
 from ..scores import Asked, Evaluation
-from . import Expected, expected_of, systems_of, with_expected
-from .report import MOST_PAIRS, TooLarge
+from ..scores.expected import MOST_PAIRS, Expected, TooLarge, estimator, systems_of, with_expected
+from .address import CannotAnswer, told_to_reader
 
 TOO_LARGE = "The pool is too large for expected values on a page. The command evaluate --expected computes them."
 
@@ -76,14 +75,15 @@ def expecting(
 ) -> Expecting:
     """The expected values in the asked measure. Without rounds there are none, unless they are `wanted`.
 
-    used: the machines in use, if the caller has read them.
+    There are none either where the room that computes them was taken out. used: the machines in use, if the caller
+    has read them.
     """
     decisive = collection.order == Collection.Order.DECISIVE
-    if not rounds and not wanted:
+    if not estimators or not (rounds or wanted):
         return Expecting(0, decisive)
     try:
         aim = replace(asked, systems=systems_of(collection))
-        return Expecting(rounds, decisive, expected_of(collection, aim, MOST_PAIRS, used))
+        return Expecting(rounds, decisive, estimator().expected_of(collection, aim, MOST_PAIRS, used))
     except TooLarge:
         return Expecting(rounds, decisive, why=TOO_LARGE)
     except ValueError as error:
@@ -101,9 +101,5 @@ def with_expected_in(
 
 
 def is_defined(asked: Asked) -> bool:
-    """Whether expected values are defined for the asked measure and options. No database query."""
-    try:
-        refuse(asked.measure, effective(asked.measure, asked.options))
-    except ValueError:
-        return False
-    return True
+    """Whether expected values are defined for the asked measure and options, and computed here."""
+    return bool(estimators) and scope.is_defined(asked.measure, asked.options)

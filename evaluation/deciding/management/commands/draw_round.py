@@ -1,9 +1,10 @@
-from evaluation.deciding import ORDERS, aim_of, draw_next, stored
+from evaluation.management.commands.evaluate import add_options, add_rule, add_systems, changes
 from evaluation.scores import Asked
 from ratings.management.commands._collection_command import CollectionCommand, Refused
 from ratings.models import Collection, Drawn, Round
 
-from .evaluate import add_options, add_rule, add_systems, changes
+from ...aims import aim_of, stored
+from ...drawing import ORDERS, draw_next
 
 
 class Command(CollectionCommand):

@@ -1,0 +1,263 @@
+"""The means that systems are expected to have once all of the pool is judged.
+
+The room `deciding` estimates them from the rounds of a collection. It can be taken out: see `estimator`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+
+from ratings.models import Collection
+
+from ..apps import estimators
+from ..expected import Estimate
+from ..expected.order import WRONG
+from ..measures import Measure
+from ..record import InUse, Machine, machines
+from .asked import Asked
+from .evaluation import Evaluation
+
+LEADER = 0.95  # chance to be the best from which a system is the leader
+MOST_PAIRS = 150_000  # of a pool: with more, the estimate takes too long for a page
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The expected mean of one system; None: no value, or no interval."""
+
+    system: str
+    mean: float | None
+    low: float | None  # 90 % interval for missing judgments only
+    high: float | None
+    best: float | None  # chance to be the best
+    plain: float | None  # mean with unjudged documents as gain 0
+    outside: int  # documents above the cutoff outside the pool, which have gain 0
+    queries: int = 0  # how many count in the plain mean
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The expected mean of `second` minus that of `first`, with its 90 % interval for missing judgments."""
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """The expected means of all systems, with what they rest on."""
+
+    measure: str
+    options: str  # fingerprint, with est
+    est: str  # how they are estimated, the option est
+    means: tuple[Mean, ...]  # highest first
+    pairs: int  # of the pool
+    judged: int
+    drawn: int  # pairs of all rounds
+    skipped: int  # drawn pairs that nobody will judge
+    queries: int
+    nothing_found: int  # queries without a gain so far
+    rounds: int
+    wrong: float | None  # chance that two systems .02 apart or more are in the wrong order
+    estimate: Estimate
+    systems: tuple[str, ...] = ()  # in the order of the estimate
+    machines: tuple[Machine, ...] = ()  # with grades as features of the model
+    triage: tuple[str, ...] = ()  # machines whose grades changed sampling rates
+
+    @classmethod
+    def from_json(cls, members: Mapping[str, Any]) -> "Expected":
+        """The expected means from the members of `as_json`."""
+        estimate = dict(members["estimate"])
+        for name in ("mean", "covariance"):
+            estimate[name] = None if estimate[name] is None else np.array(estimate[name])
+        read = {
+            "estimate": Estimate(**estimate),
+            "means": tuple(Mean(**row) for row in members["means"]),
+            "machines": tuple(Machine(*row) for row in members["machines"]),
+        }
+        return cls(**{**members, **read})
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields, with arrays as lists."""
+        members = asdict(self)
+        arrays = {name: value for name, value in members["estimate"].items() if isinstance(value, np.ndarray)}
+        members["estimate"] |= {name: value.tolist() for name, value in arrays.items()}
+        return members
+
+    @property
+    def estimated(self) -> str:
+        return f"est={self.est}"
+
+    @property
+    def without(self) -> str:
+        """The reason why there is no interval; "" where there is one."""
+        return self.estimate.without
+
+    def row(self, system: str) -> dict[str, Any]:
+        """The columns of the system for a summary; None in each for a system outside the estimate."""
+        mean = self.of(system)
+        return {
+            "expected": mean.mean,
+            "expected_low": mean.low,
+            "expected_high": mean.high,
+            "best": mean.best,
+            "est": self.est,
+        }
+
+    def between(self, first: str, second: str) -> dict[str, Any]:
+        """The columns of `second` minus `first` for a comparison; `best` is the chance of `second`."""
+        of_first, of_second = self.row(first), self.row(second)
+        if of_first["expected"] is None or of_second["expected"] is None:
+            return of_second | dict.fromkeys(("expected", "expected_low", "expected_high"))
+        apart = self.difference(first, second)
+        return of_second | {
+            "expected": apart.difference if apart else of_second["expected"] - of_first["expected"],
+            "expected_low": apart.low if apart else None,
+            "expected_high": apart.high if apart else None,
+        }
+
+    def facts(self) -> dict:
+        """The numbers and machines that the estimate rests on, as JSON."""
+        names = ("est", "without", "pairs", "judged", "drawn", "skipped", "queries", "nothing_found", "rounds")
+        return {name: getattr(self, name) for name in (*names, "wrong", "settled", "leader")} | {
+            **{name: getattr(self.estimate, name) for name in ("calibration", "draws", "seed")},
+            "outside": {row.system: row.outside for row in self.means},
+            "machines": [machine.as_json() for machine in self.machines],
+            "triage": list(self.triage),
+        }
+
+    @property
+    def named_machines(self) -> str:
+        """The sentences that name the machines in the model and in triage; "" where there are none."""
+        sentences = [predicting(self.machines)]
+        if self.triage:
+            sentences.append(
+                "Rounds drew pairs more readily where people are likely to grade otherwise than "
+                f"{'; '.join(self.triage)}. The chance of each pair is known, so that this favours no system."
+            )
+        return " ".join(filter(None, sentences))
+
+    @property
+    def predicted(self) -> bool:
+        """Whether a model predicts missing judgments. Otherwise the means are the plain ones."""
+        return self.judged < self.pairs
+
+    @property
+    def final(self) -> bool:
+        """Whether all documents above the cutoff are judged."""
+        return not self.predicted and not self.outside_in_all
+
+    @property
+    def outside_in_all(self) -> int:
+        """The number of documents above the cutoff outside the pool, of all systems."""
+        return sum(row.outside for row in self.means)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the order of all systems is settled at 90 %."""
+        return self.wrong is not None and self.wrong <= WRONG
+
+    @property
+    def highest(self) -> dict:
+        """The facts of _highest_expected.html: the highest mean, and the likeliest to be the best."""
+        known = [row for row in self.means if row.mean is not None]
+        rivals = [row for row in known if row.best is not None] if len(known) > 1 else []
+        return {
+            "measure": self.measure,
+            "final": self.final,
+            "first": known[0] if known else None,
+            "leader": next((row for row in rivals if row.system == self.leader), None),
+            "likeliest": sorted(rivals, key=lambda row: row.best or 0, reverse=True)[:2],
+        }
+
+    @property
+    def leader(self) -> str | None:
+        """The system whose chance to be the best is at least LEADER; None without one."""
+        return next((row.system for row in self.means if (row.best or 0) >= LEADER), None)
+
+    def of(self, system: str) -> Mean:
+        """The mean of the system, with None for each number where it is not among those of the estimate."""
+        by_system = {row.system: row for row in self.means}
+        return by_system.get(system) or Mean(system, None, None, None, None, None, 0)
+
+    def difference(self, first: str, second: str) -> Difference | None:
+        """The expected difference of two systems; None where there is no interval."""
+        difference = self.estimate.difference(*(self.systems.index(name) for name in (first, second)))
+        return None if difference is None else Difference(first, second, *difference)
+
+
+def predicting(named: Sequence[Machine]) -> str:
+    """The sentences on these machines, whose grades are features of the model; "" for none."""
+    if not named:
+        return ""
+    return (
+        f"The grades of a machine help to predict the missing judgments: {'; '.join(map(str, named))}. "
+        "None of them counts as a judgment, and the judgments that were drawn correct them."
+    )
+
+
+# The room that computes them
+
+
+class TooLarge(ValueError):
+    """The pool is too large for a page; a command computes its expected values."""
+
+
+class Estimator(Protocol):
+    """What the room that computes expected means has for the others, as functions of a module."""
+
+    def expected_of(
+        self, collection: Collection, aim: Asked, most: int | None = None, used: Sequence[InUse] | None = None
+    ) -> Expected:
+        """The expected means. ValueError with the reason where they are not defined.
+
+        TooLarge for a pool of more than `most` pairs. used: the machines in use, if the caller has read them.
+        """
+
+    def files(
+        self, collection: Collection, settings: Any, used: Sequence[InUse]
+    ) -> Iterable[tuple[str, Iterable]]:
+        """The name and the lines of each canonical file of a frozen evaluation that only expected means have.
+
+        settings: the `Settings` of the frozen evaluation.
+        """
+
+    def expected_in(self, settings: Any, lines: Any) -> dict[Measure, Expected]:
+        """The expected means by measure, computed from the canonical files of a frozen evaluation."""
+
+
+def estimator() -> Estimator:
+    """The room that computes expected means. ValueError where it was taken out."""
+    if not estimators:
+        raise ValueError("this Idealist is without the orders with rounds, which expected means rest on.")
+    return import_module(estimators[0])
+
+
+def systems_of(collection: Collection) -> tuple[str, ...] | None:
+    """The systems of the decisive order; None: all."""
+    named = (collection.aim or {}).get("systems") if collection.order == Collection.Order.DECISIVE else None
+    return None if named is None else tuple(named)
+
+
+def with_expected(
+    collection: Collection,
+    evaluation: Evaluation,
+    measures: Iterable[Measure] | None = None,
+    most: int | None = None,
+) -> Evaluation:
+    """The evaluation with the expected values of `measures` (None: all of the evaluation).
+
+    The estimate is always of all systems of the decisive order, whichever the evaluation has. ValueError as from
+    `Estimator.expected_of`.
+    """
+    of_all = replace(evaluation.asked, systems=systems_of(collection))
+    aims = {each: replace(of_all, measure=each) for each in measures or evaluation.measures}
+    used, expected_of = machines(collection), estimator().expected_of
+    expected = {measure: expected_of(collection, aim, most, used) for measure, aim in aims.items()}
+    return replace(evaluation, expected=expected)
