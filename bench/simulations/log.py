@@ -1,8 +1,8 @@
-"""Whether intervals of means over all searches hold them, where queries are drawn from a log, and how wide they are.
+"""How often intervals of means over all searches of a log hold them, and how wide they are.
 
-Logs of 20,000 and 200,000 distinct queries with ten million searches by Zipf's law. The scores of a system are even,
-or fall towards the tail; a second system differs from it by as much as two variants of BM25 on Cranfield. The twin
-takes the same queries and ignores their chances.
+Logs of 20,000 and 200,000 distinct queries have ten million searches by Zipf's law. The scores of a system are
+even, or fall towards the tail. A second system differs from it by as much as two variants of BM25 on Cranfield. The
+twin takes the same queries and ignores their chances.
 """
 
 import argparse
@@ -29,8 +29,9 @@ def main() -> None:
     rows = [row for log in logs() for row in of_log(log, chosen.draws)]
     held = [row[name] for row in rows for name in ("mean", "difference")]
     widths = [row[name] for row in rows for name in ("mean_width", "difference_width")]
-    print(f"\nleast share held {min(held):.3f} (goal >= {GOAL}): {'reached' if min(held) >= GOAL else 'MISSED'}")
-    print(f"greatest width {max(widths):.2f} (goal <= {WIDEST}): {'reached' if max(widths) <= WIDEST else 'MISSED'}")
+    reached = {True: "reached", False: "MISSED"}
+    print(f"\nleast share held {min(held):.3f} (goal >= {GOAL}): {reached[min(held) >= GOAL]}")
+    print(f"greatest width {max(widths):.2f} (goal <= {WIDEST}): {reached[max(widths) <= WIDEST]}")
     print(f"least share held by the twin {min(row['twin'] for row in rows):.3f}")
 
 
