@@ -133,8 +133,7 @@ register(Presentation, "version content created_at", key="version", copied=True)
 register(Query, "key text need tags fields weight", key="key", copied=True)
 register(
     Sample,
-    "number former method seed size log days digest searches queries head_searches head_queries"
-    " strata created_at",
+    "number former method seed size log days digest searches queries head_searches head_queries strata created_at",
     key="number",
     copied=True,
     samples=True,
@@ -148,9 +147,7 @@ register(
     samples=True,
 )
 register(Document, "key title body url fields", key="key", copied=True)
-register(
-    Picture, "digest source named_by token state problem small large width height", key="digest", copied=True
-)
+register(Picture, "digest source named_by token state problem small large width height", key="digest", copied=True)
 register(System, "name description created_at", key="name", copied=True)
 # The ids of documents are packed, the one exception to foreign keys. An archive has their keys in place of ids.
 register(
@@ -164,9 +161,7 @@ register(
     key="query document",
     collection="query__collection",
 )
-register(
-    Round, "number method seed aim seen threshold precision frame judged version created_at", key="number"
-)
+register(Round, "number method seed aim seen threshold precision frame judged version created_at", key="number")
 register(
     Drawn, "round pair place kind unit key rate within born chances", key="pair", collection="round__collection"
 )
@@ -198,9 +193,7 @@ register(
     collection="judge__collection",
     judges=True,
 )
-register(
-    JudgeUse, "judge version use created_at", key="judge use", collection="judge__collection", judges=True
-)
+register(JudgeUse, "judge version use created_at", key="judge use", collection="judge__collection", judges=True)
 register(
     JudgeRun,
     "version choice options concurrency per_minute most_calls most_cost state message pairs graded ungraded calls"

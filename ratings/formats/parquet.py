@@ -2,7 +2,7 @@
 
 import math
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from itertools import islice
@@ -13,7 +13,7 @@ from . import budget, values
 from .budget import TooMuch
 from .packing import DAMAGED
 from .refusal import Refusal
-from .rows import RatingLine, RunLine
+from .rows import WRITTEN, RatingLine, RunLine, written_cells
 from .source import BLOCK, LONGEST_LINE, LONGEST_NAME, MOST_COLUMNS, Source, Start, Unopened
 
 MAGIC = b"PAR1"
@@ -170,46 +170,38 @@ def _wrong_in(file: Any) -> str:
     return ""
 
 
-def write_ratings(rows: Iterable[RatingLine]) -> Iterator[bytes]:
-    """Grades as decimals, times in UTC. Reading them gives the same rows again."""
-    import pyarrow as pa
-
-    types = {"grade": pa.decimal128(15, 9), "seconds": pa.float64(), "rated_at": pa.timestamp("us", tz="UTC")}
-    names = "query", "document", "rater", "grade", "reason", "comment", "seconds", "rated_at"
-    return _written(names, types, (row[1:] for row in rows))
-
-
-def write_judgments(rows: Iterable[RatingLine]) -> Iterator[bytes]:
-    """Grades as floats, since a mean of ratings has more digits than a rating."""
-    import pyarrow as pa
-
-    cells = ((row.query, row.document, float(row.grade)) for row in rows)
-    return _written(("query", "document", "grade"), {"grade": pa.float64()}, cells)
-
-
-def write_run(rows: Iterable[RunLine]) -> Iterator[bytes]:
-    import pyarrow as pa
-
-    types = {"rank": pa.int64(), "score": pa.float64()}
-    return _written(("query", "document", "rank", "score", "system"), types, (row[1:6] for row in rows))
-
-
-def _written(names: Iterable[str], types: dict[str, Any], rows: Iterable[tuple]) -> Iterator[bytes]:
+def write(kind: str, rows: Iterable[RatingLine | RunLine]) -> Iterator[bytes]:
     """The bytes of a file, in pieces. It is made on disk first, as its index stands at its end.
 
-    `types`: of the columns that do not hold texts.
+    Grades of ratings are decimals and times are in UTC, so that reading gives the same rows again. Grades of
+    judgments are floats, since a mean of ratings has more digits than a rating.
     """
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
+    types = {
+        "rank": pa.int64(),
+        "score": pa.float64(),
+        "grade": pa.float64() if kind == "judgments" else pa.decimal128(15, 9),
+        "seconds": pa.float64(),
+        "rated_at": pa.timestamp("us", tz="UTC"),
+    }
+    names = WRITTEN[kind]
     schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
-    rows = iter(rows)
+    records = (written_cells(kind, row) for row in rows)
     with tempfile.TemporaryFile() as made:
         with ParquetWriter(made, schema, compression="zstd") as writer:
-            while batch := list(islice(rows, BATCH)):
+            while batch := list(islice(records, BATCH)):
                 columns = zip(zip(*batch, strict=True), schema.types, strict=True)
-                arrays = [pa.array(column, kind) for column, kind in columns]
+                arrays = [_array(column, kind) for column, kind in columns]
                 writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
         made.seek(0)
         while block := made.read(BLOCK):
             yield block
+
+
+def _array(column: Sequence, kind: Any) -> Any:
+    import pyarrow as pa
+
+    is_float = pa.types.is_floating(kind)
+    return pa.array([float(value) if is_float and value is not None else value for value in column], kind)

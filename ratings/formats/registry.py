@@ -29,6 +29,7 @@ from . import (
 )
 from .archives import UNPACK, is_tar, is_zip
 from .refusal import Cure, Option, Refusal, Refused
+from .rows import WRITTEN
 from .source import Source, Start
 
 KINDS = ("queries", "documents", "results", "ratings")
@@ -69,8 +70,9 @@ def _quepid_csv(name: str, title: str, writes: Mapping[str, Writer]) -> Format:
     return Format(name, title, lambda kind, start: False, {}, writes, TEXT, spreadsheet=True, ending="csv")
 
 
-def _table(name: str, title: str, fits: Callable, writes: Mapping[str, Writer], **more) -> Format:
+def _table(name: str, title: str, fits: Callable, write: Callable | None, **more) -> Format:
     reads = {kind: partial(tables.read, name, kind) for kind in KINDS}
+    writes = {kind: partial(write, kind) for kind in WRITTEN} if write else {}
     return Format(name, title, fits, reads, writes, EITHER, **more)
 
 
@@ -141,11 +143,11 @@ FORMATS = (
         "parquet",
         "Parquet",
         _always(parquet.is_parquet),
-        {"results": parquet.write_run, "ratings": parquet.write_ratings, "judgments": parquet.write_judgments},
+        parquet.write,
         binary=True,
         ending="parquet",
     ),
-    _table("xlsx", "Excel workbook", _always(xlsx.is_xlsx), {}, binary=True),
+    _table("xlsx", "Excel workbook", _always(xlsx.is_xlsx), None, binary=True),
     Format(
         "letor",
         "LTR: RankLib, SVMrank, LETOR",
@@ -158,11 +160,7 @@ FORMATS = (
         "jsonl",
         "JSON objects, one on each line or in a list",
         tables.is_objects,
-        {
-            "results": tables.write_run_as_json,
-            "ratings": tables.write_ratings_as_json,
-            "judgments": tables.write_judgments_as_json,
-        },
+        tables.write_as_json,
         ending="jsonl",
     ),
     Format(
@@ -181,7 +179,7 @@ FORMATS = (
         "csv",
         "comma-, semicolon- or tab-separated values",
         tables.is_delimited,
-        {"results": tables.write_run, "ratings": tables.write_ratings, "judgments": tables.write_judgments},
+        tables.write,
         spreadsheet=True,
         ending="csv",
     ),

@@ -106,6 +106,19 @@ class RatingLine(NamedTuple):
     rated_at: datetime | None = None
 
 
+# The columns of written tables, by kind of row. Judgments are the one grade of each pair, without a rater.
+WRITTEN = {
+    "results": ["query", "document", "rank", "score", "system"],
+    "ratings": ["query", "document", "rater", "grade", "reason", "comment", "seconds", "rated_at"],
+    "judgments": ["query", "document", "grade"],
+}
+
+
+def written_cells(kind: str, row: RunLine | RatingLine) -> list[Any]:
+    """The values of the columns that are written."""
+    return [getattr(row, name) for name in WRITTEN[kind]]
+
+
 def taken(array: Any, places: np.ndarray) -> Any:
     """The elements of an Arrow array at these places. Given NumPy's array, Arrow would first import pandas."""
     import pyarrow as pa

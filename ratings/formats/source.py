@@ -5,6 +5,7 @@ import io
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -106,6 +107,8 @@ class Source:
         self.budget = whole.part()
         self.comments = 0  # comment lines that a reader skipped
         self.wide = 0  # lines of a run with more than six columns
+        self.places: Counter = Counter()  # how many results of a query and a system a reader of tables gave
+        self.has_decimal_commas = False
         self.of_pairs = False  # a table of queries with documents, read for its documents
         self.notes: list[str] = []  # of its reader, for the report of the import; one sentence each
         self._raw = stream if hasattr(stream, "peek") else io.BufferedReader(stream)

@@ -6,8 +6,7 @@ what, or it is guessed from the names.
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import chain, islice
@@ -29,14 +28,19 @@ from .columns import (
     names_in,
     usual_role,
 )
-from .decimals import Decimals
 from .refusal import Cure, Option, Refusal, WrongCell, cure_of
-from .rows import DocumentLine, RatingLine, RunLine, Topic, checked_id, unique_topics
+from .rows import (
+    WRITTEN,
+    DocumentLine,
+    RatingLine,
+    RunLine,
+    Topic,
+    checked_id,
+    unique_topics,
+    written_cells,
+)
 from .source import LONGEST_NAME, MOST_COLUMNS, Source, Start
 
-RATINGS = ["query", "document", "rater", "grade", "reason", "comment", "seconds", "rated_at"]
-JUDGMENTS = ["query", "document", "grade"]
-RESULTS = ["query", "document", "rank", "score", "system"]
 CANNOT = "unrateable"  # in place of a grade
 FILL_DOWN = Option("fill_down", True, "the query above counts for it")
 NO_REASON = "other"  # the reason where a file only says that a pair cannot be judged
@@ -154,7 +158,6 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
     layouts: dict[tuple, Layout] = {}
     above: dict[str, Any] = {}
     noted = False
-    row_of = _READERS[kind](source)
     first = list(islice(records, header.SAMPLE)) if uniform else []
     for item in chain(first, records):
         if isinstance(item, Refusal):
@@ -188,7 +191,7 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
         if source.reading.fill_down:
             above = _filled_down(cells, layouts[names], above)
         try:
-            yield from row_of(line, cells, layouts[names])
+            yield from _READERS[kind](source, line, cells, layouts[names])
         except ValueError as error:
             yield source.refusal(line, str(error), *cure_of(error, CURE))
 
@@ -270,6 +273,7 @@ def _likely_key_column(layout: Layout, records: list[dict[str, Any]]) -> str:
 def _cells(source: Source, kind: str) -> Iterator[tuple[int, list[str]] | Refusal]:
     """The records of delimited text, each as wide as the first. Runs and ratings may have blanks between cells."""
     delimiter = header.delimiter_of(source.start)
+    source.has_decimal_commas = delimiter == ";"
     if delimiter == header.NONE and kind in ("results", "ratings") and trec.has_columns(source.start):
         return trec.records(source)
     return delimited.records(source, delimiter, delimited.WIDTH_CURE)
@@ -360,114 +364,84 @@ def text_of(value: Any) -> str:
     return strict_json.text_of(value)
 
 
-def _topics(source: Source) -> Callable:
-    decimals = _decimals(source)
-
-    def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[Topic]:
-        texts = {role: text_of(cells[name]).strip() for role, name in layout.column.items() if role != "tags"}
-        key = None
-        if "key" in texts:
-            key = checked_id(texts["key"], "query key", values.QUERY_KEY_LENGTH, source)
-        tags = cells[layout.column["tags"]] if "tags" in layout.column else None
-        if tags is not None:
-            tags = tags if isinstance(tags, list) else text_of(tags).split(";")
-            tags = tuple(filter(None, (text_of(tag).strip() for tag in tags)))
-        text = values.checked_text(texts["text"], "query")
-        weight = None
-        if texts.get("weight"):
-            weight = _weight(_number(cells[layout.column["weight"]], "weight", decimals))
-        fields = {name: cells[name] for name in layout.fields} or None
-        yield Topic(line, key, text, texts.get("need"), tags, weight, fields)
-
-    return row_of
+def _topics(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[Topic]:
+    texts = {role: text_of(cells[name]).strip() for role, name in layout.column.items() if role != "tags"}
+    key = None
+    if "key" in texts:
+        key = checked_id(texts["key"], "query key", values.QUERY_KEY_LENGTH, source)
+    tags = cells[layout.column["tags"]] if "tags" in layout.column else None
+    if tags is not None:
+        tags = tags if isinstance(tags, list) else text_of(tags).split(";")
+        tags = tuple(filter(None, (text_of(tag).strip() for tag in tags)))
+    text = values.checked_text(texts["text"], "query")
+    weight = None
+    if texts.get("weight"):
+        weight = _not_negative(_number(source, cells[layout.column["weight"]], "weight"), "weight")
+    fields = {name: cells[name] for name in layout.fields} or None
+    yield Topic(line, key, text, texts.get("need"), tags, weight, fields)
 
 
-def _weight(text: str) -> float:
-    weight = values.number(text, "weight")
-    if weight < 0:
-        raise ValueError(f"the weight {values.quoted(text)} is less than 0")
-    return weight
+def _documents(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[DocumentLine]:
+    texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
+    key = checked_id(texts["id"], "id", values.DOCUMENT_KEY_LENGTH, source)
+    fields = {name: cells[name] for name in layout.fields} or None
+    yield DocumentLine(line, key, texts.get("title"), texts.get("body"), texts.get("url"), fields)
 
 
-def _documents(source: Source) -> Callable:
-    def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[DocumentLine]:
-        texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
-        key = checked_id(texts["id"], "id", values.DOCUMENT_KEY_LENGTH, source)
-        fields = {name: cells[name] for name in layout.fields} or None
-        yield DocumentLine(line, key, texts.get("title"), texts.get("body"), texts.get("url"), fields)
-
-    return row_of
-
-
-def _results(source: Source) -> Callable:
-    places: Counter = Counter()
-    decimals = _decimals(source)
-
-    def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RunLine]:
-        """Without ranks the file is in the order of the ranking. Without scores the score is 1 / rank."""
-        texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
-        (query, document), system = _pair(texts, source), texts.get("system", "")
-        places[query, system] += 1
-        column = layout.column.get("rank")
-        rank = places[query, system] if column is None else _rank(_number(cells[column], "rank", decimals))
-        if "score" not in texts and rank < 0:
-            raise ValueError(f"the rank {rank} is less than 0, and there is no score")
-        if "score" in texts:
-            score = values.number(_number(cells[layout.column["score"]], "score", decimals), "score")
-        else:
-            score = 1 / rank if rank else 2.0  # where ranks begin with 0, its score is above that of 1
-        yield RunLine(line, query, document, rank, score, system)
-
-    return row_of
+def _results(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RunLine]:
+    """Without ranks the file is in the order of the ranking. Without scores the score is 1 / rank."""
+    texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
+    (query, document), system = _pair(texts, source), texts.get("system", "")
+    source.places[query, system] += 1
+    rank = source.places[query, system]
+    if "rank" in texts:
+        # Programs write 3 as 3.0 if other cells of the column are empty.
+        text = re.sub(r"\.0+$", "", _number(source, cells[layout.column["rank"]], "rank"))
+        rank = values.integer(text, "rank")
+    if "score" in texts:
+        score = values.number(_number(source, cells[layout.column["score"]], "score"), "score")
+    elif rank < 0:
+        raise ValueError(f"the rank {rank} is less than 0, and there is no score")
+    else:
+        score = 1 / rank if rank else 2.0  # where ranks begin with 0, its score is above that of 1
+    yield RunLine(line, query, document, rank, score, system)
 
 
-def _rank(text: str) -> int:
-    """The whole number in a cell, which programs may write as 3.0 if other cells of the column are empty."""
-    return values.integer(re.sub(r"\.0+$", "", text), "rank")
-
-
-def _decimals(source: Source) -> Decimals:
-    start = source.start
-    return Decimals(comma=not start.text.startswith("{") and header.delimiter_of(start) == ";")
-
-
-def _number(cell: Any, what: str, decimals: Decimals) -> str:
+def _number(source: Source, cell: Any, what: str) -> str:
     """The text of a number, with a decimal point, as numbers from JSON and Parquet have it."""
-    return decimals.with_point(cell, what) if isinstance(cell, str) else text_of(cell)
+    if isinstance(cell, str):
+        return values.with_point(cell.strip(), what, has_commas=source.has_decimal_commas)
+    return text_of(cell)
 
 
-def _ratings(source: Source) -> Callable:
-    decimals = _decimals(source)
-
-    def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RatingLine | Refusal]:
-        texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
-        if layout.raters:
-            yield from _of_raters(source, line, texts, [(name, cells[name]) for name in layout.raters], decimals)
-            return
-        grade, reason = grade_of(texts.get("grade", ""), source, decimals)
-        if _says_yes(texts.get("unrateable", "")):
-            reason = reason or NO_REASON
-        reason = texts.get("reason", "") or reason
-        if grade is None and not reason and "reason" not in texts:
-            return  # a pair or a query that nobody rated
-        if (grade is None) == (reason == ""):
-            raise ValueError("a rating needs either a grade or a reason why the pair cannot be judged")
-        rater = texts.get("rater", "")
-        if "rater" in texts:
-            values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
-        seconds, at = _seconds(texts.get("seconds", "")), _moment(texts.get("rated_at", ""))
-        yield RatingLine(line, *_pair(texts, source), rater, grade, reason, texts.get("comment", ""), seconds, at)
-
-    return row_of
+def _ratings(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RatingLine | Refusal]:
+    texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
+    if layout.raters:
+        yield from _of_raters(source, line, texts, {name: cells[name] for name in layout.raters})
+        return
+    grade, reason = _grade_of(texts.get("grade", ""), source)
+    if _says_yes(texts.get("unrateable", "")):
+        reason = reason or NO_REASON
+    reason = texts.get("reason", "") or reason
+    if grade is None and not reason and "reason" not in texts:
+        return  # a pair or a query that nobody rated
+    if (grade is None) == (reason == ""):
+        raise ValueError("a rating needs either a grade or a reason why the pair cannot be judged")
+    rater = texts.get("rater", "")
+    if "rater" in texts:
+        values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
+    seconds = _not_negative(text, "number of seconds") if (text := texts.get("seconds")) else None
+    at = _moment(texts.get("rated_at", ""))
+    yield RatingLine(line, *_pair(texts, source), rater, grade, reason, texts.get("comment", ""), seconds, at)
 
 
 def _of_raters(
-    source: Source, line: int, texts: dict[str, str], cells: list[tuple[str, Any]], decimals: Decimals
+    source: Source, line: int, texts: dict[str, str], cells: dict[str, Any]
 ) -> Iterator[RatingLine | Refusal]:
     """The rating of each rater whose cell is not blank, for one pair. Each cell may be refused."""
-    for name, cell in cells:
+    for name, cell in cells.items():
         try:
-            grade, reason = grade_of(text_of(cell), source, decimals)
+            grade, reason = _grade_of(text_of(cell), source)
             if grade is not None or reason:
                 rater = values.checked_name(name.strip(), "rater", values.RATER_NAME_LENGTH)
                 yield RatingLine(line, *_pair(texts, source), rater, grade, reason)
@@ -486,7 +460,7 @@ def _pair(texts: dict[str, str], source: Source) -> tuple[str, str]:
 _READERS = {"queries": _topics, "documents": _documents, "results": _results, "ratings": _ratings}
 
 
-def grade_of(text: str, source: Source, decimals: Decimals | None = None) -> tuple[Decimal | None, str]:
+def _grade_of(text: str, source: Source) -> tuple[Decimal | None, str]:
     """(grade, "") of a cell, (None, reason) where it says that the pair cannot be judged, (None, "") if blank."""
     text = text.strip()
     if text in source.reading.grades:
@@ -496,7 +470,7 @@ def grade_of(text: str, source: Source, decimals: Decimals | None = None) -> tup
     if not text:
         return None, ""
     try:
-        return values.grade(decimals.with_point(text, "grade") if decimals else text), ""
+        return values.grade(_number(source, text, "grade")), ""
     except ValueError as error:
         raise WrongCell(str(error), CURE, Option("map", {text: None}, "the word stands for a grade")) from error
 
@@ -511,13 +485,11 @@ def _says_yes(text: str) -> bool:
     raise WrongCell(problem, "Write yes or no.", nothing)
 
 
-def _seconds(text: str) -> float | None:
-    if not text:
-        return None
-    seconds = values.number(text, "number of seconds")
-    if seconds < 0:
-        raise ValueError(f"the number of seconds {values.quoted(text)} is negative")
-    return seconds
+def _not_negative(text: str, what: str) -> float:
+    number = values.number(text, what)
+    if number < 0:
+        raise ValueError(f"the {what} {values.quoted(text)} is less than 0")
+    return number
 
 
 def _moment(text: str) -> datetime | None:
@@ -535,40 +507,22 @@ def _moment(text: str) -> datetime | None:
 # From rows to a table
 
 
-def write_ratings(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
-    """The header and one record for each rating. Reading them gives the same rows again."""
-    return spreadsheet.written(chain([RATINGS], ([_cell(value) for value in row[1:]] for row in rows)), raw=raw)
+def write(kind: str, rows: Iterable[RatingLine | RunLine], *, raw: bool = False) -> Iterator[str]:
+    """The header and one record for each row. Reading them gives the same rows again."""
+    table = ([_cell(value) for value in written_cells(kind, row)] for row in rows)
+    return spreadsheet.written(chain([WRITTEN[kind]], table), raw=raw)
 
 
-def write_run(rows: Iterable[RunLine], *, raw: bool = False) -> Iterator[str]:
-    return spreadsheet.written(chain([RESULTS], ([_cell(value) for value in row[1:6]] for row in rows)), raw=raw)
-
-
-def write_judgments(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
-    cells = ([row.query, row.document, values.grade_text(row.grade)] for row in rows)
-    return spreadsheet.written(chain([JUDGMENTS], cells), raw=raw)
-
-
-def write_ratings_as_json(rows: Iterable[RatingLine]) -> Iterator[str]:
-    """One object for each rating, without empty members."""
-    return (_object(RATINGS, row[1:]) for row in rows)
-
-
-def write_run_as_json(rows: Iterable[RunLine]) -> Iterator[str]:
-    return (_object(RESULTS, row[1:6]) for row in rows)
-
-
-def write_judgments_as_json(rows: Iterable[RatingLine]) -> Iterator[str]:
-    return (_object(JUDGMENTS, (row.query, row.document, row.grade)) for row in rows)
+def write_as_json(kind: str, rows: Iterable[RatingLine | RunLine]) -> Iterator[str]:
+    """One object for each row, without empty members."""
+    for row in rows:
+        members = zip(WRITTEN[kind], written_cells(kind, row), strict=True)
+        record = {name: value for name, value in members if value not in (None, "")}
+        yield json.dumps(record, ensure_ascii=False, default=_plain_json) + "\n"
 
 
 def _cell(value: Any) -> str:
     return values.grade_text(value) if isinstance(value, Decimal) else text_of(value)
-
-
-def _object(names: list[str], row: Iterable[Any]) -> str:
-    record = {name: value for name, value in zip(names, row, strict=True) if value not in (None, "")}
-    return json.dumps(record, ensure_ascii=False, default=_plain_json) + "\n"
 
 
 def _plain_json(value: Decimal | datetime) -> int | float | str:

@@ -23,12 +23,14 @@ RATER_NAME_LENGTH = 150
 _key = re.compile(rf"{KEY}+")
 _number = re.compile(NUMBER)
 _float = re.compile(rf"{NUMBER}[0-9]*+")  # a float may have any exponent, a decimal may not
+_thousands = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
 _integer = re.compile(INTEGER)
 _no_key = re.compile(r"[\s\x00-\x1f\x7f_%]|^#")
 _ESCAPES = {" ": "_", "_": "%5F", "%": "%25"}
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # they neither show nor join letters
 _control = re.compile(r"[\x00-\x1f\x7f]")
 
+AMBIGUOUS = "has a mark that may be for decimals or for thousands; write it without one, or with a further digit"
 _BILLIONTH = Decimal("1e-9")
 _DIGITS = re.compile(r"([0-9]+)")
 
@@ -96,6 +98,18 @@ def number(text: str, what: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"the {what} {quoted(text)} is not a finite number")
     return value
+
+
+def with_point(text: str, what: str, *, has_commas: bool) -> str:
+    """The number with a decimal point in place of a comma. Raises ValueError if its mark may part thousands.
+
+    `has_commas`: a comma before three digits is for decimals, as in files with semicolons between cells.
+    """
+    if _thousands.fullmatch(text):
+        unclear = what == "rank" or not has_commas if "," in text else what in ("rank", "weight")
+        if unclear:
+            raise ValueError(f"the {what} {quoted(text)} {AMBIGUOUS}")
+    return text if "." in text else text.replace(",", ".", 1)
 
 
 @lru_cache(maxsize=4096)

@@ -25,7 +25,7 @@ def run_text(system: System) -> str:
 
 
 def ratings_text(collection) -> str:
-    return "".join(tables.write_ratings(rows.ratings(collection, BY_NAME["csv"])))
+    return "".join(tables.write("ratings", rows.ratings(collection, BY_NAME["csv"])))
 
 
 def test_a_run_is_ranked_from_one_in_the_order_of_the_queries_with_exact_scores():

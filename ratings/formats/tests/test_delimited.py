@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Reading, Source
-from ratings.formats.tables import read, write_ratings
+from ratings.formats.tables import read, write
 from ratings.tests.refusals import offered
 
 HEADER = "query,document,rater,grade,reason,comment,seconds,rated_at\r\n"
@@ -71,7 +71,7 @@ def test_a_column_that_stands_twice_is_refused():
         ("q,,alice,1,,,,", "the document is empty"),
         ("q,a, alice,1,,,,", "the rater ' alice' is empty, begins or ends with a blank"),
         ("q,a," + "r" * 151 + ",1,,,,", "is longer than 150 characters"),
-        ("q,a,alice,1,,,-1,", "the number of seconds '-1' is negative"),
+        ("q,a,alice,1,,,-1,", "the number of seconds '-1' is less than 0"),
         ("q,a,alice,1,,,nan,", "the number of seconds 'nan' is not a finite number"),
         ("q,a,alice,1,,,,yesterday", "rated_at 'yesterday' is not a time"),
         ("q,a,alice,1,,,,9999-12-31T23:59:59-12:00", "is not a time"),
@@ -112,9 +112,9 @@ words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 def test_what_is_written_reads_the_same_and_is_written_the_same_again(comment, seconds, grade):
     at = datetime(2026, 3, 2, 9, 0, 0, 123456, tzinfo=UTC)
     row = RatingLine(2, "q", "a", "alice", grade, "", comment, seconds, at)
-    text = "".join(write_ratings([row]))
+    text = "".join(write("ratings", [row]))
     assert rows_of(text) == [row]
-    assert "".join(write_ratings(rows_of(text))) == text
+    assert "".join(write("ratings", rows_of(text))) == text
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

@@ -124,9 +124,9 @@ def test_ratings_and_runs_are_read_as_they_were_written():
         RatingLine(1, "q", "a", "ann", Decimal("-0.123456789"), "", "fine\r\n", 12.5, at),
         RatingLine(2, "q", "b", "ann", None, "broken"),
     ]
-    assert rows_of(b"".join(parquet.write_ratings(ratings))) == ratings
+    assert rows_of(b"".join(parquet.write("ratings", ratings))) == ratings
     run = [RunLine(1, "q", "a", 1, 0.1 + 0.2, "s"), RunLine(2, "q", "b", 2, -1e300, "s")]
-    assert rows_of(b"".join(parquet.write_run(run)), "results") == run
+    assert rows_of(b"".join(parquet.write("results", run)), "results") == run
 
 
 def test_a_row_that_is_no_rating_is_refused_with_its_number():

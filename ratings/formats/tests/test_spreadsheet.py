@@ -153,7 +153,7 @@ def test_a_number_that_begins_a_line_takes_what_follows_along_where_commas_do_no
 def test_ids_come_back_from_a_table_in_both_forms(ids):
     rows = [RatingLine(n, f"q{n}", key, key, grade_value("-1"), comment=key) for n, key in enumerate(ids, 2)]
     for raw in (False, True):
-        text = "".join(tables.write_ratings(rows, raw=raw))
+        text = "".join(tables.write("ratings", rows, raw=raw))
         source = Source("file", io.BytesIO(text.encode()), Reading(raw=raw))
         assert list(tables.read("csv", "ratings", source)) == rows
         marked = any(spreadsheet.safe(key) != key for key in ids)

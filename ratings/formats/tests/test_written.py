@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from ratings.formats import tables, values, workbooks
+from ratings.formats import values, workbooks
 from ratings.formats.refusal import Refusal
 from ratings.formats.registry import BY_NAME, FORMATS, recognised
 from ratings.formats.rows import RatingLine, RunLine, one_by_one
@@ -102,7 +102,7 @@ REFUSED: dict[str, tuple[Callable, Callable]] = {
 
 def written(format: str, kind: str, rows: list, *, raw: bool) -> bytes:
     if format == "xlsx":
-        return workbooks.written(tables.JUDGMENTS, (row[1:3] + row[4:5] for row in rows))
+        return workbooks.written(["query", "document", "grade"], (row[1:3] + row[4:5] for row in rows))
     parts = BY_NAME[format].written(kind, rows, raw=raw)
     return b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
 

@@ -83,7 +83,7 @@ def pull(
         seen: set[str] = set()
         for done, query in enumerate(to_send, 1):
             hits = engine.hits(query, depth)
-            run.writelines(line.encode() for line in tables.write_run_as_json(_lines(query, hits, system)))
+            run.writelines(line.encode() for line in tables.write_as_json("results", _lines(query, hits, system)))
             _write_texts(collection, documents, hits, seen)
             progress("asking the engine", done / len(to_send), done)
         with transaction.atomic():

@@ -163,7 +163,7 @@ def made(folder: Path, admin: Client) -> Collection:
     collection = Collection.objects.create(slug=slug, name=folder.name)
     admin.force_login(make_member(collection, f"ada-{slug}", Role.ADMIN))
     files = files_in(folder)
-    for path in (each for each in files if each.name.startswith("topics")):
+    for path in (each for each in files if each.name.startswith("topics") or folder.name == "judgment-lists"):
         with opened(str(path)) as source:
             intake.import_queries(collection, [source])
     known = set(collection.queries.values_list("key", flat=True))
