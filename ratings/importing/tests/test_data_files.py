@@ -1,6 +1,6 @@
 """Every file of the real collections, sent to the import desk as it is: imported, or refused with its line.
 
-pytest -s --thorough ratings/importing/tests/test_data_files.py  # the table, with what is said of each
+pytest -s ratings/importing/tests/test_data_files.py  # the table, with what is said of each
 """
 
 from collections.abc import Iterator
@@ -19,32 +19,23 @@ from ratings.importing import intake
 from ratings.management.commands.work import work
 from ratings.models import Collection, Job, Query, Role
 from ratings.tests.cast import make_member
-from ratings.tests.thorough import is_thorough
 
 # What is seen in a file, and what is refused. How each database takes it in, other tests show.
 pytestmark = pytest.mark.django_db
 
 # Each file, what is seen in it, and how many rows it brings or which line is refused first; 0 is the whole file.
-# Those behind a plus are like others, and are sent with --thorough.
+# Files that are like others are not listed and not sent.
 EXPECTED = """
 codec/topics.json: queries, as was said, 42
 cranfield/cran.all.1400.gz: documents, as was said, refused 1
-+ cranfield/cran.all.1400.trec.xml.gz: documents, 1400
 cranfield/cran.qry: queries, as was said, refused 1
 cranfield/cran.qry.xml: queries, 225
 cranfield/cranqrel: ratings, as was said, refused 1
-+ cranfield/cranqrel.minus1-variant: ratings, as was said, refused 1
-+ cranfield/cranqrel.readme: ratings, as was said, refused 1
 cranfield/documents.jsonl.gz: documents, 1400
 cranfield/expected.graded.json: results, as was said, refused 1
 cranfield/qrels.cran.binary.txt: ratings, 1837
-+ cranfield/qrels.cran.graded.txt: ratings, 1837
 cranfield/runs/bm25-k0.9-b0.4-stem.run.gz: results, 225
-+ cranfield/runs/bm25-k1.2-b0.75.run.gz: results, 225
-+ cranfield/runs/bm25-title-only.run.gz: results, 225
 cranfield/runs/lsi-200.run.gz: results, 225
-+ cranfield/runs/minilm-l6.run.gz: results, 225
-+ cranfield/runs/tfidf-cosine.run.gz: results, 225
 cranfield/topics.tsv: queries, 225
 crowd/nyt/experts_3x120.csv.gz: ratings, refused 0
 crowd/trec2011/Details.txt: results, as was said, refused 0
@@ -60,21 +51,11 @@ judgment-lists/opensearch_esci_us_queryset.json: queries, 150
 judgment-lists/rankquest_movie-quotes-test-cases.json: results, as was said, refused 0
 judgment-lists/rankquest_moviequotes.json: results, as was said, refused 0
 judgment-lists/rre_ratings_example.json: ratings, as was said, 9
-+ machine/qrels.rag25.test-umbrela2.txt.gz: ratings, 10284
 machine/qrels.rag25.test.txt.gz: ratings, 10284
 machine/topics.rag25.test.jsonl.gz: queries, as was said, 105
-+ qrels-zoo/qrels.backgroundlinking18.txt.gz: ratings, 8508
 qrels-zoo/qrels.ciral-v1.0-ha-test-a-pools.tsv.gz: ratings, 7288
-+ qrels-zoo/qrels.core17.txt.gz: ratings, 30030
-+ qrels-zoo/qrels.dl19-doc.txt.gz: ratings, 16258
 qrels-zoo/qrels.dl19-passage.txt.gz: ratings, 9260
-+ qrels-zoo/qrels.web.151-200.txt.gz: ratings, 16055
-+ qrels-zoo/qrels.web.51-100.txt.gz: ratings, 25329
-+ qrels-zoo/topics.core17.txt: queries, 50
-+ qrels-zoo/topics.dl19-doc.txt: queries, 43
 qrels-zoo/topics.dl19-passage.txt: queries, 43
-+ qrels-zoo/topics.web.151-200.txt: queries, 50
-+ qrels-zoo/topics.web.51-100.txt: queries, 50
 qrels-zoo/tripjudge_qrels_4class.txt.gz: ratings, 12590
 quepid/book_wide.csv: ratings, 1900
 quepid/chorus_Broad_Query_Set_rated.csv: ratings, 3668
@@ -88,32 +69,18 @@ quepid/qrels.case.txt: ratings, 1659
 quepid/runs/no-vector.run: results, 135
 quepid/runs/with-vector.run: results, refused 221
 quepid/snapshot_no-vector.json.gz: ratings, as was said, 1659
-+ quepid/snapshot_with-vector.json.gz: ratings, as was said, 1659
 quepid/topics.tsv: queries, 135
 robust03/topics.robust04.txt: queries, 250
 trec-covid/round1/expected.dev.json: results, as was said, refused 1
 trec-covid/round1/leaderboard.csv: results, as was said, refused 1
 trec-covid/round1/qrels.covid-round1.txt.gz: ratings, 8691
-+ trec-covid/round1/runs/BBGhelani1.run.gz: results, 30
-+ trec-covid/round1/runs/BBGhelani2.run.gz: results, 30
 trec-covid/round1/runs/BM25R2.run.gz: results, 30
 trec-covid/round1/runs/ERST_NARRATIVE.run.gz: results, refused 999
-+ trec-covid/round1/runs/PL2c1.0.run.gz: results, 30
 trec-covid/round1/runs/UB_NLP_RUN_1.run.gz: results, refused 141
-+ trec-covid/round1/runs/ixa-ir-filter-query.run.gz: results, 30
-+ trec-covid/round1/runs/run1.run.gz: results, 30
-+ trec-covid/round1/runs/tm_lda400.run.gz: results, 30
-+ trec-covid/round1/runs/wistud_noSearch.run.gz: results, 30
 trec-covid/round1/topics.covid-round1.xml: queries, 30
 trec_eval/expected.rel_level.json: results, as was said, refused 1
-+ trec_eval/expected.results.test.json: results, as was said, refused 1
 trec_eval/out.comment.test: results, as was said, refused 1
 trec_eval/out.test: results, as was said, refused 1
-+ trec_eval/out.test.a: results, as was said, refused 1
-+ trec_eval/out.test.aq: results, as was said, refused 1
-+ trec_eval/out.test.aqZ: results, as was said, refused 1
-+ trec_eval/out.test.aqc: results, as was said, refused 1
-+ trec_eval/out.test.aqcM: results, as was said, refused 1
 trec_eval/out.test.aql: results, as was said, refused 1
 trec_eval/out.test.meas_params: results, as was said, refused 1
 trec_eval/out.test.prefs: ratings, as was said, refused 1
@@ -126,10 +93,8 @@ trec_eval/prefs.test: ratings, as was said, refused 1
 trec_eval/qrels-302.test: ratings, 1061
 trec_eval/qrels.123.gz: ratings, refused 3686
 trec_eval/qrels.comment.test.gz: ratings, 5890
-+ trec_eval/qrels.comments.123.gz: ratings, refused 3689
 trec_eval/qrels.rel_level: ratings, 3681
 trec_eval/qrels.test: ratings, 3681
-+ trec_eval/qrels.test.with-comments: ratings, 3681
 trec_eval/results-302.test: results, 1
 trec_eval/results.comment.test.gz: results, 301
 trec_eval/results.test: results, 3
@@ -138,16 +103,13 @@ trec_eval/zscores_file: results, as was said, refused 1
 """
 
 
-LINES = [line for line in EXPECTED.strip().splitlines() if is_thorough() or not line.startswith("+ ")]
-LEFT_OUT = {line[2:].partition(":")[0] for line in EXPECTED.splitlines() if line.startswith("+ ")}
+LINES = EXPECTED.strip().splitlines()
+NAMES = {line.partition(":")[0] for line in LINES}
 
 
 def files_in(folder: Path) -> list[Path]:
     """The files that are sent, in order."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    if is_thorough():
-        return files
-    return [path for path in files if str(path.relative_to(folder.parent)) not in LEFT_OUT]
+    return [path for path in sorted(folder.rglob("*")) if str(path.relative_to(folder.parent)) in NAMES]
 
 
 @pytest.fixture
@@ -226,4 +188,4 @@ def test_every_file_is_imported_or_refused_with_its_line(shared, admin):
                 found.append(f"{path.relative_to(data)}: {kind}, {end}")
                 print(f"| {path.relative_to(data)} | {kind} | {end} | {said} |")
             transaction.set_rollback(True)
-    assert found == [line.removeprefix("+ ") for line in LINES]
+    assert found == LINES

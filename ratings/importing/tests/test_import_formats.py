@@ -93,15 +93,6 @@ def test_grades_that_nobody_is_named_for_need_a_rater(collection, file):
     assert [row[2] for row in told()] == ["qrels", "shop", "qrels", "shop"]
 
 
-def test_columns_and_words_are_said_on_the_command_line(collection, file):
-    path = file("who;what;on;said\nann;text of q1;a;fine\nbob;text of q1;a;not at all\n")
-    done(
-        *("import_ratings", "hills", path, "--columns", "rater=who,query=what,document=on,grade=said"),
-        *("--map", "fine=3,not at all=-1"),
-    )
-    assert told() == [("q1", "a", "ann", "3", ""), ("q1", "a", "bob", "-1", "")]
-
-
 @pytest.mark.parametrize(
     ("option", "said"),
     [
@@ -161,14 +152,6 @@ def test_the_rater_of_qrels_with_a_time_is_no_system(collection, file):
     assert told() == [("q1", "a", "ann", "2", "")]
 
 
-@pytest.mark.parametrize(("said", "name"), [(["--system-from", "tag"], "1"), (["--system", "bm25"], "bm25")])
-def test_a_run_that_looks_like_grades_is_one_once_it_is_said(collection, file, said, name):
-    path = file("q1 0 a 1 2.5 1\n")
-    assert command("import_run", "hills", path)[2]
-    done("import_run", "hills", path, *said)
-    assert collection.systems.get().name == name
-
-
 # Whether there is a header
 
 
@@ -197,22 +180,6 @@ def test_every_import_reads_a_table_without_a_header(collection, file, name, tex
     assert Rating.objects.count() in (0, 2)
 
 
-def test_one_table_gives_queries_documents_and_ratings(collection, file):
-    rows = "red,Felt,p1,Long,3\nblue,Felt,p1,Long,0\nblue,Wood,p2,X,1\n"
-    path = file(f"query,description,product,text,grade\n{rows}")
-    done("import_queries", "hills", path, "--columns", "text=query,need=")
-    out, _, _ = command("import_documents", "hills", path)
-    assert "2 documents: 2 new" in out and "kept beside the text: 'description'." in out
-    out, _, _ = command("import_ratings", "hills", path, "--rater", "Ann")
-    assert "3 ratings from ratings: 3 new" in out
-    assert [row[:4] for row in told()] == [
-        ("blue", "p1", "Ann", "0"),
-        ("blue", "p2", "Ann", "1"),
-        ("red", "p1", "Ann", "3"),
-    ]
-    assert set(collection.queries.filter(key__in=["red", "blue"]).values_list("need", flat=True)) == {""}
-
-
 # Which query
 
 
@@ -224,13 +191,6 @@ def test_names_that_are_keys_and_texts_at_once_are_refused_until_it_is_said(coll
     assert "it names queries by key (q1) and by text (q1). If the keys count, give --queries-by key." in err
     done("import_ratings", "hills", path, "--queries-by", "text")
     assert told() == [("q3", "a", "ann", "1", "")]
-
-
-def test_a_file_that_mixes_keys_and_texts_is_refused(collection, file):
-    path = file("query,document,rater,grade\nq1,a,ann,1\ntext of q2,a,ann,1\n")
-    _, err, refused = command("import_ratings", "hills", path)
-    assert refused
-    assert "it names queries by key (q1) and by text (text of q2)" in err
 
 
 def test_a_text_that_several_queries_have_is_refused(collection, file):
@@ -251,13 +211,6 @@ def test_queries_without_a_key_are_those_with_their_text_or_get_one_made_of_it(c
         ("q2", "text of q2", "need of q2"),
         ("red_shoes", "red shoes", "To buy"),
     ]
-
-
-def test_a_query_without_a_key_whose_text_two_have_is_refused(collection, file):
-    Query.objects.create(collection=collection, key="q3", text="text of q1")
-    _, err, refused = command("import_queries", "hills", file(BOOK))
-    assert refused
-    assert "line 2: several queries of the collection have the text 'text of q1' (q1, q3)" in err
 
 
 @pytest.mark.parametrize(
@@ -318,16 +271,6 @@ def test_a_part_of_a_document_that_a_file_lacks_stays_as_it_is_stored(collection
     assert parts_of(collection) == ("T", "B", "u", {"year": 1958})
 
 
-def test_a_new_document_without_a_part_has_an_empty_one(collection, file):
-    done("import_documents", "hills", file("id,title\nnew,New\n"))
-    assert parts_of(collection, "new") == ("New", "", "", {})
-
-
-def test_only_documents_that_remain_without_a_text_are_told(collection, file):
-    _, err, _ = command("import_documents", "hills", file('{"id": "a", "url": "u"}\n{"id": "new", "url": "u"}\n'))
-    assert "1 document has neither a title nor a body: new." in err
-
-
 def test_a_snapshot_is_a_system_and_a_name_with_blanks_needs_another(collection, file):
     _, err, refused = command("import_run", "hills", file(SNAPSHOT))
     assert refused
@@ -350,9 +293,3 @@ def test_ratings_come_back_as_they_were(collection, file, tmp_path, format):
     done("export_ratings", "dales", "--format", format, "--output", second)
     assert told() == sorted(before * 2)
     assert first.read_bytes() == second.read_bytes()
-
-
-def test_parquet_goes_into_a_file_only(collection):
-    _, err, refused = command("export_ratings", "hills", "--format", "parquet")
-    assert refused
-    assert err == "Parquet is not text. Give --output FILE."

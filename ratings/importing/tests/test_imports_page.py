@@ -199,23 +199,6 @@ def test_what_a_file_does_not_show_is_asked_and_the_file_is_kept(admin, collecti
     assert not list(uploads.folder().iterdir())
 
 
-def test_whether_there_is_a_header_is_asked_and_the_worker_reads_it_the_same_way(admin, collection):
-    job = sent(admin, "queries", "fog\nred shoes\nbig hat\n")
-    assert job.report["refused"] == 1
-    job = checked(admin, job, "queries", header="no")
-    assert (job.options, job.report["refused"]) == ({"header": "no"}, 0)
-    imported(admin, job)
-    assert collection.queries.filter(text__in=["fog", "red shoes", "big hat"]).count() == 3
-
-
-def test_what_is_chosen_for_no_column_is_guessed_for_none(admin, collection):
-    job = sent(admin, "queries", "id,query,description\n1,red shoes,made of felt\n")
-    job = checked(admin, job, "queries", column_0="key", column_1="text", column_2="")
-    assert job.options["columns"] == {"key": "id", "text": "query", "need": ""}
-    imported(admin, job)
-    assert collection.queries.get(key="1").need == ""
-
-
 def test_columns_with_a_bar_in_their_names_can_be_chosen(admin, collection):
     job = sent(admin, "documents", 'id,"name|de","size|eu","price|eur"\na,Schuh,40,9\n')
     chosen = {"column_0": "id", "column_1": "title", "column_2": "fields", "column_3": "fields"}
@@ -359,16 +342,6 @@ def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
     assert {event.actor.username for event in RatingEvent.objects.filter(kind="undo")} == {"ada"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"), [("results", RUN), ("ratings", "q1 0 a 3\n"), ("queries", "q9\tnine\n")]
-)
-def test_what_changed_nothing_is_not_undone(admin, collection, kind, text):
-    first, again = (imported(admin, sent(admin, kind, text)) for _ in range(2))
-    assert "Undo this import" in page(admin, first) and "Undo this import" not in page(admin, again)
-    act(admin, "undo_import", again)
-    assert Job.objects.get(pk=again.pk).state == "published"
-
-
 def test_progress_is_told_to_the_script(admin, collection):
     job = Job.objects.create(
         collection=collection, kind="results", state="running", attempt=1, files=[{"name": "x"}]
@@ -392,13 +365,6 @@ def test_what_is_no_file_or_an_empty_one_is_refused(admin):
     assert admin.post("/collections/hills/import/send/", {"kind": "queries"}).status_code == 400
     assert send(admin, "queries", ("empty.tsv", "")).status_code == 400
     assert send(admin, "secrets", ("x", "y")).status_code == 400
-
-
-def test_an_import_of_another_collection_is_not_there(admin):
-    other = Job.objects.create(collection=make_collection("sea"), kind="queries", files=[{"name": "x"}])
-    for name in ("import_job", "import_progress"):
-        assert admin.get(reverse(name, args=["hills", other.pk])).status_code == 404
-    act(admin, "cancel_import", other, status=404)
 
 
 def test_the_list_takes_few_queries_however_long_it_is(admin, collection, django_assert_max_num_queries):

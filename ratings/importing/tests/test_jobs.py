@@ -69,21 +69,6 @@ def test_a_file_is_checked_then_imported_and_then_forgotten():
     assert not (uploads.folder() / job.files[0]["stored"]).exists()
 
 
-def test_what_is_refused_is_listed_and_can_be_tried_again_with_other_options():
-    collection = make_collection()
-    job = asked(collection, "q1 Q0 a 2 3.5 s\nq1 Q0 b 1 3.6 s\nq1 Q0 c 3 3.7 s\n")
-    work()
-    assert (now_of(job).state, now_of(job).report["refused"]) == ("checked", 1)
-    jobs.start(job)
-    work()
-    assert now_of(job).state == "refused" and not System.objects.exists()
-    assert jobs.check_again(job, "results", {"order": "score"})
-    work()
-    jobs.start(job)
-    work()
-    assert now_of(job).state == "published"
-
-
 def test_a_message_that_comes_twice_does_no_work_twice():
     job = asked(make_collection())
     jobs.look_at.enqueue(job.pk)
@@ -118,17 +103,6 @@ def test_what_kills_every_worker_is_given_up():
     work()
     said = "It was started 5 times, and each time the worker died."
     assert (now_of(job).state, now_of(job).message) == ("failed", said)
-
-
-def test_a_message_that_a_dying_worker_took_along_is_sent_again():
-    job = asked(make_collection())
-    DBTaskResult.objects.update(status="RUNNING")
-    jobs.reap()
-    assert not DBTaskResult.objects.ready().exists()  # perhaps it is about to begin
-    Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1))
-    jobs.reap()
-    work()
-    assert (now_of(job).state, now_of(job).deaths) == ("checked", 0)
 
 
 def test_what_was_cancelled_while_it_waited_is_not_done():

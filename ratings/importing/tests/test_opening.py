@@ -76,12 +76,6 @@ def test_files_of_another_kind_are_refused_by_their_names(collection, file, name
             assert f"/{other.replace('/', '-')}: its columns are not those of" in err
 
 
-def test_each_file_of_another_kind_can_be_imported_by_itself(collection, file):  # noqa: F811
-    done("import_queries", "hills", file(BEIR["queries.jsonl"], "queries.jsonl"))
-    done("import_documents", "hills", file(BEIR["queries.jsonl"], "queries.jsonl"))
-    done("import_documents", "hills", file(zipped({"beir/corpus.jsonl": BEIR["corpus.jsonl"]}), "corpus.zip"))
-
-
 def test_tables_of_pairs_are_of_one_kind_whatever_is_imported_from_them(collection, file):  # noqa: F811
     table = "query_id,query,product_id,title,grade\nq1,fog,{0},Title {0},1\n"
     files = [file(table.format(key).encode(), f"{key}.csv") for key in "xy"]
@@ -168,11 +162,3 @@ def test_all_files_of_an_import_have_one_limit(collection, file, settings, monke
     done("import_documents", "hills", paths[0])
     _, err, refused = command("import_documents", "hills", *paths)
     assert refused and "to more than 3 megabytes" in err
-
-
-def test_text_as_it_was_sent_is_never_too_much(collection, file, settings, monkeypatch):  # noqa: F811
-    settings.LARGEST_UNPACKED = settings.LARGEST_RATIO = 1
-    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_000)
-    lines = b"".join(b'{"id": "x%d", "text": "%b"}\n' % (i, b"fog " * 100) for i in range(6_000))
-    done("import_documents", "hills", file(lines))
-    assert Document.objects.filter(key__startswith="x").count() == 6_000

@@ -262,13 +262,6 @@ def test_files_of_a_zip_are_taken_for_all_documents_and_nothing_else_is_listed(s
     }
 
 
-def test_documents_whose_files_no_zip_has_take_few_statements(shop, tmp_path, django_assert_max_num_queries):
-    rows = [Document(collection=shop, key=f"d{n:04}", fields={"image": f"{n}.png"}) for n in range(1_200)]
-    Document.objects.bulk_create(rows)
-    with django_assert_max_num_queries(20):
-        unpacked(shop, tmp_path, "other.png")
-
-
 def test_a_bomb_in_a_zip_is_not_unpacked(shop, tmp_path):
     with_documents(shop, a="one.png")
     path = tmp_path / "pictures.zip"
@@ -297,18 +290,6 @@ def test_files_that_no_picture_has_are_swept_after_a_day(shop, monkeypatch):
     monkeypatch.setattr(store, "UNUSED", store.timedelta(days=-1))
     assert store.sweep() == 1
     assert (store.exists(unused), store.exists(row.small), store.exists(row.large)) == (False, True, True)
-
-
-def test_files_are_swept_once_an_hour(monkeypatch):
-    sweeps = []
-    monkeypatch.setattr(store, "sweep", lambda: sweeps.append(1))
-    monkeypatch.setattr(store, "_swept_at", store.time.monotonic())
-    store.sweep_if_due()
-    assert len(sweeps) == 0
-    monkeypatch.setattr(store, "_swept_at", store.time.monotonic() - store.SWEPT_EVERY - 1)
-    store.sweep_if_due()
-    store.sweep_if_due()
-    assert len(sweeps) == 1
 
 
 def test_a_host_that_does_not_answer_is_not_asked_for_ever(shop, monkeypatch):
