@@ -133,7 +133,7 @@ ALIKE = [
         save_adjudication withdraw_adjudication describe_collection put_away take_out delete_collection
         restore_collection cancel_copy fetch_pictures cancel_pictures save_scale withdraw_invitation
         revoke_token_of_member set_role end_sessions remove_member save_terms deactivate_rater
-        reactivate_rater erase_rater release give make_pool want_more want_fewer save_judging retire
+        reactivate_rater erase_rater release make_pool want_more want_fewer save_judging retire
         bring_back choose_decisive want_holes make_judge make_judge_version draw_judge_sample
         take_judge_sample drop_judge_sample use_judge change_judge_run find_pair save_anchor remove_anchor
         delete_system check_import start_import cancel_import undo_import

@@ -105,7 +105,7 @@ LOOKED = "it changes nothing"
 NOT_NOTED_ALIKE = [
     (OWN, "provider sign_out end_session desk_settings read_guidelines"),
     (RATED, "save_rating skip_pair undo_rating"),
-    (LEASE, "claim stop_rating release give"),
+    (LEASE, "claim stop_rating release"),
     (
         FACTOR,
         """

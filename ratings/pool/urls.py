@@ -19,7 +19,6 @@ urlpatterns = [
     path("collections/<slug:slug>/adjudicate/<uuid:token>/life/", adjudicate.pair_life, name="pair_life"),
     path("collections/<slug:slug>/progress/", progress.progress_page, name="progress"),
     path("collections/<slug:slug>/progress/release/", progress.release, name="release"),
-    path("collections/<slug:slug>/progress/give/", progress.give, name="give"),
     path("collections/<slug:slug>/raters/<int:pk>/", progress.rater, name="rater"),
     path("collections/<slug:slug>/pool/", pool.pool, name="pool"),
     path("collections/<slug:slug>/pool/make/", pool.make_pool, name="make_pool"),

@@ -155,14 +155,6 @@ def test_a_run_of_a_judge_pauses_and_can_be_stopped_but_not_continued(client, co
         assert run.state == after
 
 
-def test_an_admin_gives_nobody_a_pair_while_it_is_put_away(client, collection):
-    pair, rater = make_pair(collection), make_rater(collection)
-    putting_away.put_away(collection)
-    assert not queue.give(pair, rater)
-    response = client.post("/collections/hills/progress/give/", {"pair": pair.pk, "rater": rater.pk})
-    assert response.url == PAGE and not Assignment.objects.filter(state="leased").exists()
-
-
 def test_the_record_is_not_changed_while_it_is_put_away(client, collection):
     pair = make_pair(collection)
     putting_away.put_away(collection)

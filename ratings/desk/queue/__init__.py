@@ -19,16 +19,15 @@ pair are decided by conditional updates and unique indexes, never by a read foll
 up: an expired lease counts as free.
 
 For raters: `claim`, `save`, `skip`, `stop`, `undo`; to read: `held`, `task`, `last_acts`, `outlook`.
-For admins: `want`, `want_fewer`, `retire`, `unretire`, `release`, `give`; for imports of ratings `differing`,
+For admins: `want`, `want_fewer`, `retire`, `unretire`, `stop`; for imports of ratings `differing`,
 `stage`, `record_staged` and `take_back_import`; for rounds `store_round`, `waiting_in_rounds` and
 `raters_at_work`.
 """
 
 from .acts import KeyUsed
 from .claiming import MOST_HELD, claim, stop
-from .giving import give
 from .importing import PAST, ImportedRating, differing, record_staged, stage, take_back_import
-from .leases import LEASE, release
+from .leases import LEASE
 from .order import comes_by_query
 from .outlook import COUNTED, Outlook, outlook
 from .rounds import NewDrawn, NewRound, raters_at_work, store_round, waiting_in_rounds

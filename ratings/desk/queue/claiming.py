@@ -73,9 +73,9 @@ _look = Prepared(lambda: locking(claimants().filter(pk=Blank("rater", Rating, "r
 
 
 @transacted
-def stop(rater: Rater) -> None:
-    """Give back all that `rater` holds."""
-    release_all(lock(rater))
+def stop(rater: Rater) -> int:
+    """How many leases changed when all that `rater` holds was given back. What they still send is kept."""
+    return release_all(lock(rater))
 
 
 def _hold(

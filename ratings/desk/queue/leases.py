@@ -10,7 +10,6 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from ...database.prepared import Blank, Prepared
 from ...models import Assignment, LostLease, Rater, Rating
 from ..happenings import happened
-from .acts import Overtaken, lock, transacted
 
 LEASE = timedelta(minutes=30)
 
@@ -59,16 +58,6 @@ def take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
             record_lost([(holder, pair_id)])
             return True
     return False
-
-
-def hand_over(row: Assignment, rater: Rater, now: datetime) -> None:
-    """Lease to `rater` an assignment that another rater holds. Raises Overtaken if the row has changed
-    meanwhile.
-    """
-    lease = {"leased_until": now + LEASE, "turn": turn_before_all(rater)}
-    if not Assignment.objects.filter(pk=row.pk, **_state_of(row)).update(rater=rater, **lease):
-        raise Overtaken
-    record_lost([(row.rater_id, row.pair_id)])
 
 
 def turn_before_all(rater: Rater) -> int:
@@ -169,21 +158,6 @@ def fill_expired(collection_id: int, now: datetime) -> int:
 
 
 def release_all(rater: Rater) -> int:
-    """Give back all that a locked rater holds, and take the turn from their unanswered checks."""
+    """How many leases of a locked rater were given back. Their unanswered checks lose their turns."""
     rater.checks.filter(event__isnull=True, turn__isnull=False).update(turn=None)
     return give_back(Assignment.objects.filter(rater=rater, state=State.LEASED))
-
-
-@transacted
-def release(leases: Rater | Iterable[int]) -> int:
-    """How many rows changed when leases were given back: those of a rater, or of assignments by their ids.
-
-    What the raters still send is kept.
-    """
-    if isinstance(leases, Rater):
-        return release_all(lock(leases))
-    leased = Assignment.objects.filter(pk__in=list(leases), state=State.LEASED)
-    # Lock the raters first, as their own acts do, and in one order: otherwise two transactions could deadlock.
-    holders = Rater.objects.filter(pk__in=leased.values("rater")).order_by("pk")
-    list(holders.select_for_update(no_key=True).values_list("pk"))
-    return give_back(leased)

@@ -169,7 +169,7 @@ def test_late_work_is_kept_like_any_other(client, collection, alice):
     pair = make_pair(collection, wanted=1)
     token = claimed(client)["order"][0]
     other = make_rater(collection, "boris")
-    queue.release(alice)
+    queue.stop(alice)
     queue.claim(other)
     queue.save(other, pair, queue.Submission(grade=grade(collection, "0")))
     # Of gold that is beside what is wanted it would be so each time: it is not told.

@@ -155,19 +155,6 @@ def test_more_pairs_than_a_statement_takes_are_retired_and_brought_back(collecti
     assert (queue.unretire(pairs), Assignment.objects.count()) == (24, 24)
 
 
-def test_release_gives_back_leases_by_their_ids(collection, alice):
-    bob = make_rater(collection, "bob")
-    queue.claim(alice, 2, now=NOW)
-    queue.claim(bob, 2, now=NOW)
-    Assignment.objects.filter(rater=bob).update(leased_until=LATE)
-    ran_out = Assignment.objects.filter(leased_until__lt=NOW + timedelta(minutes=40))
-    everything = list(Assignment.objects.values_list("pk", flat=True))
-    assert queue.release(ran_out.values_list("pk", flat=True)) == 2
-    assert (len(queue.held(alice)), len(queue.held(bob))) == (0, 2)
-    assert queue.release(everything) == 2
-    assert queue.release(everything) == 0
-
-
 def test_release_lets_a_late_grade_fill_the_place(collection, alice):
     pair = make_pair(collection, "q0", "d0")
     bob = make_rater(collection, "bob")
@@ -175,7 +162,7 @@ def test_release_lets_a_late_grade_fill_the_place(collection, alice):
     queue.claim(alice, now=NOW)
     queue.claim(bob, now=LATE)
     queue.save(alice, pair, queue.Submission(grade=grade(collection, "3")), now=LATE)
-    queue.release(bob)
+    queue.stop(bob)
     assert list(Assignment.objects.values_list("rater__name", "state")) == [("alice", "done")]
 
 
@@ -226,25 +213,6 @@ def test_a_retired_pair_comes_back_with_the_lower_number(collection):
     assert queue.want_fewer([pair.pk], 2, now=NOW) == 0
     queue.unretire([pair.pk])
     assert states(pair) == ["open", "open"]
-
-
-def test_a_pair_is_given_to_one_rater_and_comes_next(collection, alice):
-    bob = make_rater(collection, "bob")
-    (task,), held = queue.claim(alice, now=NOW), queue.claim(bob, 2, now=NOW)
-    limited(bob, 0)
-    bob.queries.set([collection.queries.exclude(pk=task.pair.query_id).first()])
-    assert queue.give(task.pair, bob, now=NOW)
-    assert [one.token for one in queue.held(bob)] == [task.token, *(one.token for one in held)]
-    assert queue.held(alice) == [] and states(task.pair) == ["leased"]
-    assert queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "surplus"
-    assert queue.save(bob, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
-
-
-def test_who_is_given_a_pair_with_full_hands_gives_back_the_last(collection, alice):
-    *kept, last = queue.claim(alice, 20, now=NOW)
-    other = Pair.objects.exclude(pk__in=[task.pair.pk for task in (*kept, last)]).first()
-    assert queue.give(other, alice, now=NOW)
-    assert [task.pair for task in queue.held(alice)] == [other, *(task.pair for task in kept)]
 
 
 def test_everything_that_is_held_is_given_back_by_one_query(collection, alice):

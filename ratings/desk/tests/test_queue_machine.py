@@ -129,7 +129,6 @@ class Player:
     rater: Rater
     acts: list[Act] = field(default_factory=list)
     holding: list = field(default_factory=list)  # tasks as the desk last got them, newest claim
-    given: set[int] = field(default_factory=set)  # pairs that an admin handed to them
 
     def standing(self) -> list[Act]:
         return [act for act in self.acts if act.standing]
@@ -459,9 +458,8 @@ class Game(RuleBasedStateMachine):
             assert len(first) >= min(count, len(warm_ups))
             before = tasks.index(first[0])
             assert tasks[before : before + len(first)] == first
-            # What they took back or were handed is theirs at once, also where warm-ups were made meanwhile.
-            handed = [task.pair.pk in player.given or self.taken_back(rater, task) for task in tasks[:before]]
-            assert all(handed), "something before a warm-up"
+            # What they took back is theirs at once, also where warm-ups were made meanwhile.
+            assert all(self.taken_back(rater, task) for task in tasks[:before]), "something before a warm-up"
             assert {task.pair.pk for task in first} <= warm_ups
             return
         assert [task for task in tasks if task in held] == [task for task in held if task in tasks]
@@ -712,7 +710,9 @@ class Game(RuleBasedStateMachine):
 
     @rule(who=raters)
     def stop(self, who: int) -> None:
-        queue.stop(self.players[who].rater)
+        rater = self.players[who].rater
+        leased = [row for row in self.rows() if row.state == "leased" and row.rater_id == rater.pk]
+        assert queue.stop(rater) == len(leased)
         assert queue.held(self.players[who].rater) == []
 
     @rule(who=raters, goes_on=st.sampled_from([True, True, False]))
@@ -723,47 +723,6 @@ class Game(RuleBasedStateMachine):
         assert not any(row.state == "leased" and row.rater_id == rater.pk for row in self.rows())
         if goes_on:
             members.reactivate(rater)
-
-    @rule(who=raters)
-    def release_a_rater(self, who: int) -> None:
-        rater = self.players[who].rater
-        leased = [row for row in self.rows() if row.state == "leased" and row.rater_id == rater.pk]
-        assert queue.release(rater) == len(leased)
-        assert queue.held(rater) == []
-
-    @rule(whose=st.sets(raters, min_size=1, max_size=3))
-    def release_leases(self, whose: set[int]) -> None:
-        raters = {self.players[who].rater.pk for who in whose}
-        rows = [row for row in self.rows() if row.rater_id in raters]
-        leased = [row.pk for row in rows if row.state == "leased"]
-        assert queue.release([row.pk for row in rows]) == len(leased)
-        for who in whose:
-            assert not any(task.kind == "pair" for task in queue.held(self.players[who].rater))
-
-    @rule(who=raters, place=places, any_pair=st.sampled_from([False, False, True]))
-    def give(self, who: int, place: int, any_pair: bool) -> None:
-        player, unfilled = self.players[who], {row.pair_id for row in self.rows() if row.state != "done"}
-        pairs = [pair for pair in self.pairs if any_pair or pair.pk in unfilled] or self.pairs
-        rater, pair = player.rater, pairs[place % len(pairs)]
-        rows, late, before = self.rows(pair.pk), self.uncounted()[pair.pk], self.snapshot()
-        waiting = [row for row in rows if row.state != "done" and not row.extra]
-        free = sum(self.is_free(row) for row in waiting)
-        holders = sorted((row.leased_until, row.pk, row.rater_id) for row in waiting if not self.is_free(row))
-        has = self.stored(rater, pair) is not None or any(row.rater_id == rater.pk for row in rows)
-        may = Rater.objects.get(pk=rater.pk).active and not has
-        assert queue.give(pair, rater, now=self.now) == (may and len(waiting) > late)
-        kept = [(row.leased_until, row.pk, row.rater_id) for row in self.rows(pair.pk)]
-        kept = [holder for holder in holders if holder in kept]
-        if not may:
-            assert before == self.snapshot()
-        elif len(waiting) <= late or free > late:
-            assert kept == holders, "taken from somebody without need"
-        else:
-            assert kept == holders[1:], "not taken from who holds it longest, or from several"
-        if may and len(waiting) > late:
-            assert queue.held(rater)[0].pair == pair
-            player.given.add(pair.pk)
-            self.seen["given"] += 1
 
     def said_elsewhere(self) -> dict[tuple[str, tuple[int, int]], tuple]:
         """What is said by those who graded elsewhere, by name and place."""
@@ -913,7 +872,7 @@ def play(games: int, *, the_same: bool) -> None:
 def test_the_queue_keeps_its_promises_in_any_order_of_acts(monkeypatch, capsys):
     monkeypatch.setattr(mixing, "REPEAT_AFTER", REPEAT_AFTER)
     Game.seen.clear()
-    rare = ("given", "gold beside what is wanted", "grades imported", "imports taken back")
+    rare = ("gold beside what is wanted", "grades imported", "imports taken back")
     rare += ("rounds stored", "drawn before others", "withdrawn")
     asked = int(os.environ.get("IDEALIST_QUEUE_STEPS", "0"))
     if not asked:

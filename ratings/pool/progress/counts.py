@@ -85,7 +85,6 @@ class Progress:
     works: dict[int, Work]  # by id of the rater, in the order of their names
     passed: dict[int, set[int]]  # pair → raters who put it off or cannot judge it, without a grade since
     broken: dict[int, set[int]]  # pair → raters who say that its text is missing or broken, or a picture missing
-    expired: dict[int, datetime]  # assignment → when its lease expired, the oldest first
 
     @cached_property
     def pace(self) -> Pace | None:
@@ -120,11 +119,11 @@ def progress(collection: Collection, *, now: datetime | None = None) -> Progress
     # With a list in place of a subquery SQLite scans the table, which takes half the time of the index.
     ratings = Rating.objects.filter(rater__in=list(works)).order_by()
     passed, broken = _add_counts(works, ratings)
-    held, extra, expired = _leases(collection, works, now or timezone.now())
+    held, extra = _leases(collection, works, now or timezone.now())
     done, by_day = _done(collection, works), _by_day(ratings)
     extent = Extent(done=done, held=held, open=still_wanted(collection).count() - held - extra)
     surplus = max(0, sum(by_day.values()) - done)
-    return Progress(extent, by_day, surplus, works, passed, broken, expired)
+    return Progress(extent, by_day, surplus, works, passed, broken)
 
 
 def ratings_left(collection: Collection) -> int:
@@ -233,20 +232,17 @@ def _latest_seconds(raters: QuerySet) -> QuerySet:
     return latest_grades(raters, TIMED).values_list("pk", "events__seconds")
 
 
-def _leases(collection: Collection, works: dict[int, Work], now: datetime) -> tuple[int, int, dict[int, datetime]]:
-    """The number of wanted ratings that are held, the number of extra leases, and the expired leases."""
+def _leases(collection: Collection, works: dict[int, Work], now: datetime) -> tuple[int, int]:
+    """The number of wanted ratings that are held, and that of extra leases. Adds leases to `works`."""
     held = extra = 0
-    expired = {}
-    leased = still_wanted(collection).filter(leased_until__isnull=False).order_by("leased_until")
-    for pk, rater_id, until, is_extra in leased.values_list("pk", "rater", "leased_until", "extra"):
+    leased = still_wanted(collection).filter(leased_until__isnull=False)
+    for rater_id, until, is_extra in leased.values_list("rater", "leased_until", "extra"):
         running = until >= now
         works[rater_id].held += running
         works[rater_id].expired += not running
         held += running and not is_extra
         extra += is_extra
-        if not running:
-            expired[pk] = until
-    return held, extra, expired
+    return held, extra
 
 
 def still_wanted(collection: Collection) -> QuerySet:

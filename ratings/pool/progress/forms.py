@@ -2,7 +2,7 @@
 
 from django import forms
 
-from ...models import Collection, Pair, Rater
+from ...models import Collection, Rater
 from .cost import Work
 
 
@@ -26,24 +26,10 @@ class RateForm(forms.Form):
         ]
 
 
-class GiveForm(forms.Form):
-    """A pair by its token, and the rater who is to get it."""
-
-    pair = forms.ModelChoiceField(Pair.objects.none(), to_field_name="token")
-    rater = forms.ModelChoiceField(Rater.objects.none())
-
-    def __init__(self, *args, collection: Collection, **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        pairs = Pair.objects.filter(query__collection=collection)
-        self.fields["pair"].queryset = pairs.select_related("query", "document")
-        self.fields["rater"].queryset = collection.raters.able()
-
-
 class ReleaseForm(forms.Form):
-    """Leases to give back: one or all, of a rater or, if none is named, of those that expired."""
+    """The rater whose leases are given back, and the page to return to."""
 
-    assignment = forms.IntegerField(required=False, min_value=1)
-    rater = forms.ModelChoiceField(Rater.objects.none(), required=False)
+    rater = forms.ModelChoiceField(Rater.objects.none())
     back = forms.ChoiceField(choices=[("progress", ""), ("rater", "")], required=False)
 
     def __init__(self, *args, collection: Collection, **kwargs) -> None:

@@ -1,17 +1,16 @@
 """What keeps the rating of a collection from being done. Each list has its first entries and the number of all.
 
-These are expired leases, pairs that several raters passed, pairs that nobody may rate, and broken documents.
+These are pairs that several raters passed, pairs that nobody may rate, and broken documents.
 """
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from ...models import Assignment, Collection, Document, Pair, Rater, Rating
+from ...models import Collection, Document, Pair, Rater, Rating
 from .counts import Progress, Work, still_wanted
 
 LISTED = 20
@@ -20,21 +19,9 @@ MOST_READ = 1_000  # pairs of a kind
 
 
 @dataclass(frozen=True)
-class Lease:
-    """An expired lease, whose pair nobody has taken since."""
-
-    assignment: int
-    pair: Pair
-    rater: Rater
-    until: datetime
-
-
-@dataclass(frozen=True)
 class Stuck:
     """The first LISTED of each kind, and the number of all. Pairs have query and document loaded."""
 
-    expired: list[Lease]
-    expired_count: int
     passed: list[tuple[Pair, int]]  # with the number of raters who passed
     passed_count: int
     unreachable: list[Pair]
@@ -44,29 +31,23 @@ class Stuck:
     raters: int  # those who may rate now
 
     def __bool__(self) -> bool:
-        return bool(self.expired or self.passed or self.unreachable_count or self.broken)
+        return bool(self.passed or self.unreachable_count or self.broken)
 
 
 def stuck(collection: Collection, progress: Progress) -> Stuck:
-    """What is stuck in a collection with this progress. At most eight database queries."""
+    """What is stuck in a collection with this progress. At most seven database queries."""
     workers = [work for work in progress.works.values() if work.takes_more]
     passed = _still_passed(collection, progress.passed)
     unreachable = _unreachable(collection, workers)
-    oldest = Assignment.objects.filter(pk__in=list(progress.expired)[:LISTED])
-    leases = list(oldest.values_list("pk", "pair", "rater"))
     reported = sorted(progress.broken, key=lambda pair: (-len(progress.broken[pair]), pair))[:MOST_READ]
     first_unreachable = list(_for_lists(unreachable.order_by("pk"))[: LISTED + 1])
-    shown = [*passed[:LISTED], *(pair for _, pair, _ in leases), *reported]
+    shown = [*passed[:LISTED], *reported]
     pairs = {pair.pk: pair for pair in _for_lists(Pair.objects.filter(pk__in=set(shown)))}
     broken: Counter[Document] = Counter()
     for pk in reported:
         if not pairs[pk].retired_at:
             broken[pairs[pk].document] += len(progress.broken[pk])
-    works, until = progress.works, progress.expired
-    expired = [Lease(pk, pairs[pair], works[rater].rater, until[pk]) for pk, pair, rater in leases]
     return Stuck(
-        expired=sorted(expired, key=lambda lease: lease.until),
-        expired_count=len(progress.expired),
         passed=[(pairs[pk], len(progress.passed[pk])) for pk in passed[:LISTED]],
         passed_count=len(passed),
         unreachable=first_unreachable[:LISTED],

@@ -12,12 +12,12 @@ from django.utils import timezone
 
 from ...desk import queue
 from ...models import Assignment, Collection, Pair, Rating
-from ...people.access import admin_act, admin_page, record_act
+from ...people.access import admin_act, admin_page
 from ...web.pages import frame
 from ..progress.cost import mixed_in, work_ahead, work_so_far
 from ..progress.counts import Progress, gold_answers, progress, repeats, work_of
 from ..progress.forecast import forecast
-from ..progress.forms import GiveForm, RateForm, ReleaseForm
+from ..progress.forms import RateForm, ReleaseForm
 from ..progress.stuck import stuck
 
 LISTED = 50  # gold missed, repeats that differ and leases on the page of a rater
@@ -41,7 +41,6 @@ def progress_page(request: HttpRequest, collection: Collection) -> HttpResponse:
         "stuck": stuck(collection, counted),
         "paid": paid,
         "costs": cost_rows(collection, counted, paid) if paid.has_price else None,
-        "people": list(collection.raters.able()),
         "today": today,
     }
     return render(request, "ratings/progress.html", context, status=400 if paid.errors else 200)
@@ -140,44 +139,18 @@ def of_pairs(rows: QuerySet, *also: str) -> list:
 
 @admin_act
 def release(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Give back one lease or all of a rater, or one or all of the expired ones."""
+    """Give back all leases of a rater."""
     form = ReleaseForm(request.POST, collection=collection)
     if not form.is_valid():
-        messages.error(request, "These leases no longer exist. Below is what is held now.")
+        messages.error(request, "Nothing was given back: there is no such rater.")
         return redirect("progress", collection.slug)
-    sent = form.cleaned_data
-    if sent["rater"] and not sent["assignment"]:
-        released = queue.release(sent["rater"])
-    else:
-        leases = Assignment.objects.filter(collection=collection, state=Assignment.State.LEASED)
-        # Since the page was opened, another rater may have taken one of these leases; it must stay.
-        own = {"rater": sent["rater"]} if sent["rater"] else {"leased_until__lt": timezone.now()}
-        one = {"pk": sent["assignment"]} if sent["assignment"] else {}
-        released = queue.release(list(leases.filter(**own, **one).values_list("pk", flat=True)))
-    if released:
+    chosen = form.cleaned_data["rater"]
+    if released := queue.stop(chosen):
         messages.success(
             request, f"{released:,} given back, free for others. If the rater still sends a grade, it is kept."
         )
     else:
-        messages.info(
-            request, "Nothing to give back: meanwhile it was rated, given back, or taken by somebody else."
-        )
-    if sent["back"] == "rater" and sent["rater"]:
-        return redirect("rater", collection.slug, sent["rater"].pk)
-    return redirect("progress", collection.slug)
-
-
-@record_act
-def give(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Give a pair to one rater as their next task."""
-    form = GiveForm(request.POST, collection=collection)
-    if not form.is_valid():
-        messages.error(request, "Nothing was given: choose a pair and a rater here who can rate now.")
-        return redirect("progress", collection.slug)
-    pair, chosen = form.cleaned_data["pair"], form.cleaned_data["rater"]
-    if queue.give(pair, chosen):
-        messages.success(request, f"{chosen} gets “{pair.document}” for “{pair.query.text}” next.")
-    else:
-        reason = f"{chosen} holds this pair or has rated it, cannot rate now, or no more ratings of it are wanted."
-        messages.info(request, f"Nothing was given: {reason}")
+        messages.info(request, "Nothing to give back: meanwhile it was rated or given back.")
+    if form.cleaned_data["back"] == "rater":
+        return redirect("rater", collection.slug, chosen.pk)
     return redirect("progress", collection.slug)
