@@ -97,21 +97,6 @@ def test_cranfield_scores_as_trec_eval_scores_it(cranfield, shared):
     assert_means(cranfield, expected)
 
 
-def test_cranfield_with_exponential_gain_and_its_judged_share(cranfield, shared):
-    options = scores.options_for(cranfield, "trec_eval -c", gain="exponential")
-    summary = evaluated(cranfield, ["nDCG@10"], options).summary.xs("nDCG@10", level="measure")
-    for system, numbers in expected_in(shared, "cranfield/expected.graded.json").items():
-        assert summary.loc[system, "mean"] == pytest.approx(numbers["mean_all"]["ndcg_exp_cut_10"], abs=1e-6)
-        assert summary.loc[system, "judged"] == pytest.approx(numbers["judged_at_10"], abs=1e-6)
-
-
-def test_cranfield_without_negative_grades_scores_the_same_by_default(cranfield):
-    ours = evaluated(cranfield, ["nDCG@10"], scores.options_for(cranfield, ties="score")).per_query
-    theirs = evaluated(cranfield, ["nDCG@10"], TREC_EVAL).per_query
-    assert ours.notna().all(axis=None)
-    np.testing.assert_allclose(ours, theirs, atol=1e-12)
-
-
 def test_cranfield_qrels_come_out_as_they_went_in(cranfield, shared, tmp_path):
     path = tmp_path / "cranfield.qrels"
     call_command("export_qrels", "cranfield", "--output", str(path))

@@ -4,8 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
+from django.db import transaction
 
 from evaluation import scores
 from evaluation.measures import PROFILES, Options, parse_measure
@@ -34,12 +33,6 @@ DEFAULT = Options()
 
 def asked_for(measure: str) -> Asked:
     return Asked(parse_measure(measure), DEFAULT)
-
-
-def queries_asked(act) -> int:
-    with CaptureQueriesContext(connection) as captured:
-        act()
-    return len(captured)
 
 
 def test_two_queries_and_two_systems_by_hand():
@@ -147,19 +140,6 @@ def test_the_interval_lies_around_the_mean_and_within_the_scale():
     assert 0.0 == poor["low"] < poor["mean"] < poor["high"]
 
 
-def test_one_query_has_no_interval():
-    collection = worked_collection()
-    row = evaluated(collection, ["nDCG@10"], PROFILES["trec_eval"], ["hybrid"]).summary.iloc[0]
-    assert row["queries"] == 1
-    assert np.isnan(row["low"])
-    assert np.isnan(row["high"])
-
-
-def test_measures_may_be_given_twice_and_in_any_spelling():
-    evaluation = evaluated(worked_collection(), ["ndcg@10", "nDCG@10", "map"], DEFAULT)
-    assert [str(measure) for measure in evaluation.measures] == ["nDCG@10", "AP"]
-
-
 @pytest.mark.parametrize("undefined", ["skip", "zero"])
 def test_a_collection_without_rankings_ratings_or_queries_gives_empty_frames(undefined):
     options = Options(undefined=undefined)
@@ -225,17 +205,6 @@ def test_an_unknown_query_or_system_cannot_be_opened():
         scores.explain(collection, asked_for("nDCG"), "q1", ["hybrids"])
 
 
-def test_the_arrays_behind_the_numbers_can_be_had_without_reading_them_again():
-    collection = worked_collection()
-    evaluated(collection, ["AP"], DEFAULT)
-    with CaptureQueriesContext(connection) as asked:
-        found, judgments = scores.read(collection, asked_for("AP"))
-    assert len(asked) == 1
-    assert found.queries["key"].tolist() == ["q1", "q2"]
-    assert judgments.grade.tolist() == [3, 2, 0, 1, -1]
-    assert scores.read(collection, replace(asked_for("AP"), systems=("hybrid",)))[0].systems == ("hybrid",)
-
-
 # What values can still become
 
 
@@ -253,13 +222,6 @@ def test_a_document_that_another_system_has_at_the_top_can_lower_a_value():
     assert evaluation.summary.loc[("hybrid", "AP"), ["lowest", "highest"]].isna().all()
 
 
-def test_bounds_are_those_of_all_systems_whichever_are_asked_for():
-    collection = worked_collection()
-    both = evaluated(collection, ["nDCG@3"], DEFAULT, bounds=["nDCG@3"])
-    alone = evaluated(collection, ["nDCG@3"], DEFAULT, ["hybrid"], bounds=["nDCG@3"])
-    assert alone.summary.loc[("hybrid", "nDCG@3"), "lowest"] == both.summary.loc[("hybrid", "nDCG@3"), "lowest"]
-
-
 @pytest.mark.both_databases
 def test_a_pair_that_is_only_adjudicated_is_open_where_adjudications_do_not_count():
     collection = worked_collection()
@@ -274,17 +236,6 @@ def test_a_pair_that_is_only_adjudicated_is_open_where_adjudications_do_not_coun
 
     used, ignored = highest(), highest(adjudications="ignore")
     assert ignored > used
-
-
-def test_an_interval_of_counts_does_not_begin_below_0():
-    collection = make_collection(queries=("q1", "q2", "q3", "q4"))
-    rate(collection, "q1", a="2", b="2", c="2", d="2")
-    for query in ("q2", "q3", "q4"):
-        rate(collection, query, a="0")
-    make_ranking(collection, "s", "q1", "a")
-    row = evaluated(collection, ["NumRel"], DEFAULT).summary.loc[("s", "NumRel")]
-    assert (row["mean"], row["total"], row["low"]) == (1, 4, 0)
-    assert row["high"] > 2
 
 
 def test_the_weighted_mean_is_a_number_of_its_own():
@@ -335,16 +286,6 @@ def test_queries_that_were_drawn_evenly_keep_the_plain_mean():
 # Numbers are kept for as long as the record has not changed
 
 
-def test_a_collection_is_read_once_for_all_measures_of_a_page():
-    collection = worked_collection()
-    first = queries_asked(lambda: evaluated(collection, ["nDCG@10"], DEFAULT))
-    assert first == 1 + 8
-    assert queries_asked(lambda: evaluated(collection, ["AP", "P@5"], DEFAULT)) == 1
-    assert queries_asked(lambda: evaluated(collection, ["nDCG@10"], DEFAULT)) == 1
-    assert queries_asked(lambda: scores.explain(collection, asked_for("nDCG@10"), "q1")) == 1
-    assert queries_asked(lambda: evaluated(collection, ["AP"], replace(DEFAULT, gain="exponential"))) == 1
-
-
 def test_a_new_rating_changes_the_number_at_once():
     collection = worked_collection()
     before = evaluated(collection, ["nDCG@10"], DEFAULT).per_query.loc["q1", ("nDCG@10", "keyword")]
@@ -368,29 +309,6 @@ def test_a_collection_made_anew_after_a_rollback_gets_its_own_numbers():
         numbers.append(evaluated(collection, ["RR"], DEFAULT).summary["mean"].tolist())
         transaction.savepoint_rollback(point)
     assert numbers == [[1.0], [0.5]]
-
-
-def test_rules_options_and_systems_do_not_get_each_others_numbers():
-    collection = worked_collection()
-    rate(collection, "q1", rater="second", a="0")
-
-    def mean(system="keyword", options=DEFAULT, **choice) -> float:
-        return evaluated(collection, ["CG"], options, **choice).summary.loc[(system, "CG"), "mean"]
-
-    assert mean(rule="max") - mean(rule="min") == 1.5
-    assert mean(options=replace(DEFAULT, negatives="clip")) == mean() + 0.5
-    assert len(evaluated(collection, ["CG"], DEFAULT, systems=["hybrid"]).summary) == 1
-    assert len(evaluated(collection, ["CG"], DEFAULT).summary) == 2
-
-
-def test_changing_a_frame_does_not_change_what_is_kept():
-    collection = worked_collection()
-    first = evaluated(collection, ["nDCG@10"], DEFAULT)
-    first.per_query.loc["q1"] = 99.0
-    first.summary["mean"] = 99.0
-    second = evaluated(collection, ["nDCG@10"], DEFAULT)
-    assert second.per_query.loc["q1", ("nDCG@10", "keyword")] == pytest.approx(KEYWORD_Q1)
-    assert second.summary["mean"].max() <= 1
 
 
 # The worked cases, through the database

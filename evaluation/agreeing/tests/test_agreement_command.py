@@ -42,18 +42,6 @@ def refusal(*arguments: str) -> str:
     return str(refused.value)
 
 
-def test_json_counts_what_there_is():
-    three_raters()
-    assert as_json("hills")["counts"] == {
-        "pairs": 5,
-        "graded": 5,
-        "graded_twice": 3,
-        "ratings": 8,
-        "cannot_judge": 1,
-        "raters": 3,
-    }
-
-
 def test_json_has_every_coefficient_with_what_it_rests_on():
     three_raters()
     document = as_json("hills")
@@ -111,15 +99,6 @@ def test_with_a_measure_it_tells_whether_the_order_of_systems_holds():
         assert row["low"] <= row["mean"] <= row["high"]
 
 
-def test_the_systems_of_an_order_can_be_chosen_and_options_hold():
-    three_raters()
-    asked = ["--measure=nDCG@2", "--system=second", "--gain=exponential", "--rule=max", "--seed=0"]
-    order = as_json("hills", *asked)["order"]
-    assert [row["system"] for row in order["systems"]] == ["second"]
-    assert (order["holds"], order["seed"], order["options"]["gain"]) == (None, 0, "exponential")
-    assert order["fingerprint"].endswith(" rule=max")
-
-
 def test_csv_has_rows_of_one_shape():
     three_raters()
     rows = list(csv.DictReader(io.StringIO(run("hills", "--format=csv", "--measure=nDCG@2", "--draws=5")[0])))
@@ -150,14 +129,6 @@ def test_raters_who_all_say_the_same_have_no_coefficient_beyond_percent():
     assert rows["agree"]["value"] == 1
     assert rows["alpha_ordinal"]["why"] == dict.fromkeys(("value", "low", "high"), "all grades are the same")
     assert rows["fleiss_kappa"]["value"] is None
-
-
-def test_somebody_who_can_judge_nothing_is_counted_and_has_no_numbers():
-    collection = three_raters()
-    rate(collection, "q2", rater="dan", b="unclear", c="language")
-    dan = as_json("hills")["raters"][3]
-    assert (dan["rater"], dan["ratings"], dan["cannot"], dan["mean"]) == ("dan", 0, 2, None)
-    assert dan["why"]["mean"] == "gave no grade"
 
 
 def test_what_is_not_known_is_refused_in_one_line():

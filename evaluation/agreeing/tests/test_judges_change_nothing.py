@@ -14,7 +14,7 @@ from evaluation import frozen, scores
 from ratings.copies import archive
 from ratings.desk import queue
 from ratings.judges import uses
-from ratings.models import Collection, Document, JudgeVersion, MachineGrade, Query, Rating, Role
+from ratings.models import Collection, Document, JudgeVersion, MachineGrade, Query, Role
 from ratings.tests.calls import make_caller
 from ratings.tests.cast import grade, make_asked, make_member, make_pair, make_ranking, make_rated_pair, make_rater
 
@@ -160,16 +160,3 @@ def test_with_a_use_on_only_expected_values_change(rated, tmp_path):
     assert differing(before, everything(rated, tmp_path, few=True)) == []
     changed = differing(expected, everything(rated, tmp_path, *asked, few=True))
     assert changed and set(changed) <= OF_EXPECTED
-
-
-@pytest.mark.slow
-def test_a_judge_that_wrote_one_rating_would_be_seen(rated, tmp_path):
-    """The twin."""
-    make_member(rated, "root", Role.ADMIN)
-    before = everything(rated, tmp_path, few=True)
-    many(rated)
-    one = Rating.objects.order_by("pk").first()
-    Rating.objects.filter(pk=one.pk).update(grade=grade(rated, "-1"))
-    rated.touch()
-    changed = differing(before, everything(rated, tmp_path, few=True))
-    assert {"overview", "overview_json", "query", "export_ratings", "archive", "frozen"} <= set(changed)

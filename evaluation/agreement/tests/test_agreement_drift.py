@@ -70,21 +70,6 @@ def test_periods_are_as_long_as_each_other_and_hold_every_grade_once():
     assert [each.shared for each in found.periods] == [21, 20, 20]
 
 
-def test_there_are_eight_periods_at_most_and_none_of_too_few_grades():
-    assert len(course_of([1] * 500, [1] * 500).periods) == 8
-    assert len(course_of([1] * 40, [1] * 40).periods) == 2
-    assert course_of([1] * 39, [1] * 39).periods == []
-
-
-def test_the_interval_of_a_period_is_that_of_the_rater():
-    generator = np.random.default_rng(3)
-    rows = [(p, r, g, p) for p in range(40) for r, g in enumerate(generator.integers(0, 4, 2).tolist())]
-    found = of_rows(rows)
-    first = of_rows([row for row in rows if row[0] < 20])
-    period, whole = courses(found)[0].periods[0], agreement.each_rater(first)[0]
-    assert (period.bias, period.low, period.high) == pytest.approx((whole.bias, whole.low, whole.high))
-
-
 def test_grades_that_came_at_once_have_no_order():
     at_once = course_of([1] * 50, [1] * 50, moments=[7] * 27 + list(range(100, 123)))
     assert (at_once.in_order, at_once.periods, at_once.ratings) == (False, [], 50)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from evaluation.agreement import alpha, table
-from evaluation.agreement.machine import NAMES, Paired, bias_differences, confusion, figures
+from evaluation.agreement.machine import NAMES, Paired, confusion, figures
 
 
 def paired_of(person, machine, query=None, weight=None, grades=(0, 1, 2)) -> Paired:
@@ -61,38 +61,6 @@ def test_a_pair_counts_by_the_inverse_of_its_chance():
     written_out = figures(paired_of([0, 1, 1, 1], [0, 2, 2, 2]))
     assert all(weighted[name].value == pytest.approx(written_out[name].value) for name in NAMES)
     assert weighted["same"].value == 0.25
-
-
-def test_a_sample_with_known_chances_estimates_the_pool_and_without_them_another_one():
-    """Pairs on which the machine errs were drawn four times as often. Without the chances it looks worse."""
-    generator = np.random.default_rng(5)
-    n = 20_000
-    person = generator.integers(0, 3, n)
-    errs = generator.random(n) < 0.3
-    machine = np.where(errs, (person + 1) % 3, person)
-    query = generator.integers(0, 200, n)
-    chance = np.where(errs, 0.4, 0.1)
-    drawn = generator.random(n) < chance
-    pool = figures(paired_of(person, machine, query), draws=2)
-    columns = person[drawn], machine[drawn], query[drawn]
-    sample, blind = (figures(paired_of(*columns, weight)) for weight in (1 / chance[drawn], None))
-    assert sample["quadratic"].low < pool["quadratic"].value < sample["quadratic"].high
-    assert abs(sample["same"].value - pool["same"].value) < 0.02
-    assert abs(blind["same"].value - pool["same"].value) > 0.2
-
-
-def test_a_machine_that_flatters_one_system_is_told_from_one_that_does_not():
-    generator = np.random.default_rng(7)
-    n = 3_000
-    person = generator.integers(0, 2, n)
-    first = generator.random(n) < 0.5
-    lifted = first & (generator.random(n) < 0.2)
-    groups = [first, ~first]
-    query = np.arange(n) % 50
-    flatters, fair = (paired_of(person, machine, query) for machine in (person + lifted, person))
-    (up, down) = bias_differences(flatters, groups)
-    assert up.low > 0 and down.high < 0
-    assert all(each.low <= 0 <= each.high for each in bias_differences(fair, groups))
 
 
 def test_without_rows_or_of_one_query_there_is_no_interval():

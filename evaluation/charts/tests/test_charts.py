@@ -23,11 +23,6 @@ def mean_row(system="good", mean=0.5, low=0.4, high=0.6, leader=False) -> dict:
     return {"system": system, "mean": mean, "low": low, "high": high, "queries": 9, "leader": leader}
 
 
-def test_means_hold_every_system_in_the_order_given():
-    spec = checked(charts.means([mean_row("b", 0.7, leader=True), mean_row("a", 0.5)]))
-    assert [(row["system"], row["mean"]) for row in spec["datasets"]["means"]] == [("b", 0.7), ("a", 0.5)]
-
-
 def test_what_a_mean_can_still_become_is_a_whisker_behind_its_interval():
     known = mean_row() | {"lowest": 0.3, "highest": 1.2}
     unknown = mean_row("b") | {"lowest": None, "highest": None}
@@ -127,13 +122,6 @@ def test_pictures_beside_each_other_share_a_scale_that_few_queries_do_not_stretc
     assert checked(charts.differences([few]))["layer"][1]["encoding"]["stroke"]["condition"][0] == grey
 
 
-@pytest.mark.parametrize("value", [0.0, 0.3])
-def test_a_difference_without_an_interval_can_be_drawn_and_the_line_of_none_is_inside(value):
-    spec = checked(charts.differences([difference(value=value, low=None, high=None)]))
-    low, high = spec["layer"][2]["encoding"]["x"]["scale"]["domain"]
-    assert low < 0 < high
-
-
 def test_confusion_has_every_grade_and_hatches_what_nobody_gave():
     cells = [
         {"one": one, "other": other, "share": share, "couples": 2}
@@ -159,17 +147,6 @@ def test_a_strip_for_each_rater_has_their_name_whatever_it_is_made_of():
     assert spec["datasets"]["cells"][0]["grade"] == "0"
 
 
-def test_a_course_without_intervals_can_be_drawn_and_every_strip_has_its_line_of_none():
-    dot = {"place": 1, "rater": "b", "period": 1, "bias": 0.2, "low": None, "high": None, "shared": 1}
-    dot |= {"first": 1, "last": 20, "significant": False}
-    spec = checked(charts.biases([dot], raters=["a", "b"], reach=0.5))
-    assert spec["datasets"]["none"] == [{"at": 0.5}, {"at": 1.5}]
-    assert spec["layer"][1]["transform"][-1] == {"filter": "isValid(datum.low)"}
-    # From the line in the middle of its strip: 0.8 high for 1 from end to end.
-    calculated = spec["layer"][2]["transform"][0]
-    assert calculated == {"calculate": "datum.place + 0.5 - 0.8 * clamp(datum.bias, -0.5, 0.5)", "as": "at"}
-
-
 @pytest.mark.parametrize("name", ["it's", '"a"', "a\\b", "var(--accent)", "</script>"])
 def test_over_rounds_any_name_is_drawn(name):
     rows = [round_row(each, judged) for each in (name, "b") for judged in (10, 25)]
@@ -191,9 +168,3 @@ def round_row(system: str, judged: int, low=0.3, barred=True) -> dict:
         "leader": False,
         "barred": barred,
     }
-
-
-def test_over_rounds_without_an_interval_and_at_one_place_can_be_drawn():
-    spec = checked(charts.over_rounds([round_row("a", 0, low=None)]))
-    assert spec["datasets"]["bars"] == [] and not [x for x in spec["layer"] if x["mark"]["type"] == "rule"]
-    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, 1]

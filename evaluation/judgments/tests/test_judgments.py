@@ -61,21 +61,6 @@ def test_each_rule_makes_one_judgment_of_several_ratings(rule, three, two):
     assert combined(rule, *ROWS) == {(0, 5): two, (0, 7): 2.0, (1, 7): three}
 
 
-def test_a_majority_outvotes_a_lower_grade():
-    assert combined("majority", (0, 1, 1, 0.0), (0, 1, 2, 2.0), (0, 1, 3, 2.0)) == {(0, 1): 2.0}
-
-
-def test_three_times_the_same_decimal_is_that_decimal():
-    # As floats 0.7 + 0.7 + 0.7 is 2.0999999999999996, and its third is less than 0.7.
-    assert combined("mean", (0, 1, 1, 0.7), (0, 1, 2, 0.7), (0, 1, 3, 0.7)) == {(0, 1): 0.7}
-
-
-def test_no_ratings_are_no_judgments():
-    for rule in RULES:
-        made = combine(ratings(queries=3), rule)
-        assert (made.queries, made.grade.size) == (3, 0)
-
-
 def test_an_unknown_rule_or_way_with_adjudications_is_refused():
     for unknown in ({"rule": "medium"}, {"adjudications": "ignored"}):
         with pytest.raises(ValueError, match="unknown"):
@@ -107,15 +92,6 @@ def test_equal_weights_of_any_size_give_the_mean_to_the_last_bit(weight):
     assert weighted[0, 1] == 0.7
 
 
-def test_what_all_raters_gave_is_the_weighted_mean_whatever_they_weigh():
-    rows = [(0, 1, rater, 0.7) for rater in range(4)]
-    assert combined("weighted", *rows, weights={0: 0.873, 1: 0.111, 2: 1.3, 3: 0}) == {(0, 1): 0.7}
-
-
-def test_ratings_without_weights_weigh_the_same():
-    assert combined("weighted", *ROWS) == combined("mean", *ROWS)
-
-
 # Adjudications
 
 
@@ -125,12 +101,6 @@ def test_an_adjudicated_grade_stands_above_every_rule_with_or_without_ratings(ru
     plain = combined(rule, *ROWS)
     assert by_pair(combine(given, rule)) == plain | {(0, 5): 3.0, (1, 2): -1.0}
     assert by_pair(combine(given, rule, adjudications="ignore")) == plain
-
-
-def test_adjudications_alone_are_judgments():
-    given = replace(ratings(), adjudicated=adjudicated((1, 9, 2.0)))
-    assert by_pair(combine(given)) == {(1, 9): 2.0}
-    assert by_pair(combine(given, adjudications="ignore")) == {}
 
 
 # A scale may reach a million, with nine decimals.

@@ -29,16 +29,6 @@ def test_the_highest_grade_of_the_scale_is_stated_where_a_measure_needs_it(clien
         assert f"{name}(gmax=3" in text_of(client.get("/collections/hills/", {"measure": f"{name}@10"}))
 
 
-def test_the_arithmetic_of_a_query_is_that_of_the_measure_asked(client):
-    collection = make_hills()
-    address = reverse("query", args=[collection.slug, collection.queries.get(key="q1").pk])
-    asked = analyst(client, collection)
-    own = text_of(asked.get(address, {"measure": "nDCG(dcg='exp-log2')@10"}))
-    exponential = text_of(asked.get(address, {"measure": "nDCG@10", "gain": "exponential"}))
-    # a gains 2^3 - 1 and d 1, so that IDCG is 7 + 1/log2(3)
-    assert "IDCG 7.6309" in own and "IDCG 7.6309" in exponential
-
-
 def test_an_assumed_grade_or_a_gain_that_is_too_large_is_refused(client):
     analyst(client, make_hills())
     for name in ("overview", "compare", "freeze", "overview_csv"):

@@ -168,23 +168,6 @@ def spied(act, read: list):
     return spy
 
 
-def test_what_changes_everything_is_computed_anew(collection):
-    before = evaluated(collection, ["RR"], Options()).summary.loc[("first", "RR"), "mean"]
-    make_ranking(collection, "third", "q1", "a")
-    collection.touch()
-    after = evaluated(collection, ["RR"], Options()).summary
-    assert after.loc[("first", "RR"), "mean"] == before
-    assert ("third", "RR") in after.index
-
-
-@pytest.mark.both_databases
-def test_an_act_that_changes_no_judgment_changes_no_number(collection):
-    before = everything(collection)
-    rater, pair = rater_of(collection, "somebody"), Pair.objects.filter(query__collection=collection).first()
-    queue.skip(rater, pair)
-    assert everything(collection) == before
-
-
 def test_many_changed_queries_are_read_together(collection, monkeypatch):
     everything(collection)
     monkeypatch.setattr(cache, "FEW", 1)
@@ -251,17 +234,6 @@ def test_a_save_that_commits_late_is_not_missed_and_keeps_nobody_waiting(collect
     assert record.changed_queries(collection, highest, after) == []
 
 
-def test_an_edited_copy_of_a_query_does_not_turn_its_version_back(collection):
-    copy = collection.queries.get(key="q3")
-    everything(collection)
-    saved(collection, "somebody", "q3")
-    copy.text = "Another wording"
-    copy.save()
-    brought_up_to_date = everything(collection)
-    forget()
-    assert everything(collection) == brought_up_to_date
-
-
 @pytest.mark.both_databases
 def test_a_rater_who_came_later_is_looked_up_once(collection):
     everything(collection)
@@ -281,25 +253,3 @@ def test_only_the_latest_are_kept():
     for name in ("a", "b", "a", "c"):
         recent.put(((1, "basis"), name), name)
     assert [recent.get(((1, "basis"), name)) for name in "abc"] == ["a", None, "c"]
-
-
-def test_of_a_former_basis_nothing_is_kept():
-    recent = cache.Recent(9)
-    recent.put(((1, "old"), "a"), 1)
-    recent.put(((2, "old"), "a"), 2)
-    recent.put(((1, "new"), "b"), 3)
-    assert recent.get(((1, "old"), "a")) is None
-    assert (recent.get(((2, "old"), "a")), recent.get(((1, "new"), "b"))) == (2, 3)
-
-
-def test_what_is_made_of_a_whole_collection_is_made_once_for_each_state(collection):
-    made = []
-
-    def make() -> int:
-        made.append(1)
-        return len(made)
-
-    assert [cache.whole(collection, "one", make) for _ in range(2)] == [1, 1]
-    assert cache.whole(collection, "other", make) == 2
-    collection.touch()
-    assert [cache.whole(collection, "one", make) for _ in range(2)] == [3, 3]

@@ -41,13 +41,6 @@ def test_ratings_carry_query_document_rater_and_the_value_of_the_grade():
     }
 
 
-def test_what_could_not_be_judged_is_no_grade():
-    collection = make_collection()
-    rate(collection, "q1", a="unclear", b="0")
-    ratings = record.load(collection).ratings
-    assert (ratings.document.tolist(), ratings.grade.tolist()) == (pks(collection, "b"), [0.0])
-
-
 def test_ratings_carry_the_weight_of_their_rater():
     collection = make_collection()
     rate(collection, "q1", rater="light", a="1")
@@ -99,13 +92,6 @@ def test_rankings_are_packed_query_after_query_and_tell_empty_from_missing():
     assert rankings.scores is None
 
 
-def test_scores_are_read_where_ties_want_them():
-    collection = make_collection()
-    make_ranking(collection, "s", "q2", "ab", scores=[0.25, -1.0])
-    make_ranking(collection, "s", "q1", "c", scores=[7.0])
-    assert record.load(collection, ties="average").rankings["s"].scores.tolist() == [7.0, 0.25, -1.0]
-
-
 def test_tied_documents_carry_the_order_of_their_keys():
     collection = make_collection(documents=["d9", "d10", "é", "z", "x"])
     ids = dict(collection.documents.values_list("key", "pk"))
@@ -119,15 +105,6 @@ def test_tied_documents_carry_the_order_of_their_keys():
     tiebreak = dict(zip(listed, rankings.tiebreak.tolist(), strict=True))
     assert sorted(["d9", "d10", "z", "é"], key=tiebreak.get) == ["d10", "d9", "z", "é"]
     assert tiebreak["x"] == 0
-
-
-def test_equal_scores_of_two_queries_are_no_tie():
-    collection = make_collection()
-    make_ranking(collection, "s", "q1", "ab", scores=[2.0, 1.0])
-    make_ranking(collection, "s", "q2", "cd", scores=[1.0, 0.5])
-    with CaptureQueriesContext(connection) as asked:
-        record.load(collection, ties="score")
-    assert len(asked) == 8
 
 
 def test_a_system_without_the_scores_that_ties_need_is_named_with_its_queries():
@@ -157,23 +134,6 @@ def test_an_unknown_system_is_named_with_the_nearest():
         record.load(collection, ["x"])
     with pytest.raises(ValueError, match="there are none yet"):
         record.load(make_collection("bare"), ["x"])
-
-
-def test_nothing_of_another_collection_is_read():
-    collection, other = worked_collection(), make_collection("valleys")
-    rate(other, "q1", a="1")
-    make_ranking(other, "keyword", "q1", "abcd")
-    make_ranking(other, "elsewhere", "q1", "abcd")
-    read = record.load(collection)
-    assert read.systems == ("hybrid", "keyword")
-    assert len(read.ratings.grade) == 5
-    assert len(read.rankings["keyword"].documents) == 5
-    assert len(record.load(other).ratings.grade) == 1
-
-
-def test_an_empty_collection_is_empty_arrays():
-    read = record.load(make_collection(queries=(), documents=(), scale={}))
-    assert (len(read.queries), read.systems, len(read.ratings.grade)) == (0, (), 0)
 
 
 def test_the_number_of_database_queries_does_not_grow():

@@ -1,4 +1,3 @@
-import csv
 import io
 import json
 
@@ -6,8 +5,6 @@ import pytest
 from django.core.management import CommandError, call_command, get_commands, load_command_class
 
 from evaluation.measures import Options
-from ratings.pool.adjudication import adjudicate
-from ratings.tests.cast import grade, make_pair, make_ranking
 
 from ...tests.worked import (
     HYBRID_Q1,
@@ -66,26 +63,6 @@ def test_json_says_which_options_made_the_numbers():
     assert document["fingerprint"].endswith(" rule=max")
 
 
-def test_no_value_is_null_and_an_unjudged_query_sums_to_nothing():
-    collection = worked_collection()
-    collection.queries.create(key="q3", text="rated by nobody")
-    make_ranking(collection, "keyword", "q3", "abc")
-    results = as_json(
-        "hills",
-        "--system=keyword",
-        "--per-query",
-        *(f"--measure={name}@10" for name in ("nDCG", "CG", "DCG", "IDCG")),
-    )["results"]
-    by_measure = {result["measure"]: result for result in results}
-    assert by_measure["nDCG@10"]["per_query"]["q3"] is None
-    assert [by_measure[f"{name}@10"]["per_query"]["q3"] for name in ("CG", "DCG", "IDCG")] == [0.0, 0.0, 0.0]
-    assert {(r["queries"], r["undefined"]) for r in results} == {(2, 1)}
-    assert by_measure["CG@10"]["why"] == {"not judged": 1}
-    assert {json.dumps(result["why_per_query"]) for result in results} == {'{"q3": "not judged"}'}
-    # q1 gathers 2 + 3 and q2 -1 + 1; q3 counts in no mean.
-    assert by_measure["CG@10"]["mean"] == 2.5
-
-
 def test_option_flags_override_the_profile_and_one_query_has_no_interval():
     worked_collection()
     asked = ["hills", "--profile", "trec_eval", "--system=hybrid", "--measure=RR"]
@@ -115,58 +92,12 @@ def test_every_option_has_its_flag(flag, value, name):
     assert as_json("hills", flag, value)["options"] == Options(**{name: changed}).as_dict()
 
 
-def test_an_adjudicated_grade_counts_unless_it_is_to_be_ignored():
-    collection = worked_collection()
-    pair = make_pair(collection, "q1", "d")
-    adjudicate(pair, grade(collection, "3"), reason="checked", actor=None)
-    arguments = ["hills", "--measure=CG@3", "--system=keyword", "--per-query"]
-    # b a d of q1: 2 and 3, and 3 for d.
-    assert as_json(*arguments)["results"][0]["per_query"]["q1"] == 8
-    ignored = as_json(*arguments, "--adjudications=ignore")
-    assert ignored["results"][0]["per_query"]["q1"] == 5
-    assert (ignored["adjudications"], ignored["fingerprint"][-21:]) == ("ignore", " adjudications=ignore")
-
-
-def test_bounds_tell_what_a_value_can_still_become():
-    worked_collection()
-    arguments = ["hills", "--measure=nDCG@2", "--measure=P@2", "--system=keyword", "--bounds"]
-    ndcg, precision = as_json(*arguments, "--per-query")["results"]
-    # Of the two systems' lists down to rank 2 all documents are judged.
-    assert ndcg["lowest_per_query"] == ndcg["highest_per_query"] == ndcg["per_query"]
-    assert (precision["lowest"], precision["highest"]) == (None, None)
-    assert "lowest_per_query" not in precision
-    rows = list(csv.DictReader(io.StringIO(run(*arguments, "--per-query", "--format=csv")[0])))
-    assert [row["lowest"] == row["value"] for row in rows] == [True, True, False, False]
-    assert "can become" in run(*arguments)[0] and "can become" not in run("hills")[0]
-    assert "lowest" not in as_json("hills")["results"][0]
-
-
-def test_a_mean_by_query_weight_is_given_only_where_weights_differ():
-    collection = worked_collection()
-    assert "weighted" not in as_json("hills")["results"][0]
-    collection.queries.filter(key="q1").update(weight=3)
-    collection.touch()
-    (result,) = as_json("hills", "--system=keyword")["results"]
-    assert result["weighted"] == pytest.approx((3 * KEYWORD_Q1 + KEYWORD_Q2) / 4, abs=1e-15)
-    assert "weighted mean" in run("hills")[0]
-
-
 def test_a_count_has_its_total():
     worked_collection()
     assert "total" not in as_json("hills")["results"][0]
     (result,) = as_json("hills", "--system=keyword", "--measure=NumRet")["results"]
     assert (result["mean"], result["total"]) == (2.5, 5)  # three documents and two
     assert run("hills", "--system=keyword", "--measure=NumRet")[0].splitlines()[1].split()[-4] == "5"
-
-
-def test_the_collection_says_from_where_a_document_is_relevant():
-    collection = worked_collection()
-    collection.relevant_from = 3
-    collection.save()
-    document = as_json("hills", "--measure", "P@1", "--system", "keyword")
-    assert document["options"]["relevant_from"] == "3"
-    assert document["results"][0]["mean"] == 0
-    assert as_json("hills", "--measure=P@1", "--system=keyword", "--relevant-from=2")["results"][0]["mean"] == 0.5
 
 
 def test_the_table_is_aligned_and_ends_with_what_made_it():

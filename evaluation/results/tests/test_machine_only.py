@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from ratings.models import Grade, JudgeRun, JudgeUse, MachineGrade, Pair, Rating, Role
+from ratings.models import JudgeRun, JudgeUse, MachineGrade, Pair, Role
 from ratings.tests.calls import make_caller
 from ratings.tests.cast import make_asked, make_member
 
@@ -101,20 +101,3 @@ def test_a_pair_that_it_did_not_grade_counts_as_unjudged(hills, run):
     # DCG of q2, which the machine did not grade, is 0 and counts in no mean: what is left is q1, 3 and 0.
     compare = analyst_client.get(reverse("compare", args=["hills"]), {"measure": "DCG@1"})
     assert compare.context["alone_rows"] == [("bad less good", [(3.0, 1)])]
-
-
-def test_the_scale_of_people_has_nothing_to_do_with_it(hills, run):
-    """Ratings that change leave its numbers, and its grades leave those of people."""
-    switch_on(run, "alone")
-    client = analyst(hills)
-    before = client.get(reverse("alone_json", args=["hills"])).content
-    lowest = Grade.objects.filter(collection=hills).order_by("value").first()
-    Rating.objects.update(grade=lowest)
-    assert client.get(reverse("alone_json", args=["hills"])).content == before
-
-
-def test_how_ratings_of_people_are_joined_has_nothing_to_do_with_it(hills, run):
-    switch_on(run, "alone")
-    address, client = reverse("alone_json", args=["hills"]), analyst(hills)
-    by_default = client.get(address).content
-    assert client.get(address, {"rule": "max", "adjudications": "ignore"}).content == by_default

@@ -21,9 +21,9 @@ from evaluation.tests.hills import (
     spec_of,
     text_of,
 )
-from ratings.models import Anchor, Pair, Role
+from ratings.models import Anchor, Pair
 from ratings.pool.adjudication import adjudicate
-from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rankings
+from ratings.tests.cast import grade, make_collection, make_pair, make_ranking, make_rankings
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/"
@@ -64,22 +64,6 @@ def test_the_best_system_is_told_from_the_others_by_the_tests_of_the_page_that_c
     assert rows == {"y": "cannot tell", "z": "lower"}
 
 
-def test_a_measure_that_states_its_form_is_said_to_be_computed_by_it(client):
-    response = analyst(client, make_hills()).get(URL, {"measure": "nDCG(dcg='exp-log2')@10", "log_base": "10"})
-    assert {line["label"]: (line["words"], line["departs"]) for line in response.context["described"]}.items() >= {
-        "Gain": ("2^grade − 1, by dcg=exp-log2", False),
-        "Discount": ("1 / log2(rank + 1), by dcg=exp-log2", False),
-    }.items()
-    assert "CG@10 lin log10 ideal=judged" in text_of(response).split("Means of CG@10")[1].split("How it is")[0]
-
-
-def test_an_option_that_the_measure_does_not_use_is_said_to_be_unused(client):
-    response = analyst(client, make_hills()).get(URL, {"measure": "P(rel=2)@10", "gain": "exponential"})
-    said = {line["label"]: (line["words"], line["departs"]) for line in response.context["described"]}
-    assert said["Gain"] == ("2^grade − 1, not used by P(rel=2)@10", True)
-    assert said["Relevant from"] == ("grade 2, by rel=2", False)
-
-
 @pytest.mark.parametrize(("least", "warns"), [(0.9, True), (0.91, False), (None, False)])
 def test_a_tenth_is_uneven(least, warns):
     rows = [Standing(name, "AP", 0.5, None, None, 1, 0, {}, judged) for name, judged in (("a", 1.0), ("b", least))]
@@ -103,15 +87,6 @@ def test_holes_are_counted_over_the_queries_that_the_judged_share_is_of(client):
     page = text_of(analyst(client, collection).get(URL))
     assert "Judged@10 75.0 %" in page  # good: 3 of 3; bad: 1 of 2, c is unjudged
     assert "Holes in the top 10 1 of 5" in page
-
-
-def test_a_slug_that_is_a_number_keeps_the_links_of_the_picture(client):
-    collection = make_hills("0")
-    queries = spec_of(analyst(client, collection).get("/collections/0/"), "heat")["datasets"]["queries"]
-    pks = dict(collection.queries.values_list("key", "pk"))
-    assert {row["query"]: row["url"] for row in queries} == {
-        key: f"/collections/0/queries/{pk}/" for key, pk in pks.items()
-    }
 
 
 def test_values_below_the_neutral_point_are_counted(client):
@@ -143,13 +118,6 @@ def test_a_query_that_counts_in_no_mean_is_not_won_and_says_why(client):
     assert "counted in no mean: not judged" in text_of(response)
 
 
-def test_a_query_that_counts_for_one_system_is_not_won(client):
-    grades = {("q1", "a"): "3", ("q2", "a"): "3"}
-    rankings = {"x": {"q1": "ab"}, "y": {"q1": "ba", "q2": "ab"}}
-    response = analyst(client, make_hills(rankings=rankings, grades=grades)).get(URL, {"missing": "skip"})
-    assert response.context["differ"] == {"winners": [("x", 1)], "others": 0, "queries": 1, "below": 0}
-
-
 def test_many_cells_are_drawn_as_lines_of_shades_without_a_script(client, monkeypatch):
     monkeypatch.setattr(heat, "MOST_CELLS", 3)
     grades = {("q1", "a"): "3", ("q1", "c"): "-1", ("q2", "b"): "2"}
@@ -163,23 +131,6 @@ def test_many_cells_are_drawn_as_lines_of_shades_without_a_script(client, monkey
     page = response.content.decode()
     assert 'viewBox="0 0 3 1"' in page and 'id="heat"' not in page
     assert "undefined, left empty at the end: not judged" in text_of(response)
-
-
-def test_another_measure_is_kept_in_every_link(client):
-    response = analyst(client, make_hills()).get(URL, {"measure": "p@5", "gain": "exponential"})
-    page = response.content.decode()
-    assert "P@5 exp log2 ideal=judged unj=0 neg=minmax" in text_of(response)
-    assert "?measure=P@5&amp;gain=exponential" in page
-    # Two relevant documents of q1 and one of q2 in the first five places: (0.4 + 0.2) / 2.
-    assert "good 0.3000" in text_of(response)
-
-
-def test_what_cannot_be_computed_is_refused_with_the_form(client):
-    analyst(client, make_hills())
-    for name, value in (("measure", "nDGC@10"), ("profile", "trec"), ("gain", "map:0=0,1=1")):
-        response = client.get(URL, {name: value})
-        assert response.status_code == client.get(URL + "scores.csv", {name: value}).status_code == 400
-        assert "0.8155" not in text_of(response) and value.removeprefix("map:") in response.content.decode()
 
 
 def test_what_a_mean_can_still_become_is_drawn_and_told(client):
@@ -230,20 +181,6 @@ def test_the_mean_by_query_weight_is_another_number_with_its_own_name(client):
     rows = rows_in(client.get(URL + "scores.csv"))
     weighted = {(row["system"], row["measure"]): row["weighted"] for row in rows}
     assert float(weighted["good", "nDCG@10"]) == pytest.approx((3 + 0.6309297535714575) / 4, abs=1e-15)
-
-
-def test_adjudications_can_be_ignored(client):
-    collection = make_hills()
-    pair, three = make_pair(collection, "q2", "a"), grade(collection, "3")
-    adjudicate(pair, three, reason="known to be right", actor=make_member(collection, "eva", Role.ADMIN))
-    analyst(client, collection)
-    query, ignored = f"{URL}queries/{pair.query_id}/", {"adjudications": "ignore"}
-    # a adjudicated 3: good has the ideal list of q2, of which two documents are judged.
-    assert "text of q2 q2 0.5000 1.0000 1.0000 0.0000 2" in text_of(client.get(URL))
-    page = text_of(client.get(URL, ignored))
-    assert "text of q2 q2 0.3155 0.6309 0.6309 0.0000 1" in page and "neg=minmax adjudications=ignore" in page
-    assert "DCG, the sum 4.2619" in text_of(client.get(query))  # 3 + 2 / log2(3)
-    assert "DCG, the sum 1.2619" in text_of(client.get(query, ignored))
 
 
 def test_gold_hits_stand_beside_the_numbers_as_soon_as_a_gold_pair_is_answered(client):

@@ -2,7 +2,6 @@
 
 import pytest
 
-from evaluation.results import opinions
 from evaluation.tests.hills import (
     GRADES,
     RANKINGS,
@@ -86,16 +85,6 @@ def test_three_lists_are_each_set_against_the_first(client):
     assert "nDCG@10 1.0000 0.4087 −0.5913 0.6195 −0.3805" in page
 
 
-def test_with_ideals_of_their_own_each_value_has_a_start_of_its_own(client):
-    collection = make_hills()
-    page = text_of(analyst(client, collection).get(address(collection), {"ideal": "retrieved"}))
-    # bad: IDCG 3, W -1, so it starts at 1 / 4, has -0.25 at rank 1 and 1.892789 / 4 at rank 2.
-    # good: IDCG 3.630930 and W 0, so it starts at 0, and has 0.826235 and 0.173765.
-    assert "good scores 1.0000 , bad 0.4732 . Against good, bad loses 1.0762 at rank 1" in page
-    assert "Empty list 0.2500 0.0000 −0.2500" in page
-    assert "bad (0.892789 + 1) / (3 + 1) 0.4732 good 3.63093 / 3.63093 1.0000" in page
-
-
 def test_the_sums_of_a_query_with_an_unjudged_document(client):
     collection = make_hills()
     page = text_of(analyst(client, collection).get(address(collection, "q2")))
@@ -168,12 +157,6 @@ def test_each_row_tells_its_way_from_list_to_list(client):
     ]
 
 
-def test_one_system_stands_alone(client):
-    collection = make_hills(rankings={"good": {"q1": "adb"}})
-    response = analyst(client, collection).get(address(collection))
-    assert (response.status_code, names_of(response)) == (200, ["good"])
-
-
 def test_without_systems_the_files_are_without_rows(client):
     collection = make_collection()
     visitor = analyst(client, collection)
@@ -204,15 +187,6 @@ def test_long_rankings_without_a_cutoff_are_cut_in_the_page_and_not_in_the_sum(c
     page = text_of(response)
     assert "The sum includes 10 more ranks that are not shown." in page
     assert "DCG, the sum 0.5058" in page  # 3 / log2(61)
-
-
-def test_previous_and_next_keep_the_order_of_keys(client):
-    queries = ("q1", "q2", "q10")
-    collection = make_hills(queries=queries)
-    middle = analyst(client, collection).get(address(collection, "q2"))
-    pks = dict(collection.queries.values_list("key", "pk"))
-    assert (middle.context["previous"], middle.context["next"]) == (pks["q1"], pks["q10"])
-    assert client.get(address(collection, "q10")).context["next"] is None
 
 
 def test_the_files_hold_the_parts_of_the_lists_that_the_address_names(client):
@@ -297,18 +271,6 @@ def test_a_grade_opens_what_each_rater_said_without_their_names(client, role):
     assert "2 Title a: its ratings 2 × 1.0000" in page
     # Names are in the history of the pair, for admins alone.
     assert (f"/{a['token']}/" in body) == (role == Role.ADMIN)
-
-
-@pytest.mark.parametrize("first", ["expert", "canary-boris"])
-def test_the_order_of_opinions_is_that_of_the_pseudonyms(client, monkeypatch, first):
-    collection, _ = make_disputed()
-    names = dict(collection.raters.values_list("pk", "name"))
-    monkeypatch.setattr(opinions, "pseudonym", lambda pk: "rater 1" if names[pk] == first else "rater 2")
-    said = said_of(analyst(client, collection).get(address(collection)), "a")["opinions"]
-    assert [(each["rater"], each["grade"].plain) for each in said] == [
-        ("rater 1", "3" if first == "expert" else "1"),
-        ("rater 2", "1" if first == "expert" else "3"),
-    ]
 
 
 def test_what_does_not_count_and_what_weighs_is_told(client):

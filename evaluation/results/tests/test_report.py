@@ -165,25 +165,6 @@ def test_one_fingerprint_stands_on_every_page_and_in_every_file(client, collecti
         assert {row["options"] for row in rows} == {fingerprint}
 
 
-def test_a_system_has_its_means_and_queries_as_a_document(client):
-    collection = make_hills()
-    system = collection.systems.get(name="bad")
-    response = analyst(client, collection).get(f"/collections/hills/systems/{system.pk}/scores.json")
-    assert response["Content-Type"] == "application/json"
-    assert response["Content-Disposition"] == f'inline; filename="hills-system-{system.pk}-nDCG@10.json"'
-    results = {entry["measure"]: entry for entry in response.json()["results"]}
-    assert {entry["system"] for entry in results.values()} == {"bad"}
-    assert results["nDCG@10"]["per_query"] == pytest.approx({"q1": 0.4087279, "q2": 0.0})
-    assert results["RR"]["mean"] == 0.25  # a, the relevant one, stands second on q1
-
-
-def test_what_has_no_value_is_null(client):
-    collection = make_hills(grades={("q1", "a"): "3"})
-    response = analyst(client, collection).get("/collections/hills/queries/scores.json")
-    assert b"NaN" not in response.content
-    assert [entry["per_query"]["q2"] for entry in response.json()["results"]] == [None, None]
-
-
 def test_a_query_without_judgments_is_a_document_without_values(client):
     collection = make_hills(grades={("q1", "a"): "3"})
     query = collection.queries.get(key="q2")
@@ -196,15 +177,6 @@ def test_a_query_without_judgments_is_a_document_without_values(client):
     rows = lines(client.get(address + ".csv").content.decode("utf-8-sig"))
     assert [(row["system"], row["rank"]) for row in rows] == [("bad", ""), ("good", "1"), ("good", "2")]
     assert document["differences"] == []
-
-
-def test_each_system_has_its_own_ideal_list_where_that_is_made_of_what_it_returned(client):
-    collection = make_hills()
-    query = collection.queries.get(key="q1")
-    address = f"/collections/hills/queries/{query.pk}/scores.csv"
-    rows = lines(analyst(client, collection).get(address, {"ideal": "retrieved"}).content.decode("utf-8-sig"))
-    ideal = [(row["system"], row["document"]) for row in rows if row["list"] == "ideal"]
-    assert sorted(ideal) == [("bad", "a"), ("good", "a"), ("good", "d")]
 
 
 def test_a_measure_that_states_its_gain_is_not_said_to_have_another(client, collection):

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from evaluation.results import step_by_step
 from evaluation.tests.hills import analyst, make_hills, text_of
 from ratings.desk import queue
-from ratings.models import Pair, System
+from ratings.models import Pair
 from ratings.tests.cast import grade, make_rater
 
 pytestmark = pytest.mark.django_db
@@ -92,12 +92,3 @@ def test_the_first_step_reads_no_rating(client):
         client.get("/collections/hills/")
     tables = ('FROM "ratings_rating"', 'FROM "ratings_ranking"', 'FROM "ratings_pair"')
     assert not [row["sql"] for row in read if any(table in row["sql"] for table in tables)]
-
-
-def test_means_are_the_highest_first_and_undefined_ones_last(client):
-    collection = make_hills()
-    System.objects.create(collection=collection, name="absent")
-    analyst(client, collection)
-    rows = client.get("/collections/hills/", {"step": "means", "missing": "skip"}).context["means"]
-    assert [(row["system"], row["n"]) for row in rows] == [("good", 2), ("bad", 1), ("absent", 0)]
-    assert rows[-1]["mean"] is None
