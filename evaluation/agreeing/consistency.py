@@ -34,6 +34,17 @@ NO_ORDER = "no two systems differ"
 FEW_SYSTEMS = f"fewer than {agreement.FEWEST_FOR_TAU} systems, or no order among them"
 
 
+# The names of the coefficients for readers.
+NAMES = {
+    "agree": "Same grade",
+    "within_one": "Same or next grade",
+    "alpha_nominal": "Krippendorff’s α, nominal",
+    "alpha_ordinal": "Krippendorff’s α, ordinal",
+    "alpha_interval": "Krippendorff’s α, interval",
+    "fleiss_kappa": "Fleiss’ κ",
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Agreement:
     """The ratings of a collection, as a table from which agreement is computed."""

@@ -9,7 +9,6 @@ from django.db.models import Exists, OuterRef
 
 from ratings.models import UNANSWERED, JudgeSample, JudgeVersion, MachineGrade, probe_results
 
-from .. import record
 from ..agreement.machine import Figure, Paired, bias_differences, confusion, figures
 from ..measures.arrays import pair_key
 from ..page import documents
@@ -51,7 +50,7 @@ def against_of(version: JudgeVersion) -> Against | None:
         return None
     collection = version.judge.collection
     data, _ = cache.read(collection, cache.Source())
-    opinions = record.opinions(collection)
+    opinions = cache.opinions(collection)
     place = {pk: row for row, pk in enumerate(opinions.queries["pk"].tolist())}
     people = pd.DataFrame({"query": opinions.query, "document": opinions.document, "person": opinions.grade})
     people = people.dropna()  # "cannot judge" is no grade

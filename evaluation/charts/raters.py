@@ -1,7 +1,7 @@
-"""Charts of raters: confusion matrix, shares of grades over time, and bias over time."""
+"""Charts of raters: confusion matrix, and bias over time."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import altair as alt
 
@@ -28,7 +28,7 @@ PERIOD = (
     alt.Tooltip("last:Q", title="to"),
 )
 
-STRIP, BELOW_STRIP = 0.8, 0.9  # height and lower end of a rater's strip, as shares of the panel
+STRIP = 0.8  # height of a rater's strip, as a share of the panel
 
 
 def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
@@ -63,32 +63,6 @@ def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
         ),
     ]
     return vega_lite(layers, height=42 * max(len(grades), 1), cells=cells)
-
-
-def grade_shares(cells: Rows, *, raters: Sequence[str], grades: Mapping[str, str]) -> dict:
-    """A strip for each rater with a stacked bar of grades for each period, the lowest grade at the bottom.
-
-    A cell: place (of the rater, from 0), rater, period, grade (label), start and end (cumulative shares), first
-    and last (numbers of grades), given (count), share. grades: the fill of each label.
-    """
-    base = alt.Chart(alt.NamedData("cells")).transform_calculate(
-        top=f"datum.place + {BELOW_STRIP} - {STRIP} * datum.end",
-        bottom=f"datum.place + {BELOW_STRIP} - {STRIP} * datum.start",
-    )
-    fill = alt.Fill("grade:N").legend(None).scale(domain=list(grades), range=list(grades.values()))
-    bars = base.mark_rect(stroke=EDGE, strokeWidth=0.5).encode(
-        x=_periods(),
-        y=_strips("top:Q", raters),
-        y2=alt.Y2("bottom:Q"),
-        fill=fill,
-        tooltip=[
-            *PERIOD,
-            alt.Tooltip("grade:N", title="Grade"),
-            alt.Tooltip("given:Q", title="Given"),
-            alt.Tooltip("share:Q", title="Share", format=".1%"),
-        ],
-    )
-    return vega_lite([bars], height=PANEL * len(raters), cells=cells)
 
 
 def biases(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:

@@ -7,7 +7,6 @@ from .rankings import results
 from .reading import (
     load,
     opinion_rows,
-    opinions,
     opinions_in,
     part,
     pool,

@@ -97,11 +97,6 @@ def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Recor
     )
 
 
-def opinions(collection: Collection) -> Opinions:
-    """The ratings of a collection by people, "cannot judge" included. Four database queries."""
-    return opinions_in(collection, queries_of(collection), opinion_rows(collection))
-
-
 def opinions_in(collection: Collection, queries: pd.DataFrame, rows: np.ndarray) -> Opinions:
     """The opinions from the results of `queries_of` and `opinion_rows`. Two more database queries."""
     query, document, rater, grade, moment = rows

@@ -38,15 +38,6 @@ LEARNING = 20  # times as long under a rule that learns the errors of each rater
 DISPUTED = 20  # pairs on a page: they are many, and the first are the ones that matter
 MATRIX = 12  # raters of whom every two are listed without opening anything
 
-COEFFICIENTS = {
-    "agree": "Same grade",
-    "within_one": "Same or next grade",
-    "alpha_nominal": "Krippendorff’s α, nominal",
-    "alpha_ordinal": "Krippendorff’s α, ordinal",
-    "alpha_interval": "Krippendorff’s α, interval",
-    "fleiss_kappa": "Fleiss’ κ",
-}
-
 
 @readers_page
 @with_options("page")
@@ -86,7 +77,7 @@ def coefficients_in(whole: dict) -> dict:
         "same": coefficients["agree"],
         "alpha": alpha,
         "chance": None if alpha["value"] is None else 1 - alpha["value"],
-        "coefficients": [(COEFFICIENTS[name], row) for name, row in coefficients.items()],
+        "coefficients": [(consistency.NAMES[name], row) for name, row in coefficients.items()],
     }
 
 

@@ -12,7 +12,6 @@ from ratings.models import Collection, Role
 from ratings.people.access import readers_page
 from ratings.pool.progress.counts import LOOKED_THROUGH
 from ratings.web.pages import paged
-from ratings.web.template_tags.grades import tone
 
 from ... import charts
 from ...agreement import FEWEST, courses
@@ -27,17 +26,6 @@ from ..consistency import agreement_in
 from ..drift import checked_in, document, table
 
 AT_ONCE = 12  # raters on a page
-
-# A fill for each look of a grade.
-FILLS = {
-    "n2": "url(#neg)",
-    "n1": "var(--n-b)",
-    "z": "var(--z)",
-    "p1": "var(--p1)",
-    "p2": "var(--p2)",
-    "p3": "var(--p3)",
-    "p4": "var(--p4)",
-}
 
 
 @readers_page
@@ -59,25 +47,19 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
         "enough": ENOUGH,
         "latest": LOOKED_THROUGH,
         "drawn": drawn,
-        **pictured(drawn, labels, noted),
+        **pictured(drawn, noted),
     }
     return charted(request, "evaluation/drift.html", context)
 
 
-def pictured(drawn: list[dict], labels: dict[float, str], noted: list[str]) -> dict:
-    """The context of the charts: the mix of grades, and the distances from the others with their reach."""
-    if not drawn:
-        return {"charts": {}}
-    names = [row["rater"] for row in drawn]
-    spec = charts.grade_shares(mixes(drawn, labels), raters=names, grades=fills_of(labels))
-    mix = "For each rater the mix of grades, period by period. The table has the numbers."
-    shown = {"mix": Chart("mix-spec", spec, mix)}
+def pictured(drawn: list[dict], noted: list[str]) -> dict:
+    """The context of the chart of the distances from the others, with its reach; no chart where nobody has one."""
     if all(each["bias"] is None for row in drawn for each in row["periods"]):
-        return {"charts": shown}
+        return {"charts": {}}
     dots, reach = distances(drawn)
     look = f"Mean distance from the others, period by period. Worth a look: {', '.join(noted) or 'nobody'}."
-    course = Chart("course-spec", charts.biases(dots, raters=names, reach=reach), look)
-    return {"charts": shown | {"course": course}, "reach": reach}
+    spec = charts.biases(dots, raters=[row["rater"] for row in drawn], reach=reach)
+    return {"charts": {"course": Chart("course-spec", spec, look)}, "reach": reach}
 
 
 def found_in(collection: Collection) -> tuple[dict, dict[float, str], dict[str, int]]:
@@ -96,34 +78,6 @@ def found_in(collection: Collection) -> tuple[dict, dict[float, str], dict[str, 
 
 
 # As pictures
-
-
-def fills_of(labels: Mapping[float, str]) -> dict[str, str]:
-    """A fill for each label, the lowest grade first."""
-    fills = {label: FILLS[tone(value, labels)] for value, label in labels.items()}
-    # If only one grade is harmful, its fill is the hatch.
-    return {label: "url(#neg)" if fill == FILLS["n1"] and "url(#neg)" not in fills.values() else fill
-            for label, fill in fills.items()}  # fmt: skip
-
-
-def mixes(rows: Sequence[Mapping], labels: Mapping[float, str]) -> list[dict]:
-    """The cells of `charts.grade_shares`: one for each rater, period and grade that was given in it.
-
-    The cells of a period are stacked from the lowest grade up: each starts at the share of all lower grades.
-    """
-    cells = []
-    for place, row in enumerate(rows):
-        for which, period in enumerate(row["periods"], 1):
-            total, start = sum(period["given"]), 0.0
-            for label, given in zip(labels.values(), period["given"], strict=True):
-                share = given / total
-                if given:
-                    of_rater = {"place": place, "rater": row["rater"]}
-                    of_period = {"period": which, "grade": label, "first": period["first"], "last": period["last"]}
-                    extent = {"given": given, "share": share, "start": start, "end": start + share}
-                    cells.append(of_rater | of_period | extent)
-                start += share
-    return cells
 
 
 def distances(rows: Sequence[Mapping]) -> tuple[list[dict], float]:

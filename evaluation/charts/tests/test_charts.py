@@ -135,18 +135,6 @@ def test_confusion_has_every_grade_and_hatches_what_nobody_gave():
     assert spec["layer"][1]["transform"] == [{"filter": "!isValid(datum.share)"}]
 
 
-def test_a_strip_for_each_rater_has_their_name_whatever_it_is_made_of():
-    cell = {"place": 0, "rater": "a", "period": 1, "grade": "0", "start": 0.0, "end": 1.0, "first": 1, "last": 20}
-    raters = ['the "first" \\ one', "second"]
-    spec = checked(
-        charts.grade_shares([cell | {"given": 20, "share": 1.0}], raters=raters, grades={"0": "var(--z)"})
-    )
-    axis = spec["layer"][0]["encoding"]["y"]["axis"]
-    assert axis["values"] == [0.5, 1.5]
-    assert axis["labelExpr"] == '["the \\"first\\" \\\\ one", "second"][floor(datum.value)]'
-    assert spec["datasets"]["cells"][0]["grade"] == "0"
-
-
 @pytest.mark.parametrize("name", ["it's", '"a"', "a\\b", "var(--accent)", "</script>"])
 def test_over_rounds_any_name_is_drawn(name):
     rows = [round_row(each, judged) for each in (name, "b") for judged in (10, 25)]

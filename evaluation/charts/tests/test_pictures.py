@@ -54,14 +54,12 @@ def test_a_name_that_looks_like_a_colour_stays_a_name(name):
     cells = [{"query": name, "system": name, "value": 0.1}]
     couples = [{"one": name, "other": name, "share": 1.0, "couples": 1}]
     told = {"label": name, "value": 0.1, "low": 0.0, "high": 0.2, "n": 9, "significant": True, "fill": name}
-    mixed = {"place": 0, "rater": name, "period": 1, "grade": name, "start": 0, "end": 1}
     for chart in (
         charts.means(means),
         charts.curves(lines),
         charts.heat_map(cells, [{"query": name, "text": name, "url": name}], systems=[name]),
         charts.confusion(couples, grades=[name]),
         charts.differences([told]),
-        charts.grade_shares([mixed], raters=[name], grades={name: ACCENT}),
     ):
         texts = [element.text for element in ET.fromstring(pictures.svg(chart)).iter() if element.text]
         assert name in texts or pictures.svg(chart).count("var(--") == 1

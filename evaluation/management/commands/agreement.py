@@ -1,8 +1,8 @@
-from evaluation import record
 from evaluation.agreeing import consistency
 from evaluation.agreeing.consistency import Agreement, Order
 from evaluation.measures import parse_measure
 from evaluation.page.words import degree
+from evaluation.record import cache
 from evaluation.significance.draws import MOST_RATERS, RATERS, SEED
 from ratings.management.commands._collection_command import ExportCommand, Refused
 
@@ -55,7 +55,7 @@ class Command(ExportCommand):
             order = measure and consistency.order_of(collection, asked, draws, seed)
         except ValueError as error:
             raise Refused(str(error)) from error
-        agreement = consistency.agreement_of(record.opinions(collection))
+        agreement = consistency.agreement_of(cache.opinions(collection))
         text = printed(
             arguments,
             document=lambda: consistency.document(agreement, order),
@@ -96,16 +96,6 @@ def count_line(counts: dict) -> str:
     )
 
 
-NAMES = {
-    "agree": "same grade",
-    "within_one": "same or next grade",
-    "alpha_nominal": "Krippendorff's alpha, nominal",
-    "alpha_ordinal": "Krippendorff's alpha, ordinal",
-    "alpha_interval": "Krippendorff's alpha, interval",
-    "fleiss_kappa": "Fleiss' kappa",
-}
-
-
 def note(row: dict) -> str:
     """Why a coefficient is missing, or that it is of few pairs."""
     of_few = f"fewer than {consistency.FEWEST} pairs: too few to go by" if row["few"] else ""
@@ -114,7 +104,7 @@ def note(row: dict) -> str:
 
 # The columns of the tables, by title.
 OF_COEFFICIENTS: dict[str, Column] = {
-    "coefficient": lambda row: NAMES[row["name"]],
+    "coefficient": lambda row: consistency.NAMES[row["name"]],
     "value": "value",
     "95 % interval": ("low", "high"),
     "pairs": "pairs",

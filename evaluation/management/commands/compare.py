@@ -24,7 +24,6 @@ from .evaluate import (
     missing_steps,
     printed,
     text_table,
-    with_reasons,
 )
 
 MANY = 100_000  # queries: larger numbers are printed as "over 100,000"
@@ -50,11 +49,8 @@ class Command(ExportCommand):
         parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the draws ({SEED})")
         add_options(parser)
         add_rule(parser)
-        parser.add_argument(
-            "--bounds",
-            action="store_true",
-            help="also the bounds of a difference of nDCG; no verdict where missing judgments could reverse it",
-        )
+        text = "also the bounds of a difference of nDCG; no verdict where missing judgments could reverse it"
+        parser.add_argument("--bounds", action="store_true", help=text)
         add_expected(parser)
         parser.add_argument("--per-query", action="store_true", help="also the difference on every query")
         add_format(parser)
@@ -160,5 +156,4 @@ def notes(result: Compared) -> list[str]:
 def per_query_lines(result: Compared) -> list[list[str]]:
     differences = [comparison.differences(result, *pair) for pair in result.pairs]
     lines = [[str(result.measure), *(f"{system} less {baseline}" for baseline, system in result.pairs)]]
-    lines += [[query, *(decimals(column[query]) for column in differences)] for query in differences[0]]
-    return with_reasons(lines, "left out", [result.why_left_out.get(query, "") for query in differences[0]])
+    return lines + [[query, *(decimals(column[query]) for column in differences)] for query in differences[0]]

@@ -3,7 +3,7 @@ from math import isnan
 
 from evaluation import scores
 from evaluation.judgments.rules import ADJUDICATIONS, RULES
-from evaluation.measures import COUNTED, PROFILES, REASONS
+from evaluation.measures import PROFILES
 from evaluation.measures.refusal import unknown
 from evaluation.page import documents
 from evaluation.results import csv_and_json
@@ -244,24 +244,8 @@ def text_table(rows: Iterable[dict], columns: dict[str, Column], left: int) -> s
 def per_query_lines(evaluation: Evaluation, measure: str) -> list[list[str]]:
     systems = list(evaluation.systems)
     values = evaluation.per_query[[(measure, system) for system in systems]]
-    lines = [[measure, *systems]]
-    lines += [[query, *map(decimals, row)] for query, row in zip(values.index, values.to_numpy(), strict=True)]
-    why = evaluation.reasons[measure][systems].replace(REASONS[COUNTED], "").to_numpy()
-    return with_reasons(lines, "not counted", [reasons_in(dict(zip(systems, row, strict=True))) for row in why])
-
-
-def reasons_in(why: dict[str, str]) -> str:
-    """The reasons by system as text: "not judged" where it is the same for all, or "bm25: no ranking"."""
-    if len(set(why.values())) == 1:
-        return next(iter(why.values()))
-    return ", ".join(f"{system}: {reason}" for system, reason in why.items() if reason)
-
-
-def with_reasons(lines: list[list[str]], head: str, reasons: list[str]) -> list[list[str]]:
-    """The lines with a last column of reasons, if there is one."""
-    if not any(reasons):
-        return lines
-    return [[*line, reason] for line, reason in zip(lines, [head, *reasons], strict=True)]
+    rows = zip(values.index, values.to_numpy(), strict=True)
+    return [[measure, *systems], *([query, *map(decimals, row)] for query, row in rows)]
 
 
 def undefined_lines(evaluation: Evaluation) -> str:

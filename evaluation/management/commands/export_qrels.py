@@ -1,10 +1,11 @@
 import re
 
-from evaluation.judgments.rules import ADJUDICATIONS, RULES
 from evaluation.record import judgment_rows
 from ratings.database.snapshot import snapshot
 from ratings.formats.registry import BY_NAME
 from ratings.management.commands._collection_command import ExportRowsCommand, Refused
+
+from .evaluate import add_rule
 
 
 class Command(ExportRowsCommand):
@@ -16,14 +17,7 @@ class Command(ExportRowsCommand):
         # A map may begin with a negative grade; argparse would take "-1=0" for an option.
         parser._negative_number_matcher = re.compile(r"^-[\d.]")
         super().add_arguments(parser)
-        parser.add_argument(
-            "--rule", default="mean", help=f"makes one judgment of several ratings: {', '.join(RULES)} (mean)"
-        )
-        parser.add_argument(
-            "--adjudications",
-            default="use",
-            help=f"whether adjudications stand above the rule: {', '.join(ADJUDICATIONS)} (use)",
-        )
+        add_rule(parser)
         parser.add_argument(
             "--map", default="", help="a whole number for each grade that the format cannot hold: -1=0,0.5=1"
         )

@@ -3,7 +3,7 @@ from django.contrib.auth import get_user_model
 from evaluation import frozen
 from ratings.management.commands._collection_command import CollectionCommand, Refused
 
-from .evaluate import add_options, add_rule, add_systems, asked_in
+from .evaluate import add_measures, add_options, add_rule, add_systems, asked_in
 
 
 class Command(CollectionCommand):
@@ -16,12 +16,7 @@ class Command(CollectionCommand):
         )
         parser.add_argument("--note", default="", help="why it is frozen, or what is special about it")
         parser.add_argument("--by", metavar="USERNAME", help="account that is shown as its author")
-        parser.add_argument(
-            "--measure",
-            action="append",
-            default=[],
-            help="like nDCG@10, P(rel=2)@5, AP; may be repeated, the first is the main one (nDCG@10)",
-        )
+        add_measures(parser)
         add_systems(parser)
         add_options(parser)
         add_rule(parser)

@@ -79,7 +79,7 @@ def test_alpha_beside_the_results_is_that_of_the_page_of_agreement(collection, g
         for query in ("q1", "q2"):
             saved(collection, name, query, grade=collection.grades.get(value=grade))
     saved(collection, "third", "q1", reason="broken")
-    whole = coefficients(consistency.agreement_of(record.opinions(collection)).table)
+    whole = coefficients(consistency.agreement_of(cache.opinions(collection)).table)
     found, _ = cache.read(collection, cache.Source())
     (row,) = [row for row in whole if row["name"] == "alpha_ordinal"]
     assert ordinal_alpha(found.ratings, sorted(found.values.grades.values())) == row

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from evaluation import record
+from evaluation.record import cache
 from ratings.tests.cast import make_collection
 
 from ...tests.worked import rate
@@ -25,7 +26,7 @@ def test_opinions_are_all_that_people_said_of_one_collection():
     rate(collection, "q2", rater="zoe", a="-1", b="unclear")
     rate(collection, "q10", rater="ann", kind="person", a="3")
     rate(make_collection("valleys"), "q1", rater="ann", a="2")
-    opinions = record.opinions(collection)
+    opinions = cache.opinions(collection)
     assert said(opinions) == {("q2", "a", "zoe", -1.0), ("q2", "b", "zoe", None), ("q10", "a", "ann", 3.0)}
     assert opinions.queries["key"].tolist() == ["q2", "q10"]
     assert list(opinions.raters.values()) == ["ann", "zoe"]
@@ -33,12 +34,5 @@ def test_opinions_are_all_that_people_said_of_one_collection():
 
 
 def test_a_collection_without_ratings_has_no_opinions():
-    opinions = record.opinions(make_collection(queries=(), documents=(), scale={}))
+    opinions = cache.opinions(make_collection(queries=(), documents=(), scale={}))
     assert (opinions.query.size, opinions.grade.size, opinions.scale) == (0, 0, [])
-
-
-def test_opinions_take_four_database_queries(django_assert_num_queries):
-    collection = make_collection()
-    rate(collection, "q1", a="1", b="2", c="3")
-    with django_assert_num_queries(4):
-        record.opinions(collection)

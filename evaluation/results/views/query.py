@@ -10,7 +10,7 @@ from django.utils.text import slugify
 from ratings.models import Assignment, Collection, Query
 from ratings.people.access import readers_page
 
-from ...measures import NOT_JUDGED, REASONS, Measure
+from ...measures import NOT_JUDGED, REASONS, SPLIT, Measure
 from ...page import documents
 from ...page import options as panel
 from ...page.address import bounded_in, evaluated, page, with_judgments, with_options
@@ -144,7 +144,8 @@ def compared(found: Query, evaluation: Evaluation, place: int, every: list[dict]
         "sides": lists.linked(sides, places),
         "longest": max(sides, key=lambda side: len(side["rows"]))["system"],
         "scale": list(collection.grades.all()),
-        "lead": arithmetic.scores_sentence(shown, parted["sentences"] if parted else [], asked),
+        "scored": sorted(shown, key=lambda row: -(row["value"] or 0)),
+        "by_rank": parted["sentences"][0] if parted and len(shown) == 2 and asked.measure.name in SPLIT else "",
         "ideal": lists.ideal_list(ideal, documents, cutoff if judged else None),
         # With ideal=retrieved each system has its own ideal list.
         "ideal_of": chosen[0] if options.ideal == "retrieved" else "",
@@ -160,7 +161,6 @@ def compared(found: Query, evaluation: Evaluation, place: int, every: list[dict]
         "other_labels": asked.labels_beside(others(asked)),
         "parts": parted,
         "worst": any(explanation.min_dcg for explanation in explanations),
-        "formula": arithmetic.formula(explanations),
         "sums": arithmetic.sums(sides, explanations) if judged else [],
         "missed": lists.missed(places, ideal, documents, cutoff),
         "running": summed_up,
