@@ -82,12 +82,6 @@ def test_a_claim_sends_only_texts_that_are_not_there_yet(client, collection):
     assert [task["token"] for task in again["tasks"]] == first["order"][2:]
 
 
-@pytest.mark.parametrize("count", ["0", "21", "many", ""])
-def test_a_claim_of_a_strange_number_is_refused(client, collection, count):
-    make_pair(collection)
-    assert client.post(address("claim"), {"count": count}).status_code == 400
-
-
 def test_a_save_answers_what_the_next_one_stands_on(client, collection):
     make_pair(collection)
     token, key = claimed(client)["order"][0], uuid4()
@@ -96,15 +90,6 @@ def test_a_save_answers_what_the_next_one_stands_on(client, collection):
     assert save(client, token, client_key=key).json() == answer.json()  # a retry is the same save
     assert Rating.objects.get().revision == 1
     assert RatingEvent.objects.filter(client_key=key).count() == 1
-
-
-def test_a_save_keeps_whether_the_document_was_in_a_list(client, collection):
-    for document in "ab":
-        make_pair(collection, document=document)
-    first, second = claimed(client)["order"]
-    save(client, first)
-    save(client, second, shown="list")
-    assert list(RatingEvent.objects.order_by("pk").values_list("shown", flat=True)) == ["one", "list"]
 
 
 def test_a_save_that_makes_no_sense_is_explained(client, collection):

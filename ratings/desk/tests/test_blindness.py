@@ -13,14 +13,12 @@ from ratings.desk import queue
 from ratings.models import (
     Anchor,
     Assignment,
-    Check,
     Grade,
     Pair,
     Picture,
     Presentation,
     Query,
     Rating,
-    RatingEvent,
     digest_of,
 )
 from ratings.pool.anchors import set_anchor
@@ -176,15 +174,6 @@ def test_a_whole_round_of_judging_by_pages_sends_no_canary(client):
     assert leaks(list(map(without_the_hidden_step, sent))) == []
 
 
-def test_the_pictures_of_the_round_are_there_under_random_names(client, collection):
-    if not collection.presentations.exists():
-        pytest.skip("a web page has no pictures")
-    sent = everything(client.post(reverse("claim", args=["hills"]), follow=True))
-    assert "The picture is missing" in sent
-    ready = Picture.objects.get(state=Picture.State.READY)
-    assert ready.address("small") in sent and ready.token.version == 4
-
-
 def test_a_whole_round_in_lists_sends_no_canary(client):
     client.post(reverse("desk_settings", args=["hills"]), {"shown": "list"})
     sent = [everything(client.get(reverse("desk_settings", args=["hills"])))]
@@ -235,18 +224,6 @@ def test_nothing_tells_gold_and_repeats_from_other_pairs(client, collection):
     assert gold in seen
     assert len({tuple(fields.items()) for fields in seen.values()}) == 1
     assert {UUID(token).version for token in seen} == {4}
-
-
-def test_undo_calls_a_repeat_what_it_calls_any_grade(client, collection):
-    alice = collection.raters.get(name="alice")
-    pair = collection.queries.get(key="q2").pairs.first() or make_pair(collection, "q2", "a")
-    queue.save(alice, pair, queue.Submission(grade=grade(collection, "1")))
-    check = Check.objects.create(rater=alice, pair=pair, kind="repeat", created_at="2026-03-02T09:00Z", turn=1)
-    save = reverse("save_rating", args=["hills", check.token])
-    client.post(save, {"grade": "2", "base_revision": "0"})
-    assert RatingEvent.objects.filter(kind="repeat").exists()
-    page = everything(client.get(reverse("rate", args=["hills"])))
-    assert "repeat" not in without_the_hidden_step(page)
 
 
 def test_the_page_is_the_same_whatever_others_rated(client):

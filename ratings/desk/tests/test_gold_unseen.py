@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ratings.desk import queue
 from ratings.desk.figures import pace_of
 from ratings.desk.queue.mixing import keyed_random, marks
-from ratings.models import Assignment, Check, Pair, Rating
+from ratings.models import Assignment, Pair, Rating
 from ratings.people.tests.test_privacy import download
 from ratings.tests.calls import items, make_caller
 from ratings.tests.cast import NOW, grade, make_rater
@@ -207,17 +207,6 @@ def test_repeats_count_for_a_limit_and_for_the_pace(repeated):
     assert pace_of(alice).n == 1
     queue.save(alice, pair, queue.Submission(grade=grade(collection, "1"), seconds=7), now=NOW)
     assert queue.outlook(alice, now=NOW).why == "limit"
-
-
-def test_more_than_a_rater_can_hold_is_given_back_whatever_it_is(repeated):
-    collection, alice, *_ = repeated
-    tasks = queue.held(alice)
-    last = Check.objects.get(token=next(task.token for task in reversed(tasks) if task.kind == "repeat"))
-    Check.objects.filter(pk=last.pk).update(turn=1_000)
-    queue.save(alice, tasks[0], queue.Submission(grade=grade(collection, "1")), now=NOW)
-    assert len(queue.claim(alice, 20, now=NOW)) == queue.MOST_HELD
-    queue.undo(alice, now=NOW)
-    assert len(queue.held(alice)) == queue.MOST_HELD
 
 
 def test_answers_to_repeats_are_listed_as_ratings_everywhere(repeated):

@@ -9,7 +9,7 @@ from ratings.desk import queue
 from ratings.desk.queue import mixing
 from ratings.models import Anchor, Assignment, Check, Collection, Pair, Rater, Rating, RatingEvent
 from ratings.pool.anchors import remove_anchor, set_anchor
-from ratings.tests.cast import NOW, grade, make_collection, make_pair, make_rater
+from ratings.tests.cast import NOW, grade, make_collection, make_rater
 
 from .test_queue_batches import make_pool
 
@@ -105,15 +105,6 @@ def test_what_was_retired_before_it_became_a_warm_up_stays_retired(warming):
     remove_anchor(pair)
     pair.refresh_from_db()
     assert pair.retired_at == NOW - queue.LEASE
-
-
-def test_who_began_before_there_were_warm_ups_keeps_what_they_hold():
-    collection = make_pool()
-    alice = make_rater(collection)
-    held = queue.claim(alice, 2, now=NOW)
-    make_anchors(collection, "warm_up", Pair.objects.exclude(pk__in=[task.pair.pk for task in held])[:1])
-    tasks = queue.claim(alice, 5, now=NOW)
-    assert [task.kind for task in tasks] == ["warm_up", "pair", "pair"]
 
 
 def test_a_warm_up_that_is_removed_meanwhile_holds_nobody_up(warming):
@@ -249,18 +240,6 @@ def test_where_a_document_stands_does_not_tell_that_it_is_gold():
     # Every fourth pair is gold, here .23 to .29 of the first ones. Who guesses by place is mostly wrong.
     assert gold_first / first < 0.4
     assert gold_alone == 0
-
-
-def test_what_the_rater_gets_is_the_same_after_a_new_start():
-    collection = make_pool(queries=2, documents=60, wanted=1)
-    make_anchors(collection, "gold", Pair.objects.all()[::4])
-    shares(collection, gold="0.5", repeat="0.3")
-    alice = make_rater(collection)
-    work(alice, collection, 25)
-    queue.stop(alice)
-    first = [(task.kind, task.pair) for task in queue.claim(alice, 10, now=NOW)]
-    queue.stop(alice)
-    assert [(task.kind, task.pair) for task in queue.claim(alice, 10, now=NOW)] == first
 
 
 # Repeats
@@ -400,15 +379,6 @@ def test_the_database_refuses_a_second_repeat_of_a_pair(repeating):
     task = next_repeat(alice)
     with pytest.raises(IntegrityError), transaction.atomic():
         Check.objects.create(rater=alice, pair=task.pair, kind="repeat", created_at=NOW)
-
-
-def test_a_pair_made_by_hand_can_be_an_anchor_without_being_wanted():
-    collection = make_collection()
-    pair = make_pair(collection, wanted=0)
-    make_anchors(collection, "warm_up", [pair])
-    assert [task.pair for task in queue.claim(make_rater(collection), now=NOW)] == [pair]
-    remove_anchor(pair)
-    assert not Assignment.objects.exists()
 
 
 def test_what_was_put_off_waits_for_the_rest_also_where_gold_is_mixed_in(monkeypatch):

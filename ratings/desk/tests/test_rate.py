@@ -85,25 +85,6 @@ def test_a_conflict_lets_the_rater_choose_and_its_undo_leads_back_to_what_was_st
     assert page.context["base_revision"] == Rating.objects.get().revision == 3
 
 
-def test_cannot_judge_needs_a_reason_and_keeps_the_comment(client, collection):
-    pair = make_pair(collection)
-    client.post(address("claim"))
-    sent = {"reason": "language", "comment": " in Finnish ", "base_revision": "0"}
-    client.post(address("save_rating", pair.token), sent)
-    rating = Rating.objects.get()
-    assert (rating.grade, rating.reason, rating.comment) == (None, "language", "in Finnish")
-
-
-def test_undo_brings_the_document_and_the_comment_back(client, collection):
-    pair = make_pair(collection)
-    client.post(address("claim"))
-    sent = {"grade": "3", "comment": "4 of 5 steps", "base_revision": "0"}
-    client.post(address("save_rating", pair.token), sent)
-    page = client.post(address("undo_rating"), follow=True)
-    assert (page.context["token"], page.context["comment"]) == (pair.token, "4 of 5 steps")
-    assert not Rating.objects.exists()
-
-
 def test_a_form_sent_again_with_another_comment_is_no_retry(client, collection):
     pair = make_pair(collection)
     client.post(address("claim"))
@@ -154,15 +135,6 @@ def test_a_busy_database_gives_the_rating_back_to_send_again(client, collection,
     again = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', response.content.decode()))
     client.post(address("save_rating", pair.token), {name: again[name] for name in sent})
     assert (Rating.objects.get().grade, Rating.objects.get().comment) == (grade(collection, "3"), "kept")
-
-
-def test_later_moves_on_and_stop_gives_the_document_back(client, collection, alice):
-    for document in "ab":
-        make_pair(collection, "q1", document)
-    first = client.post(address("claim"), follow=True).context["token"]
-    assert client.post(address("skip_pair", first), follow=True).context["token"] != first
-    client.post(address("stop_rating"))
-    assert queue.held(alice) == []
 
 
 def test_a_grade_changed_from_my_ratings_returns_there(client, collection, alice):

@@ -23,7 +23,7 @@ from .model_server import ModelServer
 from .test_judges import free, judge_of, pool_of
 
 ROOT = Path(__file__).resolve().parents[3]
-KILLS = int(os.environ.get("IDEALIST_KILLS", "3"))
+KILLS = int(os.environ.get("IDEALIST_KILLS", "2"))
 PAIRS = 600
 CODE = "import django; django.setup(); from ratings.judges import runs; runs.STORE_EVERY = 0.05; runs.work_due()"
 

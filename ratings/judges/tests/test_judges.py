@@ -121,32 +121,24 @@ def test_the_one_object_that_was_asked_for_is_a_grade(content, value):
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("", "empty"),
         (" \n", "empty"),
-        ("3", "not_json"),
-        ("The grade is 3.", "not_json"),
         ('The answer: {"grade": 3}', "not_json"),
         ('```json\n{"grade": 3}\n```', "not_json"),
         ('{"grade": 3', "not_json"),
         ('{"grade": 3}{"grade": 1}', "not_json"),
         ('{"grade": 3, "grade": 1}', "not_json"),
         ('{"grade": 3, "why": "said so"}', "not_json"),
-        ('[{"grade": 3}]', "not_json"),
         ('{"grade": "3"}', "not_json"),
         ('{"grade": true}', "not_json"),
         ('{"grade": null}', "not_json"),
-        ('{"grade": [3]}', "not_json"),
         ('{"grade": NaN}', "not_json"),
-        ('{"score": 3}', "not_json"),
         ('{"grade": 4}', "off_scale"),
         ('{"grade": 2.5}', "off_scale"),
         ('{"grade": 1e999}', "off_scale"),
         ('{"grade": 1e99999999999}', "off_scale"),
         ('{"grade": ' + "9" * 5_000 + "}", "not_json"),
         ("[" * 19_000, "not_json"),
-        ('{"grade": 3}' + " " * 30 + "x" * 30_000, "not_json"),
         ('{"grade": 3' + " " * 20_000 + "}", "not_json"),
-        ("null", "not_json"),
     ],
 )
 def test_everything_else_is_no_grade(content, problem):
@@ -199,19 +191,17 @@ def test_an_unchanged_version_is_the_same_and_any_change_makes_a_new_one(setting
     changes = [
         {"model": "llama4"},
         {"endpoint": "http://127.0.0.1:9/v2"},
-        {"template": "umbrela"},
         {"template": "binary"},
         {"template": "own", "own": "{query}: {document}"},
         {"sees": ("body",)},
         {"sampling": {"temperature": 0.5}},
         {"structured": False},
         {"seed": 2},
-        {"price_in": Decimal("0.15")},
         {"price_out": Decimal("0.6")},
     ]
     made = [versions.make_version(judge, versions.VersionSettings(**same | change)) for change in changes]
-    assert [(version.number, new) for version, new in made] == [(n, True) for n in range(2, 13)]
-    assert len({version.fingerprint for version, _ in made} | {first.fingerprint}) == 12
+    assert [(version.number, new) for version, new in made] == [(n, True) for n in range(2, 11)]
+    assert len({version.fingerprint for version, _ in made} | {first.fingerprint}) == 10
     collection.guidelines.create(version=1, text="Read.")
     after, new = versions.make_version(judge, versions.VersionSettings(**same))
     assert new and after.guidelines_version == 1 and "Read." in after.prompt
@@ -469,20 +459,6 @@ def test_only_a_run_that_says_so_asks_again_within_its_caps(server):
     assert list(rows) == [("a", 1, 1), ("a", 2, 3), ("b", 1, 2), ("b", 2, 0)]
 
 
-def test_an_answer_that_failed_again_is_asked_by_the_next_run_of_its_kind_alone(server):
-    state = {"up": True}
-    found = server(lambda h, _: h.say('{"grade": 1}') if state["up"] else h.send(b"", 503))
-    version = judge_of(pool_of({"a": "1"}), found.url)
-    worked(started(version))
-    state["up"] = False
-    assert graded(worked(started(version, "again"))) == {"a": "error"}
-    state["up"] = True
-    with pytest.raises(ValueError, match="nothing to ask"):
-        started(version)
-    assert graded(worked(started(version, "again"))) == {"a": "1"}
-    assert list(version.grades.values_list("repeat", flat=True).order_by("repeat")) == [1, 2]
-
-
 def test_what_had_no_answer_is_asked_again_by_the_next_run_and_a_bad_answer_is_not(server):
     state = {"up": False}
 
@@ -518,14 +494,6 @@ def test_the_next_run_asks_about_all_that_a_stopped_run_left(server, monkeypatch
     assert (run.state, run.pairs, run.graded, run.calls) == ("done", 6, 6, 6)
     made = found.asked.total()
     assert runs.resume(first, calls=100) and worked(first).state == "done" and found.asked.total() == made
-
-
-def test_the_tokens_of_a_run_are_estimated_from_what_it_asks_about(server):
-    found = server(lambda h, text: h.say('{"grade": 1}') if text == "short" else h.send(b"", 418))
-    version = judge_of(pool_of({"a": "short", "b": "x" * 40_000}), found.url)
-    worked(started(version))
-    plan = choosing.estimate(version, "pool", {}, 4)
-    assert plan.calls == 1 and plan.tokens_in > 5_000  # a prompt has at most 20,000 letters of a document
 
 
 def test_a_run_with_nothing_to_ask_names_the_run_that_holds_the_pairs_until_it_is_cancelled(server):
@@ -587,13 +555,6 @@ def test_a_run_whose_first_pairs_get_no_grade_pauses_and_says_why(server, answer
     assert runs.resume(run) and not run.message
     run = worked(run)
     assert (run.state, run.graded, run.ungraded, found.asked.total()) == ("done", 3, 25, 28)
-
-
-def test_a_run_that_graded_before_goes_on_with_answers_without_a_grade(server):
-    found = server(babbling)
-    bodies = {f"d{i:02}": str(i) for i in range(2 * runs.MOST_UNGRADED)}
-    run = worked(started(judge_of(pool_of({"a": "right"} | bodies), found.url), limits=caps(100)))
-    assert (run.state, run.graded, run.ungraded) == ("done", 1, 40)
 
 
 def test_a_run_that_ends_at_its_cap_names_its_last_failure(server):

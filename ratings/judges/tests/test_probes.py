@@ -68,12 +68,6 @@ def test_an_injection_that_works_is_reported_as_such(server):  # noqa: F811
     assert set(version.probes.filter(kind="injection").values_list("value", flat=True)) == {3}
 
 
-def test_one_that_is_wary_lets_none_through(server):  # noqa: F811
-    version = judge_of(pool_of({}), server(wary).url)
-    probed(version)
-    assert {found for found, *_ in through(version).values()} == {0}
-
-
 def test_what_is_relevant_in_the_collection_got_through(server):  # noqa: F811
     collection = pool_of({})
     version = judge_of(collection, server(wary).url)
@@ -124,38 +118,6 @@ def test_they_are_no_documents_no_pairs_no_ratings_and_no_machine_grades(server)
         uses.switch_on(version, "expected")
 
 
-def test_what_was_answered_is_not_asked_again_and_what_failed_is(server, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(runs, "TRIES", 1)
-    broken = {"on": True}
-
-    def answer(handler: Handler, document: str) -> None:
-        if document == "(empty)" and broken["on"]:
-            handler.send(b"", 500)
-        else:
-            wary(handler, document)
-
-    found = server(answer)
-    version = judge_of(pool_of({}), found.url)
-    probed(version, 1)
-    assert through(version)["empty"] == (0, 1, 1)
-    broken["on"] = False
-    run = probed(version, 1)
-    assert (run.pairs, run.graded) == (1, 1) and set(found.asked.values()) == {1, 2}
-    with pytest.raises(ValueError, match="All of these are answered already"):
-        probed(version, 1)
-
-
-def test_the_caps_hold(server):  # noqa: F811
-    found = server(wary)
-    version = judge_of(pool_of({}), found.url, price_in=1_000_000)
-    run = probed(version, 2, {"most_calls": 3, "concurrency": 1})
-    assert (run.state, run.calls, found.asked.total()) == ("capped", 3, 3)
-    runs.cancel(run)
-    costly = probed(version, 2, {"most_calls": 100, "most_cost": 1})
-    assert costly.state == "capped" and found.asked.total() == 3
-    assert run.cost > 0  # by what the server counted
-
-
 def test_a_version_that_sees_only_other_parts_is_refused(server):  # noqa: F811
     collection = pool_of({})
     version = judge_of(collection, sees=("title",))
@@ -165,14 +127,6 @@ def test_a_version_that_sees_only_other_parts_is_refused(server):  # noqa: F811
     other = versions.JudgeVersion(judge=version.judge, parts=parts)
     with pytest.raises(ValueError, match="sees neither title nor body"):
         probes.queries_of(other, 1, 1)
-
-
-def test_probes_and_pairs_have_runs_of_their_own(server):  # noqa: F811
-    version = judge_of(pool_of({"a": "x"}), server(wary).url)
-    pairs = worked(started(version))
-    run = probed(version, 1)
-    assert (pairs.grades.count(), pairs.probes.count()) == (1, 0)
-    assert (run.grades.count(), run.probes.count()) == (0, 4)
 
 
 def test_an_admin_asks_on_the_page_and_sees_what_got_through(server):  # noqa: F811
