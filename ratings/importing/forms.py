@@ -124,84 +124,74 @@ def valid(check: Callable, *facts) -> Callable:
     return lambda value: checked(check, value, *facts)
 
 
+def choice(label: str, *choices: tuple[str, str]) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, choices=choices, required=False)
+
+
+def switch(label: str) -> forms.BooleanField:
+    return forms.BooleanField(label=label, required=False)
+
+
+def line(label: str, longest: int, help_text: str = "", **more) -> forms.CharField:
+    return forms.CharField(label=label, max_length=longest, help_text=help_text, required=False, **more)
+
+
 class HowForm(forms.Form):
     """The options of reading the files of a job. `options` is what the job stores."""
 
     kind = forms.ChoiceField(
         label="What is in it?", choices=KINDS, error_messages={"required": "Say what is in it."}
     )
-    format = forms.ChoiceField(label="Format", required=False)
-    encoding = forms.CharField(
-        label="Encoding",
-        required=False,
-        max_length=50,
-        help_text="Empty: UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
+    format = choice("Format")
+    encoding = line(
+        "Encoding",
+        50,
+        "Empty: UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
         validators=[valid(checked_encoding)],
     )
-    header = forms.ChoiceField(
-        label="First line of a table",
-        choices=[
-            ("", DETECTED),
-            ("yes", "it names the columns"),
-            ("no", "it is a row like all others"),
-            *((str(n), f"a title: line {n} names the columns") for n in range(2, LAST_HEADER + 1)),
-        ],
-        required=False,
+    header = choice(
+        "First line of a table",
+        ("", DETECTED),
+        ("yes", "it names the columns"),
+        ("no", "it is a row like all others"),
+        *((str(n), f"a title: line {n} names the columns") for n in range(2, LAST_HEADER + 1)),
     )
-    sheet = forms.ChoiceField(label="Sheet", required=False)
-    quoting = forms.BooleanField(label="Quotation marks are a part of the texts", required=False)
-    fill_down = forms.BooleanField(label="An empty cell of the query is that of the line above", required=False)
-    spaced_ids = forms.BooleanField(label="Ids may have blanks, each kept as %20", required=False)
-    system = forms.CharField(
-        label="Name of the system",
-        required=False,
-        max_length=values.SYSTEM_NAME_LENGTH,
-        help_text="Empty: the one that the file names.",
+    sheet = choice("Sheet")
+    quoting = switch("Quotation marks are a part of the texts")
+    fill_down = switch("An empty cell of the query is that of the line above")
+    spaced_ids = switch("Ids may have blanks, each kept as %20")
+    system = line(
+        "Name of the system",
+        values.SYSTEM_NAME_LENGTH,
+        "Empty: the one that the file names.",
         validators=[valid(values.checked_key, "system", values.SYSTEM_NAME_LENGTH)],
     )
-    system_from = forms.ChoiceField(
-        label="What names a system",
-        choices=[
-            ("", "its lines, and each system is in one file"),
-            ("file", "the name of its file"),
-            ("tag", "its lines, and each file is a part of them"),
-        ],
-        required=False,
+    system_from = choice(
+        "What names a system",
+        ("", "its lines, and each system is in one file"),
+        ("file", "the name of its file"),
+        ("tag", "its lines, and each file is a part of them"),
     )
-    order = forms.ChoiceField(
-        label="What orders the results",
-        choices=[("", "rank and score, which must agree"), ("rank", "the rank"), ("score", "the score")],
-        required=False,
+    order = choice(
+        "What orders the results",
+        ("", "rank and score, which must agree"),
+        ("rank", "the rank"),
+        ("score", "the score"),
     )
-    keep_first = forms.BooleanField(
-        label="Where a document appears twice in a ranking of one file, keep its better place", required=False
-    )
-    rater = forms.CharField(
-        label="Rater of grades without a name",
-        required=False,
-        max_length=values.RATER_NAME_LENGTH,
+    keep_first = switch("Where a document appears twice in a ranking of one file, keep its better place")
+    rater = line(
+        "Rater of grades without a name",
+        values.RATER_NAME_LENGTH,
         validators=[valid(values.checked_name, "rater", values.RATER_NAME_LENGTH)],
     )
-    map = forms.CharField(
-        label="Words that stand for grades",
-        required=False,
-        max_length=2_000,
-        help_text="Such as bad=0, good=2.",
+    map = line("Words that stand for grades", 2_000, "Such as bad=0, good=2.")
+    repeats = choice(
+        "A pair that is rated again is",
+        ("", "refused"),
+        ("raters", "of another rater, if it names none"),
+        ("last", "in place of the former"),
     )
-    repeats = forms.ChoiceField(
-        label="A pair that is rated again is",
-        choices=[
-            ("", "refused"),
-            ("raters", "of another rater, if it names none"),
-            ("last", "in place of the former"),
-        ],
-        required=False,
-    )
-    queries_by = forms.ChoiceField(
-        label="It names queries by",
-        choices=[("", DETECTED), (KEY, "their id"), (TEXT, "their text")],
-        required=False,
-    )
+    queries_by = choice("It names queries by", ("", DETECTED), (KEY, "their id"), (TEXT, "their text"))
 
     def __init__(self, *args, job: Job, columns: Mapping[str, str], sheets: Sequence[str] = (), **kwargs) -> None:
         self.job, self.names, self.guessed = job, list(columns), set(columns.values())
@@ -221,9 +211,8 @@ class HowForm(forms.Form):
         if not sheets:
             del self.fields["sheet"]
         for number, role in enumerate(columns.values()):
-            self.fields[f"column_{number}"] = forms.ChoiceField(
-                choices=self._roles(), required=False, initial=role
-            )
+            self.fields[f"column_{number}"] = choice("", *self._roles())
+            self.initial[f"column_{number}"] = role
 
     def _roles(self) -> list[tuple[str, str]]:
         roles = [("", "–"), *((role, WORDS.get(role, role)) for role in NAMES[self.job.kind])]

@@ -23,7 +23,6 @@ PART = 50_000  # rows that are read at a time
 KEPT = 2_000_000  # documents whose keys are held in memory: 60 MB with keys of 16 letters
 
 _STORED = "ratings_document WHERE collection_id = %(collection)s"
-_MORE = f"SELECT 1 FROM {_STORED} LIMIT 1 OFFSET %(most)s"
 # Joined by the database, as a Python object for each key and id would take twice as long. A key has no blank.
 _PART = f"""SELECT {{joined}}(key, ' '), {{joined}}(CAST(id AS text), ' '), MAX(key)
     FROM (SELECT key, id FROM {_STORED} AND key > %(last)s ORDER BY key LIMIT %(part)s) AS part"""
@@ -46,7 +45,8 @@ class DocumentIds:
 
     def __init__(self, collection: Collection, sought: int) -> None:
         self._parameters = {"collection": collection.pk}
-        few = sought and not self._are_more_than(min(READ_ALL * sought, KEPT))
+        most = min(READ_ALL * sought, KEPT)
+        few = sought and not collection.documents.order_by()[most : most + 1].exists()
         self._kept = list(self._parts()) if few else None
 
     def of(self, keys: Sequence[str]) -> np.ndarray:
@@ -71,11 +71,6 @@ class DocumentIds:
         self._keep(new, ids[missing])
         report.counts["documents"] += len(new)
         return ids[places]
-
-    def _are_more_than(self, most: int) -> bool:
-        with connection.cursor() as cursor:
-            cursor.execute(_MORE, self._parameters | {"most": most})
-            return cursor.fetchone() is not None
 
     def _parts(self) -> Iterator[tuple[Any, np.ndarray]]:
         """The keys of all documents, as Arrow arrays, and their ids. Raises ValueError for a key with a blank."""

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -26,8 +26,6 @@ AT_ONCE = 500  # documents
 MOST_COUNTED = 10_000  # pictures whose hosts are counted at most
 CONNECTIONS = 8  # at a time
 SLICE = 20.0  # seconds, after which other jobs have their turn
-SLOW = 5.0  # seconds; a failure that takes longer is of a host that does not answer
-MOST_SLOW = 5  # such failures of a host in a row
 SHOWN = 60  # characters of a data: address that are kept
 # Not that none was sent: it may have come before a document named it, and Idealist keeps no ZIP.
 NO_FILE = "Idealist has no file of this name. Send a ZIP that has it."
@@ -58,7 +56,6 @@ class Fetching:
         self.end = time.monotonic() + (SLICE if seconds is None else seconds)
         self.worked = False  # whether this turn has done a step
         self.unpacked = 0  # the id of the last picture that was looked for in the ZIPs
-        self.slow: dict[str, int] = {}  # host -> failures without an answer in a row
 
     def list_sources(self) -> None:
         """Add the pictures that the presentation shows and that are not listed yet.
@@ -123,34 +120,20 @@ class Fetching:
         with Decoder() as decoder, ThreadPoolExecutor(CONNECTIONS) as pool:
             while some := list(rows[: 2 * CONNECTIONS]):
                 self._hurry()
-                for row, content in self._as_fetched(pool, some):
-                    self._decode(decoder, row, content)
+                requests = {pool.submit(self._bring, row.source): row for row in some}
+                for request in as_completed(requests):
+                    row = requests[request]
+                    self._decode(decoder, row, request.result)
                     self._save(row)
                     done += 1
                     self.progress("fetching pictures", done / max(whole, done), done)
-
-    def _as_fetched(self, pool: ThreadPoolExecutor, rows: list[Picture]) -> Iterator[tuple[Picture, Callable]]:
-        """Each row when its request has ended, with a function that returns its bytes or raises ValueError."""
-        futures: dict[Future, Picture] = {pool.submit(self._bring, row.source): row for row in rows}
-        for future in as_completed(futures):
-            yield futures[future], future.result
 
     def _bring(self, source: str) -> bytes:
         if not sources.is_address(source):
             raise ValueError(NO_FILE)
         if len(source) >= LONGEST:
             raise ValueError(f"The address has more than {LONGEST:,} characters")
-        host, begun = sources.host_of(source), time.monotonic()
-        if self.slow.get(host, 0) >= MOST_SLOW:
-            raise ValueError(f"The host {host} did not answer {MOST_SLOW} times. Try again later")
-        try:
-            content = self.bring(source)
-        except ValueError:
-            if time.monotonic() - begun > SLOW:
-                self.slow[host] = self.slow.get(host, 0) + 1
-            raise
-        self.slow[host] = 0
-        return content
+        return self.bring(source)
 
     def _decode(self, decoder: Decoder, row: Picture, content: Callable[[], bytes | None]) -> bool:
         """Make the row ready, or refused if its bytes are no picture. False if `content` returns None."""

@@ -292,20 +292,6 @@ def test_files_that_no_picture_has_are_swept_after_a_day(shop, monkeypatch):
     assert (store.exists(unused), store.exists(row.small), store.exists(row.large)) == (False, True, True)
 
 
-def test_a_host_that_does_not_answer_is_not_asked_for_ever(shop, monkeypatch):
-    monkeypatch.setattr("ratings.importing.pictures.fetching.SLOW", -1)
-    with_documents(shop, **{f"d{n}": f"https://cdn.example.org/{n}.png" for n in range(40)})
-    asked = []
-
-    def bring(source):
-        asked.append(source)
-        raise ValueError("there is no complete answer")
-
-    rows = fetched(shop, bring)
-    assert len(asked) <= 16  # those of the first round are under way at once
-    assert {row.state for row in rows.values()} == {"refused"}
-
-
 @pytest.fixture
 def anna(shop, client):
     anna = get_user_model().objects.create_user("anna")
