@@ -189,12 +189,12 @@ def new_rows(state: State, drawn: DrawnRound, chances: np.ndarray) -> list[queue
     """The pairs of the round to be stored, in their order: greedy ones first, then by the keys of their units."""
     kind, of_no_unit = Drawn.Kind, dict.fromkeys(("unit", "key", "rate", "within"))
     greedy = [
-        queue.NewDrawn(pair=int(state.pair[row]), kind=kind.GREEDY, **of_no_unit, chances=chances[row].tolist())
+        queue.NewDrawn(pair_id=int(state.pair[row]), kind=kind.GREEDY, **of_no_unit, chances=chances[row].tolist())
         for row in drawn.greedy
     ]
     return greedy + [
         queue.NewDrawn(
-            pair=int(state.pair[row]),
+            pair_id=int(state.pair[row]),
             kind=kind.RANDOM,
             unit=int(unit) + 1,
             key=float(drawn.keys[unit]),

@@ -44,11 +44,6 @@ TEMPLATES = {
         " one final grade (O). Do not write these steps down.\n\n"
         "The query:\n{query}\n\nThe passage:\n{document}",
     ),
-    "binary": Template(
-        "relevant or not: the lowest and the highest grade",
-        "Is the document relevant to the query? Give {highest} if it is and {lowest} if it is not.\n\n"
-        "The query:\n{query}\n\nThe document:\n{document}",
-    ),
 }
 OWN = "own"
 RULES = (
@@ -66,19 +61,12 @@ def version_prompt(template: str, scale: Sequence[Grade], guidelines: str, own: 
     for place in PLACES:
         if text.count(f"{{{place}}}") != 1:
             raise ValueError(f"The prompt must have {{{place}}} once, in the place of the {place}")
-    text = text.replace("{lowest}", scale[0].plain).replace("{highest}", scale[-1].plain)
     steps = "\n".join(map(_step, reversed(scale)))
     filled = {"scale": steps, "guidelines": guidelines.strip() or "There are none."}
     # If guidelines contain {query}, it is not a place; only that of the template is.
     filled = {name: _without_places(part) for name, part in filled.items()}
     filled |= {place: f"{{{place}}}" for place in PLACES}
     return _place.sub(lambda found: filled[found[1]], text)
-
-
-def answer_values(template: str, scale: Sequence[Grade]) -> list[str]:
-    """The values of valid answers: all of the scale, or only its ends with the binary template."""
-    values = [grade.plain for grade in scale]
-    return [values[0], values[-1]] if template == "binary" else values
 
 
 def _step(grade: Grade) -> str:

@@ -88,7 +88,7 @@ def content_of(collection: Collection, chosen: VersionSettings) -> dict[str, Any
     sees = visible_parts(latest_of(collection), chosen.sees)
     scale = list(collection.grades.order_by("value"))
     text = prompts.version_prompt(chosen.template, scale, guidelines.text if guidelines else "", chosen.own)
-    grades = prompts.answer_values(chosen.template, scale)
+    grades = [grade.plain for grade in scale]
     return {
         "template": chosen.template,
         "prompt": text,

@@ -155,6 +155,10 @@ class QueryHoles:
     holes: list[Hole]  # at least one, best place first
 
     @property
+    def wanted(self) -> int:
+        return sum(hole.wanted for hole in self.holes)
+
+    @property
     def new(self) -> int:
         """The number of holes that `want_holes` would add to the pool."""
         return sum(not hole.wanted and not hole.retired for hole in self.holes)

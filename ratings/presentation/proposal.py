@@ -8,15 +8,13 @@ from .parts import Part, Presented, is_missing, names_revealing, sources_of, tex
 
 WEB_PAGE = Presented((Part("title", "title"), Part("link", "url"), Part("text", "body")))
 MOST_MEMBERS = 12  # of a proposal
-WIDE = ("text", "rich", "code", "table")
+WIDE = ("text", "rich", "table")
 LONG = 120  # characters from which on a member is a text and no label with a value
 _markup = re.compile(r"<(p|br|ul|ol|li|table|div|strong|em|h[1-6]|pre)\b[^>]*>", re.IGNORECASE)
-_price = re.compile(r"price|cost|amount", re.IGNORECASE)
 _date = re.compile(r"date|time|published|updated|created", re.IGNORECASE)
 _day = re.compile(r"\d{4}-\d{2}-\d{2}(T|\s|$)")
 _picture = re.compile(r"image|img|picture|photo|thumb|poster|cover", re.IGNORECASE)
 _file = re.compile(r"data:image/|\S+\.(jpe?g|png|gif|webp|avif)(\?\S*)?$", re.IGNORECASE)
-_code = re.compile(r"code|snippet|source", re.IGNORECASE)
 
 
 def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
@@ -47,9 +45,6 @@ def _part_of(name: str, values: list) -> Part:
     if _are_pictures(name, values[:20]):
         return Part("image", name)
     if isinstance(first, dict):
-        if _price.search(name) and "amount" in first:
-            unit = f"{{{name}.currency}}" if "currency" in first else ""
-            return Part("number", f"{name}.amount", name.capitalize(), unit)
         return Part("table", name, name.capitalize())
     if isinstance(first, list):
         if any(isinstance(each, dict) for each in first):
@@ -58,13 +53,11 @@ def _part_of(name: str, values: list) -> Part:
     if isinstance(first, int | float) and not isinstance(first, bool):
         if _date.search(name) and first > 1e8:  # seconds since 1970
             return Part("date", name)
-        return Part("number" if _price.search(name) else "field", name)
+        return Part("field", name)
     if all(_day.match(text_of(value)) for value in values[:20]):
         return Part("date", name)
     if _has_markup(values):
         return Part("rich", name)
-    if _code.search(name) and any("\n" in text_of(value) for value in values):
-        return Part("code", name)
     return Part("text" if max(len(text_of(value)) for value in values) > LONG else "field", name)
 
 

@@ -32,7 +32,7 @@ class NewRound(NamedTuple):
 class NewDrawn(NamedTuple):
     """A pair of a round to be stored: the fields of `models.Drawn`."""
 
-    pair: int
+    pair_id: int
     kind: str
     unit: int | None
     key: float | None
@@ -59,7 +59,7 @@ def store_round(
     that were judged outside of rounds since the last one. `beside` are ids of pairs that could not be drawn:
     raters get what is left of them with this round, or with an older one that has them.
     """
-    ids = [row.pair for row in pairs]
+    ids = [row.pair_id for row in pairs]
     if version is not None and not Collection.objects.filter(pk=collection.pk, version=version).exists():
         return None
     try:
@@ -70,7 +70,7 @@ def store_round(
                 raise IntegrityError("a pair is gone")
             Drawn.objects.bulk_create(
                 [
-                    Drawn(round=made, pair_id=row.pair, place=place, born=born[row.pair], **_facts(row))
+                    Drawn(round=made, place=place, born=born[row.pair_id], **row._asdict())
                     for place, row in enumerate(pairs, 1)
                 ],
                 batch_size=CHUNK,
@@ -108,10 +108,6 @@ def _held(pair_ids: Sequence[int]) -> dict[int, int]:
         some = Pair.objects.filter(pk__in=pair_ids[start : start + CHUNK]).order_by("pk")
         held |= dict(some.select_for_update(no_key=True).values_list("pk", "born"))
     return held
-
-
-def _facts(row: NewDrawn) -> dict[str, Any]:
-    return {name: value for name, value in row._asdict().items() if name != "pair"}
 
 
 def raters_at_work(collection: Collection) -> int:

@@ -155,8 +155,6 @@ def test_the_prompt_has_the_scale_and_the_guidelines_and_a_place_for_each_pair()
     text = prompts.version_prompt("scale", steps, "Read all of it. {document}")
     assert "1 = Yes: It answers\n0 = No" in text and "Read all of it. document" in text
     assert text.count("{query}") == text.count("{document}") == 1
-    assert "Give 1 if it is and 0 if it is not" in prompts.version_prompt("binary", steps, "")
-    assert prompts.answer_values("binary", [Grade(value=-1), *steps]) == ["-1", "1"]
 
 
 @pytest.mark.parametrize("own", ["", "Only {query}", "{query} {query} {document}"])
@@ -191,7 +189,7 @@ def test_an_unchanged_version_is_the_same_and_any_change_makes_a_new_one(setting
     changes = [
         {"model": "llama4"},
         {"endpoint": "http://127.0.0.1:9/v2"},
-        {"template": "binary"},
+        {"template": "umbrela"},
         {"template": "own", "own": "{query}: {document}"},
         {"sees": ("body",)},
         {"sampling": {"temperature": 0.5}},

@@ -10,11 +10,11 @@ from statistics import mean
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from ...models import Adjudication, Collection, Pair, Rating, RatingEvent
+from ...models import Adjudication, Collection, Pair, RatingEvent
 from ...people.access import admin_page, record_act
 from ...presentation.guidelines.markdown import rendered
 from ...presentation.html import render_current
@@ -38,8 +38,6 @@ def adjudicate(request: HttpRequest, collection: Collection) -> HttpResponse:
     context["rows"] = [pairs[pk] | {"spread": spread} for pk, spread in spreads.items()]
     context["open"] = context["page"].paginator.count
     context["decided"] = decisions(collection).count()
-    if not context["open"]:
-        context["lack"] = why_empty(collection)
     return render(request, "ratings/adjudicate.html", context)
 
 
@@ -174,13 +172,6 @@ def place_in_inbox(pair: Pair, collection: Collection) -> dict:
         "previous": before[-1] if before else None,
         "next": after[0] if after else None,
     }
-
-
-def why_empty(collection: Collection) -> str:
-    """Why the inbox is empty: all "agreed", or "single" grades only."""
-    grades = Rating.objects.filter(pair__query__collection=collection, grade__isnull=False)
-    several = grades.values("pair").annotate(n=Count("pk")).filter(n__gt=1)
-    return "agreed" if several.exists() else "single"
 
 
 def act_row(

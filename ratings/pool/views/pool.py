@@ -205,29 +205,17 @@ def holes_context(request: HttpRequest, collection: Collection, system: System, 
     found = pooling.holes(collection, system, depth)
     holes = [hole for row in found for hole in row.holes]
     new, speed = sum(row.new for row in found), pace(collection)
-    paging = paged(request, found, AT_ONCE)
-    page = paging["page"]
-    page.object_list = [
-        {
-            "query": row.query,
-            "returned": row.returned,
-            "holes": row.holes,
-            "asked": sum(hole.wanted for hole in row.holes),
-            "first": row.holes[:NAMED],
-            "more": max(0, len(row.holes) - NAMED),
-        }
-        for row in page.object_list
-    ]
     return {
         "system": system,
         "depth": depth,
         "holes": found,
         "count": len(holes),
-        "asked": sum(hole.wanted for hole in holes),
+        "asked": sum(row.wanted for row in found),
         "retired": sum(hole.retired for hole in holes),
         "new": new,
         "hours": speed.hours(new) if speed and new else None,
-        **paging,
+        "named": NAMED,
+        **paged(request, found, AT_ONCE),
     }
 
 

@@ -1,9 +1,6 @@
 """The page on which an admin decides how documents and queries are shown."""
 
-import random
-
 from django.contrib import messages
-from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -95,22 +92,15 @@ def _starting_point(collection: Collection, latest: Presentation | None, start: 
 
 
 def preview_document(request: HttpRequest, collection: Collection) -> Document | None:
-    """The document of the preview: the one of the form, or another of the first ones that its buttons ask for."""
-    rows = first_of(collection)
-    pks = [str(pk) for pk in rows.values_list("pk", flat=True)]
+    """The document of the preview: the one of the form, or the one after it if its button asks for that."""
+    pks = [str(pk) for pk in first_of(collection).values_list("pk", flat=True)]
     if not pks:
         return None
-    sent, another = request.POST.get("document", ""), request.POST.get("show", "")
-    pk = sent if sent in pks else pks[0]
-    if another == "next" and sent in pks:
-        pk = pks[(pks.index(sent) + 1) % len(pks)]
-    if another == "random":
-        pk = random.choice(pks)
-    if another in ("much", "little"):
-        some = rows.values("pk", "fields", size=Length("body") + Length("title"))
-        by_size = sorted((row["size"] + 20 * len(row["fields"]), row["pk"]) for row in some) or [(0, 0)]
-        _, pk = by_size[-1 if another == "much" else 0]
-    return Document.objects.filter(pk=pk).first()
+    sent = request.POST.get("document", "")
+    place = pks.index(sent) if sent in pks else 0
+    if request.POST.get("show") == "next" and sent in pks:
+        place += 1
+    return Document.objects.filter(pk=pks[place % len(pks)]).first()
 
 
 def preview_context(collection: Collection, presented: Presented, document: Document) -> dict:
