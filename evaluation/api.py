@@ -91,7 +91,7 @@ class OfComparison(How):
 class OfGate(OfJudgments, WithOptions):
     release: SystemName = Field(description="The system to be released.")
     against: list[SystemName] = Field(
-        min_length=1, max_length=MOST_COMPARED, description="Such as a fixed baseline and the last release."
+        [], max_length=MOST_COMPARED, description="Systems; by default the baselines that were chosen on pages."
     )
     margin: float = Field(MARGIN, ge=0, description="A smaller loss does not matter.")
     alpha: float = Field(ALPHA, gt=0, lt=0.5, description="Of all baselines together.")

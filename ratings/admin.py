@@ -18,6 +18,7 @@ from .models import (
     Adjudication,
     Anchor,
     Assignment,
+    Baseline,
     Check,
     Collection,
     Document,
@@ -124,6 +125,7 @@ def register(model: type[Model], shown: str, search: Sequence[str] = (), filters
 site.register(DBTaskResult, DBTaskResultAdmin)
 register(Collection, "name slug created_at", ["name", "slug"])
 register(System, "name collection created_at", ["name"])
+register(Baseline, "kind name collection reason chosen_at", ["reason"], ["kind"])
 register(Query, "key text collection weight", ["key", "text"])
 register(Document, "key title collection", ["key", "title"])
 register(Rater, "name kind weight user collection", ["name"], ["kind"])

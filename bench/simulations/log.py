@@ -1,8 +1,8 @@
 """How often intervals of means over all searches of a log hold them, and how wide they are.
 
 Logs of 20,000 and 200,000 distinct queries have ten million searches by Zipf's law. The scores of a system are
-even, or fall towards the tail. A second system differs from it by as much as two variants of BM25 on Cranfield. The
-twin takes the same queries and ignores their chances.
+even, or fall towards the tail. A second system differs from it by as much as two variants of BM25 on Cranfield.
+The twin takes the same queries and ignores their chances.
 """
 
 import argparse

@@ -29,6 +29,7 @@ def everything() -> None:
         Anchor,
         ApiToken,
         Assignment,
+        Baseline,
         Check,
         Collection,
         Deletion,
@@ -103,6 +104,7 @@ def everything() -> None:
         **drawing, threshold=None, precision=0.3, seen={}, frame=2, judged=0, version=1, created_at=AT
     )
     Drawn.objects.create(round=one, pair=drawn, place=1, kind="greedy", born=0, chances=[0.1])
+    Baseline.objects.create(collection=gone, kind="fixed", name=HARD, reason=HARD)
     totals = {"searches": 2**53 + 1, "queries": 2, "head_searches": 2**53, "head_queries": 1}
     log = Sample.objects.create(
         collection=gone,

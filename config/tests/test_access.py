@@ -23,6 +23,7 @@ from ratings.importing.pictures import store
 from ratings.judges import sample, versions
 from ratings.models import (
     AuditEvent,
+    Baseline,
     Check,
     Guidelines,
     Job,
@@ -136,7 +137,7 @@ ALIKE = [
         reactivate_rater erase_rater release make_pool want_more want_fewer save_judging retire
         bring_back choose_decisive want_holes make_judge make_judge_version draw_judge_sample
         take_judge_sample drop_judge_sample use_judge change_judge_run find_pair save_anchor remove_anchor
-        delete_system check_import start_import cancel_import undo_import
+        delete_system make_baseline check_import start_import cancel_import undo_import
         """,
     ),
     (SHOWN, "check_scale invite"),
@@ -214,6 +215,8 @@ class World:
         self.deletion = deleting.delete(gone, self.users["admin"])
         self.query = self.collection.queries.get(key="q1")
         self.system = self.collection.systems.get(name="bm25")
+        facts = {"kind": "fixed", "system": self.system, "name": "bm25", "reason": "first"}
+        Baseline.objects.create(collection=self.collection, **facts)
         self.analyst = self.collection.memberships.get(user=self.users["analyst"])
         self.sessions = {actor: self.sign_in(actor) for actor in self.users}
         self.elsewhere = self.sign_in("analyst")
@@ -235,7 +238,8 @@ class World:
         return [
             (self.api_token, ["revoke_token", "revoke_token_of_member"]),
             (self.query, ["query", "query_documents", "query_csv", "query_xlsx", "query_json"]),
-            (self.system, ["delete_system", "system", "system_csv", "system_xlsx", "system_json"]),
+            (self.system, ["delete_system", "make_baseline"]),
+            (self.system, ["system", "system_csv", "system_xlsx", "system_json"]),
             (self.pair.document, ["document"]),
             (self.invitation, ["withdraw_invitation"]),
             (self.analyst, ["member", "set_role", "end_sessions", "remove_member"]),
@@ -319,6 +323,7 @@ class World:
             "describe_collection": {"name": "Hills"},
             "save_account": {"is_active": "on", "may_make": "on"},
             "delete_collection": {"name": "Hills", "download": "kept"},
+            "make_baseline": {"kind": "release", "reason": "it runs"},
             "withdraw_adjudication": {"reason": "not so clear", "seen": self.adjudication.pk},
         }.get(name, {})
 

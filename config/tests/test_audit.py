@@ -88,6 +88,7 @@ NOTED = {
     "start_judge_run": Act.JUDGE_RUN,
     "change_judge_run": Act.JUDGE_RUN_CHANGED,
     "delete_system": Act.SYSTEM_DELETED,
+    "make_baseline": Act.BASELINE,
     "undo_import": Act.IMPORT_UNDONE,
     "freeze": Act.FROZEN,
 }

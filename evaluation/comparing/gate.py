@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from ratings.models import Collection
 
+from .. import record
 from ..page.documents import known
 from ..results.csv_and_json import made_by
 from ..scores import Asked, Evaluation, evaluate, expected_by_query
@@ -74,10 +75,13 @@ def gate_of(
 ) -> Gate:
     """The verdict on the release. Several anchors share alpha, so that a false alarm is no likelier.
 
-    most: documents by query; for more of them the reading with expected gains is left out. ValueError for an
-    unknown system, and for a margin or alpha without a meaning.
+    anchors: systems; none for the baselines that a person chose. most: documents by query; for more of them the
+    reading with expected gains is left out. ValueError for an unknown system, where there is no baseline, and for
+    a margin or alpha without a meaning.
     """
-    anchors = tuple(dict.fromkeys(anchors))
+    anchors = tuple(dict.fromkeys(anchors or record.baselines(collection)))
+    if not anchors:
+        raise ValueError("there is nothing to compare with: name a system, or make one a baseline on its page.")
     evaluation = evaluate(collection, replace(asked, systems=tuple(dict.fromkeys((release, *anchors)))))
     expected, without = {}, ""
     try:

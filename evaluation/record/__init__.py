@@ -5,6 +5,7 @@ from .keys import Keys, document_keys
 from .machines import InUse, Machine, judgments_of, machines
 from .rankings import results
 from .reading import (
+    baselines,
     load,
     opinion_rows,
     opinions_in,

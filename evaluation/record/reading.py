@@ -10,7 +10,18 @@ from django.db.models import Exists, OuterRef, Value
 from django.db.models.functions import Coalesce
 
 from ratings.formats.values import natural
-from ratings.models import Adjudication, Collection, Grade, Pair, Query, Rating, Sample, SampledQuery, System
+from ratings.models import (
+    Adjudication,
+    Baseline,
+    Collection,
+    Grade,
+    Pair,
+    Query,
+    Rating,
+    Sample,
+    SampledQuery,
+    System,
+)
 
 from ..judgments.rules import Ratings
 from ..measures import Judgments
@@ -162,6 +173,19 @@ def terms(collection: Collection) -> Terms:
     versions = [each.version if each else 0 for each in (guidelines, presentation)]
     grades = Grade.objects.filter(collection=collection).order_by("value")
     return Terms(version, *versions, [(grade.plain, grade.label) for grade in grades])
+
+
+def baselines(collection: Collection) -> list[str]:
+    """The names of the systems that a person made the fixed baseline and the last release; none where nobody did.
+
+    ValueError, with a message for the user, where one of them was deleted.
+    """
+    last = {baseline.kind: baseline for baseline in collection.baselines.select_related("system")}
+    for baseline in last.values():
+        if baseline.system is None:
+            label = baseline.get_kind_display()
+            raise ValueError(f"{label}, {baseline.name}, was deleted: make another system {label} on its page.")
+    return [last[kind].system.name for kind in Baseline.Kind.values if kind in last]
 
 
 def queries_of(collection: Collection) -> pd.DataFrame:

@@ -23,6 +23,7 @@ urlpatterns = [
     path("collections/<slug:slug>/scale/", scale.scale, name="scale"),
     path("collections/<slug:slug>/scale/check/", scale.check_scale, name="check_scale"),
     path("collections/<slug:slug>/scale/save/", scale.save_scale, name="save_scale"),
+    path("collections/<slug:slug>/systems/<int:pk>/baseline/", systems.make_baseline, name="make_baseline"),
     path("collections/<slug:slug>/systems/<int:pk>/delete/", systems.delete_system, name="delete_system"),
     path("collections/<slug:slug>/documents/<int:pk>/", documents.document, name="document"),
 ]

@@ -16,6 +16,7 @@ from ..models import (
     Anchor,
     ApiToken,
     Assignment,
+    Baseline,
     Check,
     Collection,
     Document,
@@ -220,6 +221,7 @@ register(
 
 # Tables of a collection that only backups have
 
+register(Baseline)
 register(LostLease, collection=OF_PAIR)
 register(FormerText, collection="job__collection")
 register(Membership)

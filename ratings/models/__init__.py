@@ -7,6 +7,7 @@ for both.
 from .anchor import Anchor, Check
 from .answers import UNANSWERED, probe_results
 from .audit import AuditEvent
+from .baseline import Baseline
 from .collection import (
     Collection,
     Deletion,

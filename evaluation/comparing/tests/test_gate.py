@@ -10,9 +10,9 @@ from django.core.management import CommandError, call_command
 from evaluation.comparing.gate import document, gate_of
 from evaluation.scores import Asked
 from evaluation.significance.gate import NOT_WORSE, UNDECIDED, WORSE
-from ratings.models import Role, System
+from ratings.models import Baseline, Role, System
 from ratings.tests.calls import make_caller
-from ratings.tests.cast import make_collection, make_member, make_ranking
+from ratings.tests.cast import make_collection, make_member, make_ranking, make_sample
 
 from ...tests.worked import rate
 
@@ -48,6 +48,36 @@ def test_exit_status_is_the_verdict(shop):
     assert run("good", "--against", "bad")[0] == 0
     assert run("same", "--against", "good", "--margin", "0")[0] == 0
     assert run("good", "--against", "good", "--margin", "0")[0] == 0
+
+
+def test_without_systems_it_compares_with_the_baselines_that_a_person_chose(shop):
+    with pytest.raises(ValueError, match="nothing to compare with"):
+        gate_of(shop, Asked.of(shop), "same", [])
+    systems = {system.name: system for system in shop.systems.all()}
+    for kind, name in (("release", "bad"), ("fixed", "good"), ("release", "same")):
+        Baseline.objects.create(collection=shop, kind=kind, system=systems[name], name=name, reason="It runs.")
+    found = gate_of(shop, Asked.of(shop), "bad", [])
+    assert [each.anchor for each in found.anchors] == ["good", "same"]
+    assert run("bad")[0] == 1
+    systems["same"].delete()
+    with pytest.raises(ValueError, match="the last release, same, was deleted"):
+        gate_of(shop, Asked.of(shop), "bad", [])
+
+
+def test_over_a_log_the_head_decides(shop):
+    """The query with nine tenths of the searches loses, nineteen others gain."""
+    make_ranking(shop, "tail", QUERIES[0], "cba")
+    for query in QUERIES[1:]:
+        make_ranking(shop, "tail", query, "abc")
+        make_ranking(shop, "base", query, "bac")
+    make_ranking(shop, "base", QUERIES[0], "abc")
+    shop.touch()
+    assert gate_of(shop, Asked.of(shop), "tail", ["base"]).verdict == NOT_WORSE
+    make_sample(shop, [(QUERIES[0], 9_000, 1.0), *((query, 1, 0.019) for query in QUERIES[1:])])
+    shop.touch()
+    found = gate_of(shop, Asked.of(shop), "tail", ["base"])
+    assert found.verdict == WORSE
+    assert document(found)["fingerprint"].endswith("est=log")
 
 
 def test_a_drop_that_holds_only_if_unjudged_documents_are_worthless_is_undecided(shop):

@@ -28,8 +28,9 @@ class Command(ExportCommand):
             "--against",
             metavar="BASELINE",
             action="append",
-            required=True,
-            help="a system to compare with: a fixed baseline, and again for the last release. They share alpha",
+            default=[],
+            help="a system to compare with, and again for another one; they share alpha (the baselines that were"
+            " chosen on the pages of systems)",
         )
         parser.add_argument("--run", metavar="FILE", help="import the rankings of NEW from this file first")
         text = f"a smaller loss does not matter ({MARGIN:g})"

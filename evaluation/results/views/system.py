@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
-from ratings.models import Collection, System
+from ratings.models import Baseline, Collection, System
 from ratings.people.access import readers_page
 from ratings.web.pages import paged
 
@@ -38,6 +38,8 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
     rankings = evaluation.table.record.rankings[found.name]
     context = page(request, collection, "results", asked) | {
         "system": found,
+        "baselines": collection.baselines.filter(system=found).order_by("-pk"),
+        "kinds_of_baseline": Baseline.Kind.choices,
         "evaluation": evaluation,
         "standing": evaluation.standing(found.name),
         "means": [evaluation.standing(found.name, measure) for measure in evaluation.measures],

@@ -57,6 +57,7 @@ class Act(TextChoices):
     IMPORT_UNDONE = "import.undone", "undid the import of"
     QUERY_TAKEN_IN = "query.taken_in", "took into the sample the"
     QUERY_LEFT_OUT = "query.left_out", "left out of the sample the"
+    BASELINE = "baseline", "made a baseline of"
     SYSTEM_DELETED = "system.deleted", "deleted the system"
     ADMIN = "admin", "used Django's admin for"  # of events from before it became read-only
 
