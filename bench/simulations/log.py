@@ -13,7 +13,7 @@ import numpy as np
 
 from evaluation.significance import paired
 from evaluation.significance.sampled import Sampled, estimate
-from ratings.sampling.drawing import Stratum, chances, drawn, drawn_more, stratum_of
+from ratings.sampling.drawing import Stratum, chances, drawn, drawn_more, mixed, stratum_of
 
 DISTINCT, EXPONENTS, SIZES = (20_000, 200_000), (0.7, 1.0, 1.1), (50, 150, 400)
 SEARCHES, SPREAD, APART = 10_000_000, 0.25, 0.134
@@ -102,10 +102,11 @@ def drawn_places(
 ) -> np.ndarray:
     """The places of the drawn queries; of `former` ones first, which are kept, where that is not 0."""
     if not former:
-        return drawn(stratum, chance, generator.random())
+        return drawn(stratum, chance, generator.random(), mixed(stratum, chance, generator))
     before = chances(stratum, former)
-    kept = drawn(stratum, before, generator.random())
-    return np.concatenate([kept, drawn_more(stratum, kept, before, chance, generator.random())])
+    kept = drawn(stratum, before, generator.random(), mixed(stratum, before, generator))
+    order = mixed(stratum, chance, generator)
+    return np.concatenate([kept, drawn_more(stratum, kept, before, chance, generator.random(), order)])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Draws of queries from a log with known chances, as pure functions of counts. NumPy and SciPy only, no Django.
 
 The design: queries so frequent that they would be drawn more than once are taken for certain. The others are drawn
-systematically: all queries lie on a line, the most frequent first, each as long as its chance, and points at a
+systematically: all queries lie on a line, about the most frequent first, each as long as its chance. Points at a
 distance of 1 from a random start hit those that are drawn. So exactly as many are drawn as the chances add up to.
+Neighbours on the line change places at random. Without that the only chance is in the start, and for some logs the
+intervals of means hold .92 of the time in place of .95.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,6 +17,7 @@ SPREAD = 0.3  # the standard deviation of nDCG over queries that is usual; a sco
 LEVEL = 0.95
 WIDEST = 0.5  # half of all that a score can be: nothing is known
 STARTS = 1 << 30  # from which a start is chosen
+MIXED = 3.0  # how far a query may move on the line, in points
 THIRDS = ("head", "torso", "tail")
 
 
@@ -90,13 +93,27 @@ def chances(stratum: Stratum, size: int, *, even: bool = False) -> np.ndarray:
         head += certain
 
 
-def drawn(stratum: Stratum, chance: np.ndarray, start: float) -> np.ndarray:
-    """The places that are drawn with this chance for each count. `start`: random, from 0 until below 1."""
-    return _hit(stratum.queries, chance, start)
+def mixed(stratum: Stratum, chance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """An order of the counts on the line: falling, but each moves up to MIXED points. int64[counts]"""
+    lengths = chance * stratum.queries
+    return np.argsort(np.cumsum(lengths) - lengths / 2 + rng.uniform(-MIXED, MIXED, len(lengths)), kind="stable")
+
+
+def drawn(stratum: Stratum, chance: np.ndarray, start: float, order: np.ndarray | None = None) -> np.ndarray:
+    """The places that are drawn with this chance for each count, sorted.
+
+    start: random, from 0 until below 1; order: as from `mixed`; None: the counts fall.
+    """
+    return _hit(stratum.queries, chance, start, order)
 
 
 def drawn_more(
-    stratum: Stratum, before: np.ndarray, former: np.ndarray, chance: np.ndarray, start: float
+    stratum: Stratum,
+    before: np.ndarray,
+    former: np.ndarray,
+    chance: np.ndarray,
+    start: float,
+    order: np.ndarray | None = None,
 ) -> np.ndarray:
     """The places that are drawn in addition to those `before`, which had the chance `former`, sorted.
 
@@ -109,13 +126,19 @@ def drawn_more(
     of_run = np.searchsorted(ends, before, side="right")
     left = stratum.queries - np.bincount(of_run, minlength=len(ends))
     missing = np.where(former < 1, (chance - former) / np.where(former < 1, 1 - former, 1), 0)
-    among_left = _hit(left, np.clip(missing, 0, 1), start)
+    among_left = _hit(left, np.clip(missing, 0, 1), start, order)
     # The k-th query that was not drawn before stands behind all drawn ones that have at most k such before them.
     return among_left + np.searchsorted(before - np.arange(len(before)), among_left, side="right")
 
 
-def _hit(queries: np.ndarray, chance: np.ndarray, start: float) -> np.ndarray:
-    """The places of the queries, from 0, that are hit by points at start, start + 1, …"""
+def _hit(queries: np.ndarray, chance: np.ndarray, start: float, order: np.ndarray | None = None) -> np.ndarray:
+    """The places of the queries, from 0, that are hit by points at start, start + 1, …, sorted.
+
+    order: of the counts on the line; None: as they are.
+    """
+    firsts = np.cumsum(queries) - queries
+    if order is not None:
+        queries, chance, firsts = queries[order], chance[order], firsts[order]
     ends = np.cumsum(chance * queries)
     total = ends[-1] if len(ends) else 0.0
     whole = np.rint(total)
@@ -126,7 +149,7 @@ def _hit(queries: np.ndarray, chance: np.ndarray, start: float) -> np.ndarray:
     run = np.minimum(np.searchsorted(ends, points, side="right"), len(ends) - 1)
     begins = ends - chance * queries
     within = ((points - begins[run]) / chance[run]).astype(np.int64)
-    return np.cumsum(queries)[run] - queries[run] + np.clip(within, 0, queries[run] - 1)
+    return np.sort(firsts[run] + np.clip(within, 0, queries[run] - 1))
 
 
 def shared_out(places: int, shares: Sequence[float], room: Sequence[int]) -> list[int]:

@@ -20,7 +20,7 @@ from ..models import Collection, Job, MachineGrade, Pair, Query, Ranking, Sample
 from ..people.audit import Act, note
 from ..words import counted
 from .counting import Log, Row, counted_log, folded
-from .drawing import Outlook, Stratum, chances, drawn, drawn_more, outlook, shared_out, thirds
+from .drawing import Outlook, Stratum, chances, drawn, drawn_more, mixed, outlook, shared_out, thirds
 from .personal import looks_personal
 
 SIZES = (50, 150, 400)  # of which the outlook is told before a draw
@@ -224,10 +224,12 @@ def _draw(log: Log, parts: Sequence[Part], new: Sample, report: LogReport) -> li
         if kept:
             old = np.array([place - 1 - part.first for place in before if part.first < place <= last], np.int64)
             former = chances(part.stratum, entry["size"], even=new.method == Method.EVEN)
-            added = drawn_more(part.stratum, old, former, part.chance, start)
+            order = mixed(part.stratum, part.chance, rng)
+            added = drawn_more(part.stratum, old, former, part.chance, start, order)
             part.places = np.sort(np.concatenate([old, added]))
         elif part.size:
-            part.places = drawn(part.stratum, part.chance, start)
+            order = mixed(part.stratum, part.chance, rng)
+            part.places = drawn(part.stratum, part.chance, start, order)
         found = log.rows((part.places + part.first + 1).tolist())
         for row, chance in zip(found, part.chance_at(part.places), strict=True):
             rows.append(_sampled(row, float(chance), part.stratum.name, before.get(row.place)))

@@ -7,10 +7,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ratings.sampling.drawing import (
+    MIXED,
     Stratum,
     chances,
     drawn,
     drawn_more,
+    mixed,
     outlook,
     shared_out,
     stratum_of,
@@ -101,8 +103,18 @@ def frequencies(stratum: Stratum, draw) -> np.ndarray:
 def test_over_many_draws_each_query_comes_as_often_as_its_chance_says(even):
     stratum = stratum_of(ZIPF)
     chance = chances(stratum, 50, even=even)
-    found = frequencies(stratum, lambda rng: drawn(stratum, chance, rng.random()))
+    found = frequencies(stratum, lambda rng: drawn(stratum, chance, rng.random(), mixed(stratum, chance, rng)))
     assert_like(found, np.repeat(chance, stratum.queries))
+
+
+def test_queries_move_a_few_points_on_the_line():
+    stratum = stratum_of(ZIPF)
+    chance = chances(stratum, 50)
+    lengths = chance * stratum.queries
+    middle = np.cumsum(lengths) - lengths / 2
+    order = mixed(stratum, chance, np.random.default_rng(1))
+    assert sorted(order) == [*range(len(chance))] and (order != np.arange(len(chance))).any()
+    assert (np.abs(middle[order] - middle) <= 2 * MIXED + lengths.max()).all()
 
 
 @pytest.mark.parametrize("even", [False, True])
@@ -113,9 +125,9 @@ def test_after_more_were_drawn_each_query_has_the_chance_of_the_larger_sample(ev
     sizes = []
 
     def union(rng, more=drawn_more) -> np.ndarray:
-        places = drawn(stratum, steps[0], rng.random())
+        places = drawn(stratum, steps[0], rng.random(), mixed(stratum, steps[0], rng))
         for former, chance in zip(steps, steps[1:], strict=False):
-            added = more(stratum, places, former, chance, rng.random())
+            added = more(stratum, places, former, chance, rng.random(), mixed(stratum, chance, rng))
             places = np.concatenate([places, added])
         sizes.append(len(places))
         return places
@@ -125,8 +137,8 @@ def test_after_more_were_drawn_each_query_has_the_chance_of_the_larger_sample(ev
     assert np.mean(sizes) == pytest.approx(150, abs=0.1)
     assert {*sizes} <= {148, 149, 150, 151, 152}
 
-    def naive(of, before, former, chance, start) -> np.ndarray:
-        return np.setdiff1d(drawn(of, chance, start), before)
+    def naive(of, before, former, chance, start, order) -> np.ndarray:
+        return np.setdiff1d(drawn(of, chance, start, order), before)
 
     with pytest.raises(AssertionError):
         assert_like(frequencies(stratum, lambda rng: union(rng, naive)), np.repeat(steps[-1], stratum.queries))
