@@ -236,8 +236,8 @@ def pairs_of_raters(agreed: Agreement) -> list[dict]:
     for each in agreement.cohen(agreed.table):
         row = documents.numbers(each)
         lacking = [name for name, value in row.items() if value is None]
-        both = {"first": names[each.first], "second": names[each.second]}
-        rows.append(row | both | {"few": each.pairs < FEWEST, "why": dict.fromkeys(lacking, ALL_THE_SAME)})
+        both = {"first": names[row["first"]], "second": names[row["second"]]}
+        rows.append(row | both | {"few": row["pairs"] < FEWEST, "why": dict.fromkeys(lacking, ALL_THE_SAME)})
     return rows
 
 
@@ -245,12 +245,12 @@ def raters(agreed: Agreement) -> list[dict]:
     """A row for each rater with a rating, in the order of names."""
     rows = []
     for each in agreement.each_rater(agreed.table):
-        if not each.ratings + each.cannot:
-            continue
         row = documents.numbers(each)
-        reason = GAVE_NONE if not each.ratings else SHARES_ONE if each.shared else SHARES_NONE
+        if not row["ratings"] + row["cannot"]:
+            continue
+        reason = GAVE_NONE if not row["ratings"] else SHARES_ONE if row["shared"] else SHARES_NONE
         why = {name: reason for name, value in row.items() if value is None}
-        rows.append(row | {"rater": agreed.raters[each.rater], "few": each.shared < FEWEST, "why": why})
+        rows.append(row | {"rater": agreed.raters[row["rater"]], "few": row["shared"] < FEWEST, "why": why})
     return rows
 
 
@@ -305,12 +305,12 @@ def standing(order: Order) -> dict:
         ],
         "without": [
             {
-                "rater": order.raters.get(each.rater, f"rater {each.rater}"),  # deleted between two reads
-                "ratings": each.ratings,
-                "unjudged": each.unjudged,
-                "tau": documents.known(each.tau),
-                "reversed": [[names[first], names[second]] for first, second in each.reversed],
-                "means": dict(zip(names, map(documents.known, each.means), strict=True)),
+                "rater": order.raters.get(each["rater"], f"rater {each['rater']}"),  # deleted between two reads
+                "ratings": each["ratings"],
+                "unjudged": each["unjudged"],
+                "tau": documents.known(each["tau"]),
+                "reversed": [[names[first], names[second]] for first, second in each["reversed"]],
+                "means": dict(zip(names, map(documents.known, each["means"]), strict=True)),
             }
             for each in stability.left_out
         ],

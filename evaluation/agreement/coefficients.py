@@ -27,10 +27,9 @@ def coefficients(table: Table) -> list[dict]:
     """A row for each coefficient: percentages, alpha of each kind with its interval, Fleiss' kappa."""
     shared, same, kappa = int((table.ratings > 1).sum()), percent(table), fleiss(table)
     return [
-        _row(table, "agree", same.agree, pairs=shared, couples=same.pairs),
-        _row(table, "within_one", same.within_one, pairs=shared, couples=same.pairs),
+        *(_row(table, name, same[name], pairs=shared, couples=same["pairs"]) for name in ("agree", "within_one")),
         *(_alpha(table, kind) for kind in KINDS),
-        _row(table, "fleiss_kappa", kappa.kappa, pairs=kappa.pairs, ratings=kappa.ratings),
+        _row(table, "fleiss_kappa", kappa["kappa"], pairs=kappa["pairs"], ratings=kappa["ratings"]),
     ]
 
 

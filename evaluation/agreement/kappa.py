@@ -1,7 +1,6 @@
 """Percent agreement, Cohen's kappa, and Fleiss' kappa. NumPy only."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -9,40 +8,12 @@ from ..measures.arrays import groups
 from .table import Table
 
 
-@dataclass(frozen=True)
-class PairOfRaters:
-    """The agreement of two raters on the pairs that both graded. A kappa is nan where all grades are the same."""
+def percent(table: Table) -> dict:
+    """Percent agreement over all pairs of grades of one pair, by the name of the number.
 
-    first: int
-    second: int
-    pairs: int
-    agree: float  # share with the same grade
-    within_one: float  # share with grades at most one step of the scale apart
-    kappa: float  # Cohen's kappa, unweighted
-    linear: float  # Cohen's kappa, weighted by the distance of the grades
-    quadratic: float  # Cohen's kappa, weighted by the squared distance
-
-
-@dataclass(frozen=True)
-class Fleiss:
-    """Fleiss' kappa of the pairs with the most frequent number of ratings, since all need the same number."""
-
-    kappa: float  # nan where there are no such pairs, or all their grades are the same
-    pairs: int
-    ratings: int  # of each pair
-
-
-@dataclass(frozen=True)
-class Percent:
-    """Percent agreement over all pairs of grades of one pair."""
-
-    pairs: int  # pairs of grades
-    agree: float  # share with the same grade; nan where there is no pair of grades
-    within_one: float  # share with grades at most one step of the scale apart
-
-
-def percent(table: Table) -> Percent:
-    """Percent agreement over all raters."""
+    pairs: of grades; agree: the share with the same grade, nan where there is no pair of grades; within_one: the
+    share with grades at most one step of the scale apart.
+    """
     grade_pairs = table.grade_pairs
     return _percent(grade_pairs.count, np.abs(grade_pairs.first_level - grade_pairs.second_level))
 
@@ -54,8 +25,12 @@ def confusion(table: Table) -> np.ndarray:
     return counts + counts.T - np.diag(np.diag(counts))
 
 
-def cohen(table: Table) -> Iterator[PairOfRaters]:
-    """The agreement of each two raters with a pair in common, in the order of their numbers."""
+def cohen(table: Table) -> Iterator[dict]:
+    """The agreement of each two raters with a pair in common, in the order of their numbers.
+
+    first, second: the raters; pairs, agree and within_one, as `percent`; Cohen's kappa, unweighted, and as linear
+    and quadratic weighted by the distance of the grades and by its square. It is nan where all grades are the same.
+    """
     grade_pairs, levels = table.grade_pairs, table.grades.size
     distance = np.abs(table.grades[:, np.newaxis] - table.grades)
     for start, count in zip(*groups(grade_pairs.first_rater, grade_pairs.second_rater), strict=True):
@@ -64,21 +39,20 @@ def cohen(table: Table) -> Iterator[PairOfRaters]:
         frequency = grade_pairs.count[rows]
         counts = np.zeros((levels, levels))
         counts[first, second] = frequency
-        percent = _percent(frequency, np.abs(first - second))
-        yield PairOfRaters(
-            first=int(grade_pairs.first_rater[start]),
-            second=int(grade_pairs.second_rater[start]),
-            **asdict(percent),
-            kappa=_kappa(counts, distance > 0),
-            linear=_kappa(counts, distance),
-            quadratic=_kappa(counts, distance**2),
-        )
+        yield {
+            "first": int(grade_pairs.first_rater[start]),
+            "second": int(grade_pairs.second_rater[start]),
+            **_percent(frequency, np.abs(first - second)),
+            "kappa": _kappa(counts, distance > 0),
+            "linear": _kappa(counts, distance),
+            "quadratic": _kappa(counts, distance**2),
+        }
 
 
-def _percent(count: np.ndarray, steps: np.ndarray) -> Percent:
+def _percent(count: np.ndarray, steps: np.ndarray) -> dict:
     pairs = int(count.sum())
     agree, within_one = (float(count[steps <= most].sum() / pairs) if pairs else float("nan") for most in (0, 1))
-    return Percent(pairs, agree, within_one)
+    return {"pairs": pairs, "agree": agree, "within_one": within_one}
 
 
 def _kappa(counts: np.ndarray, weights: np.ndarray) -> float:
@@ -87,11 +61,15 @@ def _kappa(counts: np.ndarray, weights: np.ndarray) -> float:
     return float(1 - (weights * counts).sum() / expected) if expected > 0 else float("nan")
 
 
-def fleiss(table: Table) -> Fleiss:
-    """Fleiss' kappa. Where several numbers of ratings are equally frequent, the largest counts."""
+def fleiss(table: Table) -> dict:
+    """Fleiss' kappa of the pairs with the most frequent number of ratings, since all need the same number.
+
+    Where several numbers are equally frequent, the largest counts. kappa: nan where there are no such pairs, or
+    all their grades are the same; pairs; ratings: of each pair.
+    """
     ratings = table.ratings[table.ratings > 1]
     if not ratings.size:
-        return Fleiss(float("nan"), 0, 0)
+        return {"kappa": float("nan"), "pairs": 0, "ratings": 0}
     how_many = np.bincount(ratings)
     each = int(np.flatnonzero(how_many == how_many.max())[-1])
     rows = table.ratings[table.pair] == each
@@ -101,4 +79,5 @@ def fleiss(table: Table) -> Fleiss:
     observed = ((counts**2).sum() - counts.sum()) / (pairs.size * each * (each - 1))
     chance = ((counts.sum(axis=0) / counts.sum()) ** 2).sum()
     varied = (counts.sum(axis=0) > 0).sum() > 1
-    return Fleiss(float((observed - chance) / (1 - chance)) if varied else float("nan"), int(pairs.size), each)
+    kappa = float((observed - chance) / (1 - chance)) if varied else float("nan")
+    return {"kappa": kappa, "pairs": int(pairs.size), "ratings": each}

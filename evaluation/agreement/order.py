@@ -13,18 +13,6 @@ LEVEL = 0.95
 FEWEST_FOR_TAU = 5  # systems: with fewer, Kendall's tau takes only a handful of values
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """The means and the order of systems without the ratings of one rater."""
-
-    rater: int
-    ratings: int  # number of the rater's ratings
-    unjudged: int  # pairs that nobody else graded
-    means: list[float]  # of the systems; nan where no query counts
-    reversed: list[tuple[int, int]]  # systems that swap; first the one that is better with all raters
-    tau: float  # Kendall's tau-b with the order by all raters; nan for few systems, or where all means are tied
-
-
 @dataclass(frozen=True, eq=False)
 class Stability:
     """The order of systems under resampled ratings and without each rater."""
@@ -38,8 +26,9 @@ class Stability:
     holds: float  # share of resamples in which no two systems swap; nan where all means are equal
     leader_holds: float  # share of resamples in which no system overtakes the best
     kept: np.ndarray  # float64[systems, systems], share in which two systems keep their order; nan for ties
-    tau: float  # mean of Kendall's tau-b with the order by all raters; nan as in LeftOut
-    left_out: list[LeftOut]  # by rater
+    # Mean of Kendall's tau-b with the order by all raters; nan for few systems, or where all means are tied.
+    tau: float
+    left_out: list[dict]  # by rater, as `_left_out` has them
 
 
 def worlds(
@@ -114,22 +103,25 @@ def _subset(ratings: Ratings, rows: np.ndarray) -> Ratings:
     )
 
 
-def _left_out(rater: int, mine: np.ndarray, single: np.ndarray, signs: np.ndarray, means: np.ndarray) -> LeftOut:
+def _left_out(rater: int, mine: np.ndarray, single: np.ndarray, signs: np.ndarray, means: np.ndarray) -> dict:
     """The result without one rater.
+
+    rater; ratings: their number; unjudged: pairs that nobody else graded; tau, with the order by all raters;
+    reversed: systems that swap, first the one that is better with all raters; means: nan where no query counts.
 
     mine: bool[ratings], those of the rater; single: bool[ratings], those of pairs with one rating; signs: the
     order by all raters; means: those without the rater.
     """
     without = _signs(means)
     swapped = np.argwhere((signs > 0) & (without < 0)).tolist()
-    return LeftOut(
-        rater=rater,
-        ratings=int(mine.sum()),
-        unjudged=int((mine & single).sum()),
-        means=means.tolist(),
-        reversed=[(first, second) for first, second in swapped],
-        tau=_tau(signs, without),
-    )
+    return {
+        "rater": rater,
+        "ratings": int(mine.sum()),
+        "unjudged": int((mine & single).sum()),
+        "tau": _tau(signs, without),
+        "reversed": [(first, second) for first, second in swapped],
+        "means": means.tolist(),
+    }
 
 
 def _signs(means: np.ndarray) -> np.ndarray:

@@ -1,7 +1,5 @@
 """The bias of each rater against the others, and the pairs with different grades. NumPy and SciPy."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..measures.arrays import groups
@@ -15,48 +13,38 @@ DISPUTED = np.dtype(
 )
 
 
-@dataclass(frozen=True)
-class OneRater:
-    """A rater compared with the others on the pairs that others graded, too. nan where there are too few pairs."""
+def each_rater(table: Table) -> list[dict]:
+    """A row for each rater, including raters without a grade; nan where there are too few pairs.
 
-    rater: int
-    ratings: int
-    cannot: int  # "cannot judge" answers
-    mean: float  # of the rater's grades
-    shared: int  # grades of pairs that others graded, too
-    bias: float  # mean distance of a grade from the mean of the others' grades
-    low: float  # 95 % interval of the bias by t over pairs
-    high: float
-    spread: float  # standard deviation of these distances
-    agree: float  # share of the others' grades that equal the rater's
-
-
-def each_rater(table: Table) -> list[OneRater]:
-    """A row for each rater, including raters without a grade."""
+    rater; ratings; cannot: answers that one cannot judge; mean: of the rater's grades; shared: grades of pairs
+    that others graded, too; bias: the mean distance of a grade from the mean of the others' grades; low, high: its
+    95 % interval by t over pairs; spread: the standard deviation of these distances; agree: the share of the others'
+    grades that equal the rater's.
+    """
     distance = distances(table)
     shared = ~np.isnan(distance)
     ratings = np.bincount(table.rater, minlength=table.raters)
     total = np.bincount(table.rater, table.grade, table.raters)
     equal, compared = _agreement_counts(table)
-    raters = []
+    rows = []
     for rater in range(table.raters):
         mine = distance[shared & (table.rater == rater)]
         bias, low, high, spread = describe(mine)
-        raters.append(
-            OneRater(
-                rater=rater,
-                ratings=int(ratings[rater]),
-                cannot=int(table.cannot[rater]),
-                mean=float(total[rater] / ratings[rater]) if ratings[rater] else float("nan"),
-                shared=mine.size,
-                bias=bias,
-                low=low,
-                high=high,
-                spread=spread,
-                agree=float(equal[rater] / compared[rater]) if compared[rater] else float("nan"),
-            )
+        rows.append(
+            {
+                "rater": rater,
+                "ratings": int(ratings[rater]),
+                "cannot": int(table.cannot[rater]),
+                "mean": float(total[rater] / ratings[rater]) if ratings[rater] else float("nan"),
+                "shared": mine.size,
+                "bias": bias,
+                "low": low,
+                "high": high,
+                "spread": spread,
+                "agree": float(equal[rater] / compared[rater]) if compared[rater] else float("nan"),
+            }
         )
-    return raters
+    return rows
 
 
 def distances(table: Table) -> np.ndarray:

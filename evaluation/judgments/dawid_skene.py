@@ -21,8 +21,6 @@ class Estimate:
     """The result of `estimate`."""
 
     probability: np.ndarray  # float64[classes, pairs]; each column sums to 1
-    prevalence: np.ndarray  # float64[classes]; sums to 1
-    converged: bool  # False where MOST_ROUNDS were too few
 
     def most_probable(self) -> np.ndarray:
         """The most probable class of each pair, int64[pairs]; the lowest of those equal to nine decimals."""
@@ -65,10 +63,9 @@ def estimate(
     for _ in range(MOST_ROUNDS):
         before = probability
         probability = _truth(votes, before.mean(axis=1), _errors(votes, before, smoothing))
-        converged = bool(np.abs(probability - before).max() <= TOLERANCE)
-        if converged:
+        if np.abs(probability - before).max() <= TOLERANCE:
             break
-    return Estimate(probability, probability.mean(axis=1), converged)
+    return Estimate(probability)
 
 
 def _votes(pair: np.ndarray, rater: np.ndarray, label: np.ndarray, classes: int) -> _Votes:

@@ -13,9 +13,10 @@ def known(value):
     return None if isinstance(value, float) and isnan(value) else value
 
 
-def numbers(each) -> dict:
-    """The fields of a dataclass as JSON has them."""
-    return {name: known(value) for name, value in vars(each).items()}
+def numbers(row) -> dict:
+    """The members of a dict, or the fields of a dataclass, as JSON has them."""
+    fields = row if isinstance(row, dict) else vars(row)
+    return {name: known(value) for name, value in fields.items()}
 
 
 def table_of(header: list[str], rows: Iterable[Mapping]) -> Table:

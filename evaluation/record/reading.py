@@ -33,7 +33,6 @@ from .sql import (
     Seconds,
     columns_of,
     index_of,
-    long_columns_of,
     looked_up,
     rating_rows,
 )
@@ -242,7 +241,7 @@ class _Rows:
             of_collection = Adjudication.objects.filter(pair__query__collection=collection)
             both = rating_rows(Rating.objects.filter(rater__collection=collection), of_collection)
             (ratings, adjudications) = (rows.query.sql_with_params() for rows in both)
-            return cls(long_columns_of(*ratings, 4), columns_of(*adjudications, 3))
+            return cls(columns_of(*ratings, 4), columns_of(*adjudications, 3))
         found = columns_of(_statement(len(queries)), [*queries, NO_RATER, *queries], 4)
         adjudicated = found[2] == NO_RATER
         return cls(found[:, ~adjudicated], found[:, adjudicated][[0, 1, 3]])

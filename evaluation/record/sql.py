@@ -48,17 +48,6 @@ def columns_of(statement: str, params: Sequence, columns: int, kind: type = np.i
     return numbers.reshape(-1, columns).T
 
 
-def long_columns_of(statement: str, params: Sequence, columns: int) -> np.ndarray:
-    """`columns_of` for hundreds of thousands of rows. PostgreSQL packs them into one, which is a third faster."""
-    if connection.vendor != "postgresql":
-        return columns_of(statement, params, columns)
-    names = [f"column{place}" for place in range(columns)]
-    packed = ", ".join(f"string_agg(int8send({name}), '')" for name in names)
-    with _cursor_for_bytes() as cursor:
-        cursor.execute(f"SELECT {packed} FROM ({statement}) AS found ({', '.join(names)})", params)
-        return np.array([np.frombuffer(column or b"", ">i8") for column in cursor.fetchone()], np.int64)
-
-
 @contextmanager
 def _cursor_for_bytes() -> Iterator:
     """A chunked cursor in PostgreSQL's binary mode, which sends bytes as they are and not as hex."""

@@ -27,13 +27,6 @@ class Alone:
     pairs: int  # with a grade of the machine
     evaluation: Evaluation
 
-    def mean(self, system: str, measure: Measure) -> float | None:
-        return self.evaluation.standing(system, measure).mean
-
-    def queries(self, system: str, measure: Measure) -> int:
-        """How many queries count in the mean."""
-        return self.evaluation.standing(system, measure).queries
-
     def difference(self, first: str, second: str, measure: Measure) -> tuple[float | None, int]:
         """The mean of `second` minus `first` over the queries that count for both, and their number."""
         before, after = self.evaluation.counting([first, second], measure).T
@@ -78,10 +71,10 @@ def alone_in(collection: Collection, asked: Asked) -> list[Alone]:
 
 def table_of(every: list[Alone], systems: list[str], asked: Asked) -> dict:
     """The context of a table: a column for each machine, a row for each system."""
-    rows = [
-        (name, [(each.mean(name, asked.measure), each.queries(name, asked.measure)) for each in every])
-        for name in systems
-    ]
+    rows = []
+    for name in systems:
+        standings = [each.evaluation.standing(name, asked.measure) for each in every]
+        rows.append((name, [(standing.mean, standing.queries) for standing in standings]))
     return {"alone": every, "alone_rows": rows}
 
 

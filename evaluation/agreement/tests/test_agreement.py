@@ -4,6 +4,7 @@ import csv
 import gzip
 from collections import Counter
 from itertools import combinations, permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,10 +16,7 @@ from evaluation.agreement import (
     Table,
     alpha,
     alpha_interval,
-    cohen,
     confusion,
-    fleiss,
-    percent,
     table,
 )
 
@@ -46,6 +44,18 @@ def of_rows(rows, scale=None) -> Table:
     cells = [(p, r, g) for p, row in enumerate(rows) for r, g in enumerate(row) if g is not None]
     pair, rater, grade = zip(*cells, strict=True) if cells else ((), (), ())
     return table(pair, rater, grade, max(map(len, rows), default=0), scale)
+
+
+def cohen(found: Table):
+    return (SimpleNamespace(**row) for row in agreement.cohen(found))
+
+
+def fleiss(found: Table) -> SimpleNamespace:
+    return SimpleNamespace(**agreement.fleiss(found))
+
+
+def percent(found: Table) -> SimpleNamespace:
+    return SimpleNamespace(**agreement.percent(found))
 
 
 def random_rows(seed: int, pairs: int = 40, raters: int = 4, grades: int = 4, holes: float = 0.3) -> list[list]:
@@ -226,7 +236,10 @@ def test_the_confusion_of_grades_by_hand():
 
 
 def test_a_rater_beside_the_others_by_hand():
-    strict, mild, alone = agreement.each_rater(of_rows([[0, 1, None], [1, 3, NAN], [2, 2, None], [None, None, 3]]))
+    strict, mild, alone = (
+        SimpleNamespace(**row)
+        for row in agreement.each_rater(of_rows([[0, 1, None], [1, 3, NAN], [2, 2, None], [None, None, 3]]))
+    )
     assert (strict.ratings, strict.shared, strict.mean, strict.bias) == (3, 3, 1, -1)
     assert (strict.low, strict.high) == pytest.approx((-1 - 4.302653 / np.sqrt(3), -1 + 4.302653 / np.sqrt(3)))
     assert strict.spread == 1 and strict.agree == pytest.approx(1 / 3)

@@ -1,5 +1,7 @@
 """Whether systems keep their order with other raters: small worlds in which the answer is known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,7 @@ def test_raters_who_agree_leave_no_doubt():
     found = stability(ratings_of(*rows), of(6), draws=20)
     assert found.means.tolist() == found.low.tolist() == found.high.tolist() == [0, 1, 2, 3, 4, 5]
     assert (found.holds, found.leader_holds, found.tau, found.pairs) == (1, 1, 1, 6)
-    assert [(each.rater, each.ratings, each.unjudged, each.reversed) for each in found.left_out] == [
+    assert [(each["rater"], each["ratings"], each["unjudged"], each["reversed"]) for each in found.left_out] == [
         (rater, 6, 0, []) for rater in range(3)
     ]
     assert (found.kept[~np.eye(6, dtype=bool)] == 1).all()
@@ -64,7 +66,7 @@ def test_a_rater_left_out_can_turn_the_order():
     rows = [(0, 7, 3), (0, 8, 1), (1, 8, 2), (1, 9, 1), (2, 9, 0)]
     found = stability(ratings_of(*rows), of(3), draws=5)
     assert found.means == pytest.approx([2, 1.5, 0])
-    by_rater = {each.rater: each for each in found.left_out}
+    by_rater = {each["rater"]: SimpleNamespace(**each) for each in found.left_out}
     assert by_rater[7].means == pytest.approx([1, 1.5, 0])
     assert by_rater[7].reversed == [(0, 1)]
     assert by_rater[8].reversed == []
@@ -114,7 +116,7 @@ def test_tau_by_hand():
     rows = [(document, 0, grade) for document, grade in enumerate(grades)] + [(4, 1, 9), (5, 1, -3)]
     found = stability(ratings_of(*rows), of(6), draws=5)
     assert found.means.tolist() == [6, 5, 4, 3, 5.5, -0.25]
-    without = found.left_out[1]
+    without = SimpleNamespace(**found.left_out[1])
     assert without.means == grades
     # Without rater 1 system 4 falls behind 1, 2, 3 and 5: four of fifteen pairs are turned.
     assert without.reversed == [(4, 1), (4, 2), (4, 3), (4, 5)]
