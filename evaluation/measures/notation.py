@@ -10,6 +10,8 @@ from .registry import ALIASES, MEASURES
 
 NOTATION = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>.*))?")
 QUOTED = re.compile(r"(?P<quote>['\"])(?P<text>.*)(?P=quote)")
+OF_TREC_EVAL = {"ndcg_cut": "nDCG", "map_cut": "AP", "recall": "R", "success": "Success", "recip_rank": "RR"}
+TREC_EVAL = re.compile(rf"(P|{'|'.join(OF_TREC_EVAL)})(?:[_.]([0-9]+))?")
 DEEPEST = 10**9  # deeper than any ranking, and safe to compare with any integer array
 
 
@@ -72,6 +74,9 @@ def parse_measure(text: str) -> Measure:
     """The measure that `text` names, in upper or lower case. ValueError with the fault, for the user."""
     match = NOTATION.fullmatch(text.strip())
     if not match:
+        if named := TREC_EVAL.fullmatch(text.strip()):
+            ours = OF_TREC_EVAL.get(named[1], named[1]) + (f"@{named[2]}" if named[2] else "")
+            raise ValueError(f"{text!r} is a name of trec_eval; write {ours}.")
         raise ValueError(f"cannot read the measure {text!r}; written like nDCG@10, P(rel=2)@5 or AP.")
     name = _canonical(match["name"])
     return Measure(name, _cutoff(match["cutoff"], text), _params(match["params"], text))

@@ -86,6 +86,8 @@ def test_a_scale_without_a_grade_above_zero_has_no_highest_grade_to_state():
         ("nDCG@0", "whole number from 1 on, not 0"),
         ("nDCG@ten", "the cutoff of 'nDCG@ten' must be a whole number from 1 on, not 'ten'"),
         ("nDCG@1000000001", "the cutoff of nDCG must be a whole number from 1 on, not 1000000001"),
+        ("ndcg_cut_10", "'ndcg_cut_10' is a name of trec_eval; write nDCG@10."),
+        ("P.5", "is a name of trec_eval; write P@5."),
         ("nDCG 10", "cannot read the measure 'nDCG 10'; written like nDCG@10"),
         ("P((rel=1)@5", r"cannot read the measure 'P\(\(rel=1\)@5'"),
         ("P(rel=1)@5)", r"not '5\)'"),
