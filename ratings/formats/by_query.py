@@ -86,3 +86,6 @@ def read_rank_eval(source: Source) -> Iterator[RatingLine | Refusal]:
             yield RatingLine(line, query, document, "", values.grade(text_of(rating.get("rating"))))
 
     return strict_json.rows(source, ratings_of, RANK_EVAL_CURE, "requests")
+
+
+READS = {"results": read_run, "ratings": read_ratings}  # by kind of row

@@ -4,7 +4,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from . import jsonl, values
+from . import values
 
 # Names of columns with queries and documents, in a table of any kind. Ids stand before possible titles, and docno
 # before docid, which beside a docno is a number inside an index.
@@ -17,6 +17,8 @@ _DOCUMENTS = [
     "docno", "document_id", "doc_id", "docid", "corpus_id", "product_id", "productid", "item_id", "sku", "asin",
     "document", "doc", "product",
 ]  # fmt: skip
+_KEYS = ["id", "docno", "docid", "doc_id", "_id", "key", "document_id", "product_id", "sku", "asin"]
+BODIES = ["body", "text", "contents", "abstract"]  # of a document; the first that it has
 _QUERIES = ["query", *_QUERY_IDS, "topic", *_QUERY_TEXTS]
 
 # Kind of row -> role of a column -> its usual names, the likeliest first, as `normalised` returns them.
@@ -33,9 +35,9 @@ NAMES = {
         "weight": ["weight", "frequency"],
     },
     "documents": {
-        "id": [*jsonl.KEYS, *(name for name in _DOCUMENTS if name not in jsonl.KEYS)],
+        "id": [*_KEYS, *(name for name in _DOCUMENTS if name not in _KEYS)],
         "title": ["title", "product_title"],
-        "body": jsonl.BODIES,
+        "body": BODIES,
         "url": ["url"],
     },
     "results": {
@@ -67,7 +69,7 @@ OF_PAIRS = {
         "tags": ["query_tags"],
         "weight": ["query_weight", "query_frequency", "frequency"],
     },
-    "documents": NAMES["documents"] | {"id": [*_DOCUMENTS, *jsonl.KEYS]},
+    "documents": NAMES["documents"] | {"id": [*_DOCUMENTS, *_KEYS]},
 }
 # Names of columns that belong to a rating or a ranking, and hardly to anything else.
 _OF_RATINGS = {

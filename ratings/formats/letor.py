@@ -90,3 +90,6 @@ def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
         # A document whose own beginning would be read as a label needs one.
         label = "docno = " if row.document.startswith(("docid=", "docno=")) else ""
         yield f"{row.grade:.0f} qid:{row.query} # {label}{row.document}\n"
+
+
+READS = {"queries": read_queries, "ratings": read_ratings}  # by kind of row

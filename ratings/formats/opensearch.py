@@ -84,3 +84,6 @@ def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
         record = json.dumps({"query": query, "ratings": ratings}, ensure_ascii=False)
         yield f"{',' if i else ''}\n    {record}"
     yield "\n  ]\n}\n"
+
+
+READS = {"queries": read_judged_queries, "ratings": read_ratings}  # of a judgment list, by kind of row

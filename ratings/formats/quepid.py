@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from typing import Any
 
-from . import jsonl, spreadsheet, strict_json, tables, values
-from .columns import layout_of
+from . import spreadsheet, strict_json, tables, values
+from .columns import BODIES, layout_of
 from .refusal import Refusal
 from .rows import DocumentLine, RatingLine, RunLine, Topic, unique_topics
 from .source import Source, Start
@@ -64,7 +64,7 @@ def read_book_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
             raise ValueError(f"document {key} has other fields on line {before[0]}")
         if not before:
             first[key] = line, content
-            yield _described(source, line, key, fields)
+            yield _described(line, key, fields)
 
     return strict_json.rows(source, documents_of, CURE, "query_doc_pairs")
 
@@ -129,7 +129,7 @@ def read_snapshot_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
                     key, fields = _document(result, "id"), object_of(result.get("fields") or {}, "fields")
                     if fields and key not in keys:
                         keys.add(key)
-                        yield _described(source, part.line, key, fields)
+                        yield _described(part.line, key, fields)
             except ValueError as error:
                 yield source.refusal(part.line, str(error), CURE)
 
@@ -186,12 +186,22 @@ def _document(record: Any, name: str = "doc_id") -> str:
     return values.checked_key(text_of(object_of(record, "document").get(name)), name, values.DOCUMENT_KEY_LENGTH)
 
 
-def _described(source: Source, line: int, key: str, fields: dict[str, Any]) -> DocumentLine:
+def _described(line: int, key: str, members: dict[str, Any]) -> DocumentLine:
     """The document. A member named title, url or as a body is that if it is a text, and a field otherwise."""
-    names = {"title", "url", *jsonl.BODIES} & fields.keys()
-    odd = {name: fields[name] for name in names if not isinstance(fields[name], str | None)}
-    if fields.get("id", key) != key:
-        odd["id"] = fields["id"]
-    ours = {name: value for name, value in fields.items() if name not in odd}
-    row = jsonl.document_of(line, {**ours, "id": key}, source)
-    return row._replace(fields={**(row.fields or {}), **odd} or None)
+    texts = {
+        name: members[name] or ""
+        for name in ("title", "url", *BODIES)
+        if isinstance(members.get(name, 0), str | None)
+    }
+    body = next((name for name in BODIES if name in texts), "body")
+    parts = {name: texts.get(name) for name in ("title", body, "url")}
+    fields = {name: value for name, value in members.items() if name not in texts or name not in parts}
+    if fields.get("id") == key:
+        del fields["id"]
+    return DocumentLine(line, key, *parts.values(), fields or None)
+
+
+# The readers, by kind of row
+BOOK = {"queries": read_book_queries, "documents": read_book_documents, "ratings": read_book_ratings}
+CASE = {"queries": read_case_queries, "ratings": read_case_ratings}
+SNAPSHOT = {**CASE, "documents": read_snapshot_documents, "results": read_snapshot_results}

@@ -62,8 +62,12 @@ def _always(fits: Callable[[Start], bool]) -> Callable[[str, Start], bool]:
     return lambda kind, start: fits(start)
 
 
-def _json(name: str, title: str, fits: Callable, reads: Mapping, writes: Mapping | None = None) -> Format:
-    return Format(name, title, _always(fits), reads, writes or {}, TEXT, ending="json")
+def _json(name: str, title: str, fits: Callable, reads: Mapping, by: str = TEXT, **more) -> Format:
+    return Format(name, f"{title} (JSON)", _always(fits), reads, queries_by=by, ending="json", **more)
+
+
+def _text(name: str, title: str, fits: Callable, reads: Mapping, **more) -> Format:
+    return Format(name, title, _always(fits), reads, **more)
 
 
 def _quepid_csv(name: str, title: str, writes: Mapping[str, Writer]) -> Format:
@@ -76,86 +80,43 @@ def _table(name: str, title: str, fits: Callable, write: Callable | None, **more
     return Format(name, title, fits, reads, writes, EITHER, **more)
 
 
+def _judgments(write: Writer) -> dict[str, Writer]:
+    return {"judgments": write}
+
+
+_parquet, _xlsx = _always(parquet.is_parquet), _always(xlsx.is_xlsx)
+_NUMBERS = "numbers by query and document: BEIR, ranx, pytrec_eval"
+_CSV = "comma-, semicolon- or tab-separated values"
+_BOOK_CSV = "Quepid book (CSV, a column a rater, without comments, times and reasons); read as csv"
+_JUDGMENT_LIST = {"writes": _judgments(opensearch.write_judgments)}
+_RRE = {"writes": _judgments(rre.write_judgments)}
+_LETOR = {"writes": _judgments(letor.write_judgments), "whole": True}
+_RUN = {"writes": {"results": trec.write_run}, "ending": "run"}
+_QRELS = {"writes": _judgments(trec.write_qrels), "whole": True, "ending": "qrels"}
+
 # The first that fits is taken, so formats with more specific marks come first.
 FORMATS = (
+    _json("quepid-book", "Quepid book", quepid.is_book, quepid.BOOK),
+    _json("quepid-snapshot", "Quepid snapshot", quepid.is_snapshot, quepid.SNAPSHOT),
+    _json("quepid-case", "Quepid case, or its ratings", quepid.is_case, quepid.CASE),
     _json(
-        "quepid-book",
-        "Quepid book (JSON)",
-        quepid.is_book,
-        {
-            "queries": quepid.read_book_queries,
-            "documents": quepid.read_book_documents,
-            "ratings": quepid.read_book_ratings,
-        },
+        "opensearch", "OpenSearch judgment list", opensearch.is_judgment_list, opensearch.READS, **_JUDGMENT_LIST
     ),
     _json(
-        "quepid-snapshot",
-        "Quepid snapshot (JSON)",
-        quepid.is_snapshot,
-        {
-            "queries": quepid.read_case_queries,
-            "documents": quepid.read_snapshot_documents,
-            "results": quepid.read_snapshot_results,
-            "ratings": quepid.read_case_ratings,
-        },
+        "opensearch-queries", "OpenSearch query set", opensearch.is_query_set, {"queries": opensearch.read_queries}
     ),
+    _json("rre", "Rated Ranking Evaluator", rre.is_ratings, rre.READS, **_RRE),
     _json(
-        "quepid-case",
-        "Quepid case, or its ratings (JSON)",
-        quepid.is_case,
-        {"queries": quepid.read_case_queries, "ratings": quepid.read_case_ratings},
-    ),
-    _json(
-        "opensearch",
-        "OpenSearch judgment list (JSON)",
-        opensearch.is_judgment_list,
-        {"queries": opensearch.read_judged_queries, "ratings": opensearch.read_ratings},
-        {"judgments": opensearch.write_judgments},
-    ),
-    _json(
-        "opensearch-queries",
-        "OpenSearch query set (JSON)",
-        opensearch.is_query_set,
-        {"queries": opensearch.read_queries},
-    ),
-    _json(
-        "rre",
-        "Rated Ranking Evaluator (JSON)",
-        rre.is_ratings,
-        {"queries": rre.read_queries, "ratings": rre.read_ratings},
-        {"judgments": rre.write_judgments},
-    ),
-    Format(
         "rank-eval",
-        "rank_eval of Elasticsearch and OpenSearch (JSON)",
-        _always(by_query.is_rank_eval),
+        "rank_eval of Elasticsearch and OpenSearch",
+        by_query.is_rank_eval,
         {"ratings": by_query.read_rank_eval},
-        queries_by=EITHER,
+        EITHER,
     ),
-    Format(
-        "by-query",
-        "numbers by query and document in a JSON object: BEIR, ranx, pytrec_eval",
-        _always(by_query.is_by_query),
-        {"results": by_query.read_run, "ratings": by_query.read_ratings},
-        queries_by=EITHER,
-    ),
-    _table(
-        "parquet",
-        "Parquet",
-        _always(parquet.is_parquet),
-        parquet.write,
-        binary=True,
-        ending="parquet",
-    ),
-    _table("xlsx", "Excel workbook", _always(xlsx.is_xlsx), None, binary=True),
-    Format(
-        "letor",
-        "LTR: RankLib, SVMrank, LETOR",
-        _always(letor.is_letor),
-        {"queries": letor.read_queries, "ratings": letor.read_ratings},
-        {"judgments": letor.write_judgments},
-        whole=True,
-    ),
+    _json("by-query", _NUMBERS, by_query.is_by_query, by_query.READS, EITHER),
+    _table("parquet", "Parquet", _parquet, parquet.write, binary=True, ending="parquet"),
+    _table("xlsx", "Excel workbook", _xlsx, None, binary=True),
+    _text("letor", "LTR: RankLib, SVMrank, LETOR", letor.is_letor, letor.READS, **_LETOR),
     _table(
         "jsonl",
         "JSON objects, one on each line or in a list",
@@ -163,53 +124,27 @@ FORMATS = (
         tables.write_as_json,
         ending="jsonl",
     ),
-    Format(
+    _text(
         "json-topics",
         "queries in a JSON list, or in an object by their keys",
-        _always(json_topics.is_topics),
+        json_topics.is_topics,
         {"queries": json_topics.read_topics},
     ),
-    Format(
+    _text(
         "trec-documents",
         "TREC documents (<DOC>, <DOCNO>)",
-        _always(trec_documents.is_documents),
+        trec_documents.is_documents,
         {"documents": trec_documents.read_documents},
     ),
-    _table(
-        "csv",
-        "comma-, semicolon- or tab-separated values",
-        tables.is_delimited,
-        tables.write,
-        spreadsheet=True,
-        ending="csv",
-    ),
-    _quepid_csv(
-        "quepid-book-csv",
-        "Quepid book (CSV, a column a rater, without comments, times and reasons); read as csv",
-        {"ratings": quepid.write_book},
-    ),
-    _quepid_csv("quepid-csv", "Quepid ratings (CSV); read as csv", {"judgments": quepid.write_judgments}),
-    Format(
-        "trec-run",
-        "TREC run",
-        _always(trec.is_run),
-        {"results": trec.read_run},
-        {"results": trec.write_run},
-        ending="run",
-    ),
-    Format(
-        "trec-qrels",
-        "TREC qrels",
-        _always(trec.is_qrels),
-        {"ratings": trec.read_qrels},
-        {"judgments": trec.write_qrels},
-        whole=True,
-        ending="qrels",
-    ),
-    Format(
+    _table("csv", _CSV, tables.is_delimited, tables.write, spreadsheet=True, ending="csv"),
+    _quepid_csv("quepid-book-csv", _BOOK_CSV, {"ratings": quepid.write_book}),
+    _quepid_csv("quepid-csv", "Quepid ratings (CSV); read as csv", _judgments(quepid.write_judgments)),
+    _text("trec-run", "TREC run", trec.is_run, {"results": trec.read_run}, **_RUN),
+    _text("trec-qrels", "TREC qrels", trec.is_qrels, {"ratings": trec.read_qrels}, **_QRELS),
+    _text(
         "topics",
         "TREC topics (SGML or XML), or lines of key, tab, text",
-        _always(topics.is_topics),
+        topics.is_topics,
         {"queries": topics.read_topics},
     ),
 )

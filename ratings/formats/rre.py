@@ -86,3 +86,6 @@ def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
 
 def _json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
+
+
+READS = {"queries": read_queries, "ratings": read_ratings}  # by kind of row

@@ -60,18 +60,8 @@ Records = Iterator[tuple[int, dict[str, Any]] | Refusal]
 def read(format: str, kind: str, source: Source) -> Rows:
     """Rows of `kind` from a table. In Parquet and a workbook their line is the number of the row."""
     if format == "jsonl":  # whose objects need not have the same names
-        own = (
-            kind == "documents"
-            and not source.reading.columns
-            and not _has_grades(jsonl.first_object(source.start))
-        )
-        return jsonl.read_documents(source) if own else read_objects(kind, source, _objects(source))
+        return read_objects(kind, source, _objects(source))
     return _rows(kind, source, _records(format, kind, source), uniform=True)
-
-
-def _has_grades(names: Iterable[str]) -> bool:
-    """Whether a table for documents is one of pairs with their grades."""
-    return is_of_pairs("documents", names) and any(usual_role("ratings", name) == "grade" for name in names)
 
 
 def read_objects(kind: str, source: Source, records: "Records") -> Rows:
@@ -172,7 +162,7 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
                 layouts[names] = layout(kind, names, source, wide=uniform)
                 source.of_pairs |= kind == "documents" and is_of_pairs(kind, names)
                 if not noted:
-                    _note_guesses(kind, source, layouts[names])
+                    _note_guesses(kind, source, layouts[names], uniform=uniform)
                     noted = True
         except ValueError as error:
             option = Option("columns", example(kind))
@@ -204,7 +194,7 @@ def _filled_down(cells: dict[str, Any], layout: Layout, above: dict[str, Any]) -
     return {name: cells[name] for name in names}
 
 
-def _note_guesses(kind: str, source: Source, layout: Layout) -> None:
+def _note_guesses(kind: str, source: Source, layout: Layout, *, uniform: bool) -> None:
     """Note which columns were guessed. A column that has the name of its role, or only a number, needs no note."""
     guessed = [
         f"{role} from {values.quoted(name)}"
@@ -218,7 +208,7 @@ def _note_guesses(kind: str, source: Source, layout: Layout) -> None:
         source.notes.append(f"{source.name}: {', '.join(guessed)}.")
     if kind == "queries" and "key" not in layout.column:
         source.notes.append(f"{source.name}: no column holds the key, so each query gets one made of its text.")
-    if layout.fields:
+    if layout.fields and uniform:
         source.notes.append(f"{source.name}: kept beside the text: {listed(layout.fields)}.")
     if layout.ignored:
         source.notes.append(f"{source.name}: nothing is read from the columns {listed(layout.ignored)}.")
@@ -347,7 +337,12 @@ def _within_width(source: Source, records: Records) -> Records:
 
 
 def _objects(source: Source) -> Records:
-    return jsonl.objects(source, "A line is one JSON object.")
+    """The objects of JSON lines. A line of a dump of Elasticsearch is its document."""
+    for item in jsonl.objects(source, "A line is one JSON object."):
+        if not isinstance(item, Refusal) and "_id" in item[1] and isinstance(item[1].get("_source"), dict):
+            line, record = item
+            item = line, {**record["_source"], "id": record["_id"]}
+        yield item
 
 
 # From records to rows
