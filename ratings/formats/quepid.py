@@ -1,7 +1,6 @@
 """Quepid's exports of books, cases and snapshots. All of them name queries by their text."""
 
 import json
-import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from typing import Any
@@ -140,19 +139,14 @@ def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str
     It has no place for comments, times and reasons. The rows must be grouped by pair. Raises ValueError for a
     rater whose column would not be read as that of a rater.
     """
-    columns: dict[str, int] = {}  # rater -> the number of their cells in `pairs_file`
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as pairs_file:
-        for (query, document), ratings in groupby(rows, key=lambda row: (row.query, row.document)):
-            cells = {columns.setdefault(row.rater, len(columns)): _cell(row) for row in ratings}
-            pairs_file.write(json.dumps([query, document, cells]) + "\n")
-        in_order = sorted(columns)
-        if lost := [name for name in in_order if not _is_of_rater(name)]:
-            problem = f"the column of the rater {values.quoted(lost[0])} would be read as something else"
-            raise ValueError(f"{problem}: choose csv, which has the names of raters in one column")
-        pairs_file.seek(0)
-        pairs = map(json.loads, pairs_file)
-        table = ([q, d, *(cells.get(str(columns[name]), "") for name in in_order)] for q, d, cells in pairs)
-        yield from spreadsheet.written(chain([[*PAIR, *in_order]], table), raw=raw)
+    by_pair = groupby(rows, key=lambda row: (row.query, row.document))
+    pairs = [(*pair, {row.rater: _cell(row) for row in ratings}) for pair, ratings in by_pair]
+    raters = sorted({name for *_, cells in pairs for name in cells})
+    if lost := [name for name in raters if not _is_of_rater(name)]:
+        problem = f"the column of the rater {values.quoted(lost[0])} would be read as something else"
+        raise ValueError(f"{problem}: choose csv, which has the names of raters in one column")
+    table = ([query, document, *(cells.get(name, "") for name in raters)] for query, document, cells in pairs)
+    yield from spreadsheet.written(chain([[*PAIR, *raters]], table), raw=raw)
 
 
 def _is_of_rater(name: str) -> bool:

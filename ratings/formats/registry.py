@@ -154,26 +154,27 @@ LIKE_TABLES = {"topics", *TREC}  # lines of cells, as a table may have them
 # The groups are atomic: otherwise many comments would make the match backtrack exponentially.
 _HTML = re.compile(r"\s*(<\?xml[^>]*>\s*)?(?><!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
 _SHEET = "Save its sheet as CSV or .xlsx, and import that."
+_DATA = "Give its data as a table, such as CSV."
 _REPACK = "Unpack it, or pack it with gzip."
 # First bytes -> problem and cure.
 _UNSUPPORTED = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": (
-        "it is an Excel workbook of the old kind (.xls), or one with a password",
+        "an Excel workbook of the old kind (.xls), or one with a password",
         _SHEET,
     ),
-    b"%PDF-": ("it is a PDF", "Give the data behind it."),
-    b"7z\xbc\xaf\x27\x1c": ("it is a 7z archive", UNPACK),
-    b"Rar!\x1a\x07": ("it is a RAR archive", UNPACK),
-    b"\xfd7zXZ\x00": ("it is packed with xz", _REPACK),
-    b"BZh91AY&SY": ("it is packed with bzip2", _REPACK),
-    b"SQLite format 3\0": ("it is an SQLite database", "Save its table as CSV, and import that."),
+    b"%PDF-": ("a PDF", _DATA),
+    b"7z\xbc\xaf\x27\x1c": ("a 7z archive", UNPACK),
+    b"Rar!\x1a\x07": ("a RAR archive", UNPACK),
+    b"\xfd7zXZ\x00": ("packed with xz", _REPACK),
+    b"BZh91AY&SY": ("packed with bzip2", _REPACK),
+    b"SQLite format 3\0": ("an SQLite database", _DATA),
 }
 # A name in a ZIP that is no archive of files -> problem and cure.
 _ZIPPED = {
-    b"opendocument.spreadsheet": ("it is an OpenDocument spreadsheet", _SHEET),
-    b"xl/": ("it is a binary Excel workbook (.xlsb)", _SHEET),
-    b"word/": ("it is a Word document", "Give the data as a table."),
-    b"ppt/": ("it is a presentation", "Give the data as a table."),
+    b"opendocument.spreadsheet": ("an OpenDocument spreadsheet", _SHEET),
+    b"xl/": ("a binary Excel workbook (.xlsb)", _SHEET),
+    b"word/": ("a Word document", _DATA),
+    b"ppt/": ("a presentation", _DATA),
 }
 IS_RUN = Option("kind", "results", "this is a run")
 _SEPARATELY = "Import the files of each kind separately."
@@ -253,14 +254,12 @@ def unsupported(start: Start) -> tuple[str, str] | None:
     """The problem and the cure of a file that cannot hold rows, such as a PDF; None for any other."""
     if _HTML.match(start.text):
         return "it is an HTML page, perhaps a sign-in page", "Download the file again while signed in."
-    if first := next((first for first in _UNSUPPORTED if start.data.startswith(first)), None):
-        return _UNSUPPORTED[first]
+    known = [found for first, found in _UNSUPPORTED.items() if start.data.startswith(first)]
     if is_zip(start) and not xlsx.is_xlsx(start):
-        inside = next((name for name in _ZIPPED if name in start.data), None)
-        return _ZIPPED[inside] if inside else ("it is a ZIP archive", UNPACK)
+        known = [found for name, found in _ZIPPED.items() if name in start.data] or [("a ZIP archive", UNPACK)]
     if is_tar(start):
-        return "it is a tar archive", UNPACK
-    return None
+        known = [("a tar archive", UNPACK)]
+    return (f"it is {known[0][0]}", known[0][1]) if known else None
 
 
 def certain_kind(source: Source) -> str | None:

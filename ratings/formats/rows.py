@@ -129,16 +129,7 @@ def taken(array: Any, places: np.ndarray) -> Any:
 
 def size_of(row: tuple) -> int:
     """About how many bytes of text a row has. A few bytes of a file may become the text of many rows."""
-    if type(row) is RatingLine:
-        return len(row.query) + len(row.document) + len(row.rater) + len(row.comment)
-    if type(row) is RunLine:
-        return len(row.query) + len(row.document) + len(row.system)
-    if type(row) is Topic:
-        return len(row.key or "") + len(row.text) + len(row.need or "")
-    if type(row) is not DocumentLine:
-        return sum(len(value) for value in row if isinstance(value, str))
-    fields = sum(len(name) + len(str(value)) for name, value in (row.fields or {}).items())
-    return len(row.key) + len(row.title or "") + len(row.body or "") + len(row.url or "") + fields
+    return sum(len(str(value)) for value in row if isinstance(value, str | dict))
 
 
 def unique_topics(
@@ -149,7 +140,7 @@ def unique_topics(
     `note`: note how many lines repeat a query; `columns`: offer the option that no column holds the fact.
     """
     first: dict[tuple, Topic] = {}
-    repeated = 0
+    nothing, repeated = (None, "", ()), 0
     for topic in topics:
         if isinstance(topic, Refusal):
             yield topic
@@ -157,15 +148,14 @@ def unique_topics(
         name = topic.key, topic.text
         before = first.setdefault(name, topic)
         repeated += before is not topic
-        for fact, what in (("need", "information need"), ("tags", "tags"), ("weight", "weight")):
+        for fact, what in (("need", "information need"), ("tags", "tag"), ("weight", "weight")):
             earlier, later = getattr(before, fact), getattr(topic, fact)
-            if later in (None, "", ()) or later == earlier:
+            if later in nothing or later == earlier:
                 continue
-            if earlier in (None, "", ()):
+            if earlier in nothing:
                 first[name] = first[name]._replace(**{fact: later})
                 continue
-            other = "other" if fact == "tags" else "another"
-            problem = f"query {values.quoted(topic.text)} has {other} {what}"
+            problem = f"query {values.quoted(topic.text)} has another {what}"
             no_column = [Option("columns", {fact: ""}, "no column holds it")] if columns else []
             yield source.refusal(topic.line, problem, cure, *no_column, other=source.at(before.line))
     if repeated and note:

@@ -25,7 +25,6 @@ MOST_COLUMNS = 1_000  # of a table
 LONGEST_NAME = 1_000  # of a column
 BOM = b"\xef\xbb\xbf"
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-ENDINGS = ".gz", ".zst"  # of names of packed files
 HEADERS = {None: None, "yes": True, "no": False}  # the option of commands and pages -> Reading.header
 LAST_HEADER = 20  # the line that may name columns
 ENCODED = "Unpack the file, or save it as UTF-8 text.", Option("encoding", when="it is text in another encoding")
@@ -44,7 +43,6 @@ class Block(NamedTuple):
 class Start(NamedTuple):
     """The first 64 kB of a file, by which its format is recognised."""
 
-    name: str  # in small letters, without .gz and the like
     data: bytes
     text: str  # from the line of the header on
     unquoted: bool = False  # quotation marks are text
@@ -117,7 +115,6 @@ class Source:
         self._ahead = b""
         self.packing = ""  # "gzip" and the like
         self._copy: BinaryIO | None = None
-        self._cr = False  # lines end with CR alone, as those of Mac OS 9
 
     def _unpack(self) -> None:
         try:
@@ -161,14 +158,10 @@ class Source:
                 self._ahead += more
         except DAMAGED as error:
             self._damage = self._damage or error
-        data, name = self._ahead, self.name.lower()
-        for ending in ENDINGS:
-            name = name.removesuffix(ending)
+        data = self._ahead
         text = data.decode(self._encoding_of(data), "replace").removeprefix("\ufeff")
-        self._cr = "\r" in text.rstrip("\r") and "\n" not in text
-        text = text.replace("\r", "\n") if self._cr else text
         text = text.split("\n", self.reading.header_line - 1)[-1]
-        return Start(name, data, text, bool(self.reading.quoting))
+        return Start(data, text, bool(self.reading.quoting))
 
     def _encoding_of(self, data: bytes) -> str:
         return self.reading.encoding or ("utf-16" if data.startswith(UTF_16) else "utf-8")
@@ -186,8 +179,6 @@ class Source:
         number, rest = 0, b""
         try:
             for block in self._blocks():
-                if self._cr:
-                    block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
                 whole, newline, rest = (rest + block).rpartition(b"\n")
                 if newline:
                     yield from self._below_title(Block(number + 1, whole))
@@ -246,8 +237,6 @@ class Source:
     def _blocks(self) -> Iterator[bytes]:
         """The bytes, recoded to UTF-8 where they are in another encoding, without a byte order mark."""
         encoding = self._encoding_of(self.start.data)
-        if self._cr:
-            self.notes.append(f"{self.name}: each line ends with CR alone.")
         self._ahead = self._ahead.removeprefix(BOM)
         if encoding == "utf-8":
             while block := self.read():

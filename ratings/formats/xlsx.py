@@ -1,19 +1,18 @@
 """Excel workbooks (.xlsx), by openpyxl, a row at a time. Cells are the displayed text, with all digits."""
 
-import io
 import re
 import zipfile
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
+from itertools import chain
 from typing import Any, BinaryIO
 
 from ..words import counted
 from . import budget, spreadsheet, values
 from .archives import LARGEST_LIST, ZIP, Bounded
-from .budget import Budget, TooMuch
-from .packing import Taken
+from .budget import TooMuch
 from .refusal import Option, Refusal
-from .source import LAST_HEADER, LONGEST_LINE, Source, Start, Unopened
+from .source import BLOCK, LAST_HEADER, LONGEST_LINE, Source, Start, Unopened
 
 CURE = "Save the workbook again in a spreadsheet program, or save the sheet as CSV."
 SHEET = Option("sheet")
@@ -31,8 +30,7 @@ _formula = re.compile(
 )
 _is_text = re.compile(rb'\bt="str"')  # an empty text as result has this type
 _place = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
-_merged = re.compile(rb'<(?:\w+:)?mergeCell\s[^<>]*?\bref="([A-Z0-9:]{1,30})"')
-_LONGEST_CELL = 1 << 16  # bytes of markup that are searched for it
+_row_end = re.compile(rb"</(?:\w+:)?row\s*+>")
 # What Excel writes for a character that XML changes or cannot hold, such as the carriage return of a Windows line.
 _escaped = re.compile("_x([0-9A-Fa-f]{4})_")
 POINTER = 8  # bytes of an empty cell; openpyxl fills a row with them up to its last cell
@@ -57,18 +55,18 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
     """
     number, guarded = 0, 0
     try:
-        book, parts = _opened(source)
+        book, archive = _opened(source)
         sheet = _chosen(book, source.reading.sheet)
+        with archive.open(sheet._worksheet_path) as stream:
+            uncomputed = _first_uncomputed(stream)
+        if uncomputed:
+            column, line = uncomputed
+            problem = f"the cell {column}{line} has a formula, and the file does not hold its result"
+            yield source.stop(line, problem, CURE)
+            return
         sheet.reset_dimensions()  # those in the file may be wrong
-        parts.forget()  # openpyxl has read the beginning of all sheets
         width, widened = 0, False
         for number, row in enumerate(sheet.iter_rows(), 1):
-            if parts.uncomputed:
-                column, line = parts.uncomputed
-                problem = f"the cell {column}{line} has a formula, and the file does not hold its result"
-                yield source.stop(line, problem, CURE)
-                return
-            parts.since = 0
             if number < source.reading.header_line:
                 continue
             source.budget.unpack(POINTER * len(row))
@@ -94,9 +92,6 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
                 yield source.refusal(number, problem, "Give each column a name.", *names)
                 continue
             yield number, cells + [""] * (width - len(cells))
-        if merged := parts.merged:
-            ranges = ", ".join(merged[:12]) + (", …" if len(merged) > 12 else "")
-            source.notes.append(f"{source.name}: of merged cells ({ranges}) only the first has a value.")
     except Unopened as error:
         yield source.stop(number, *error.args)
     except Exception as error:  # of any kind: openpyxl raises whatever a damaged file causes
@@ -164,76 +159,35 @@ def _text(cell: Any) -> str:
     return text.zfill(len(cell.number_format)) if _zeros.fullmatch(cell.number_format) else text
 
 
-def _first_uncomputed(text: bytes) -> tuple[str, int] | None:
-    """The column and the line of the first cell that has a formula and no result; None without one."""
-    for cell in _formula.finditer(text):
-        if not _is_text.search(cell[1]) and (place := _place.search(cell[1])):
-            return place[1].decode(), int(place[2])
-    return None
+def _opened(source: Source) -> tuple[Any, zipfile.ZipFile]:
+    """The workbook, and the ZIP that openpyxl reads it from: sheets row by row, and all else at once.
 
-
-def _opened(source: Source) -> tuple[Any, "_Parts"]:
-    """The workbook, and the ZIP that openpyxl reads it from: sheets row by row, and all else at once."""
+    Raises TooMuch. Its list of parts is enough for that, as zipfile reads no more of a part than its list says.
+    """
     from openpyxl.reader.excel import ExcelReader  # takes a third of a second, and few files need it
 
-    file = Bounded(source.at_any_place(), LARGEST_LIST)
-    reader = ExcelReader(file, read_only=True, data_only=True, keep_links=False)
-    parts = reader.archive = _Parts(file, source.budget)
+    reader = ExcelReader(
+        Bounded(source.at_any_place(), LARGEST_LIST), read_only=True, data_only=True, keep_links=False
+    )
+    parts = reader.archive.infolist()
+    source.budget.unpack(sum(part.file_size for part in parts))
+    if sum(part.file_size for part in parts if not part.filename.startswith(_SHEETS)) > LARGEST_PART:
+        raise TooMuch(f"its texts and styles grow to more than {LARGEST_PART >> 20} MB")
     reader.read()
-    return reader.wb, parts
+    return reader.wb, reader.archive
 
 
-class _Parts(zipfile.ZipFile):
-    """The ZIP of a workbook. It keeps openpyxl within the budget, and searches the sheets while they are read."""
+def _first_uncomputed(stream: BinaryIO) -> tuple[str, int] | None:
+    """The column and the line of the first cell of a sheet that has a formula and no result; None without one.
 
-    def __init__(self, file: BinaryIO, budget: Budget) -> None:
-        super().__init__(file)
-        self.budget = budget
-        self.kept = 0  # bytes of what stays in memory
-        self.since = 0  # bytes of a sheet since the last row
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget what was found in sheets so far."""
-        self.uncomputed: tuple[str, int] | None = None  # the first cell with a formula and no result
-        self.merged: list[str] = []  # the first ranges of merged cells
-
-    def open(self, name, *args, **kwargs):
-        path = name if isinstance(name, str) else name.filename
-        stream = super().open(name, *args, **kwargs)
-        return io.BufferedReader(_Part(self, stream, is_sheet=path.startswith(_SHEETS)))
-
-    def read(self, name, *args):
-        with self.open(name, *args) as part:
-            return part.read()
-
-    def count(self, data: bytes, *, is_sheet: bool) -> None:
-        """Count unpacked bytes. Raises TooMuch."""
-        self.budget.unpack(len(data))
-        if not is_sheet:
-            self.kept += len(data)
-            if self.kept > LARGEST_PART:
-                raise TooMuch(f"its texts and styles grow to more than {LARGEST_PART >> 20} MB")
-            return
-        self.since += len(data)
-        if self.since > LONGEST_LINE:
+    Raises TooMuch for a row that is too long: openpyxl keeps a row in memory.
+    """
+    rest = b""
+    while data := stream.read(BLOCK):
+        *rows, rest = _row_end.split(rest + data)
+        if max(map(len, [*rows, rest])) > LONGEST_LINE:
             raise TooMuch(f"a row is longer than {LONGEST_LINE // 1_000_000} MB")
-
-
-class _Part(Taken):
-    def __init__(self, parts: _Parts, stream: BinaryIO, *, is_sheet: bool) -> None:
-        self.parts, self.stream, self.is_sheet = parts, stream, is_sheet
-        self.tail = b""
-
-    def take(self, most: int) -> bytes:
-        data = self.stream.read(most)
-        self.parts.count(data, is_sheet=self.is_sheet)
-        if self.is_sheet:
-            text = self.tail + data
-            if self.parts.uncomputed is None:
-                self.parts.uncomputed = _first_uncomputed(text)
-            if len(self.parts.merged) <= 12 and b"mergeCell" in text:
-                found = (place.decode() for place in _merged.findall(text))
-                self.parts.merged = list(dict.fromkeys([*self.parts.merged, *found]))
-            self.tail = text[max(text.rfind(b"<c "), len(text) - _LONGEST_CELL) :]
-        return data
+        for cell in chain.from_iterable(map(_formula.finditer, rows)):
+            if not _is_text.search(cell[1]) and (place := _place.search(cell[1])):
+                return place[1].decode(), int(place[2])
+    return None

@@ -71,14 +71,6 @@ def test_the_share_that_was_read_is_known_for_a_file_and_unknown_for_a_stream(tm
     assert Source("pipe", io.BytesIO(b"one\n")).share is None
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_lines_may_end_with_cr_alone(encoding):
-    source = Source("mac.txt", io.BytesIO("one\rtwo\r\rfour\r".encode(encoding)))
-    assert source.start.text == "one\ntwo\n\nfour\n"
-    assert list(source.lines()) == [(1, "one"), (2, "two"), (3, ""), (4, "four")]
-    assert "CR alone" in source.notes[0]
-
-
 @pytest.mark.parametrize("content", [b'"a\rb"\n', b"one\r\ntwo", b"one\r", b""])
 def test_a_cr_beside_other_ends_of_lines_is_left_alone(content):
     source = Source("a.txt", io.BytesIO(content))

@@ -48,8 +48,8 @@ judgment-lists/opensearch_ImportJudgments.json: ratings, as was said, 40
 judgment-lists/opensearch_data_esci_ImportJudgment.json: ratings, as was said, 10
 judgment-lists/opensearch_esci_us_judgments.json.gz: ratings, as was said, 6678
 judgment-lists/opensearch_esci_us_queryset.json: queries, 150
-judgment-lists/rankquest_movie-quotes-test-cases.json: results, as was said, refused 0
-judgment-lists/rankquest_moviequotes.json: results, as was said, refused 0
+judgment-lists/rankquest_movie-quotes-test-cases.json: results, as was said, refused 1
+judgment-lists/rankquest_moviequotes.json: results, as was said, refused 2
 judgment-lists/rre_ratings_example.json: ratings, as was said, 9
 machine/qrels.rag25.test.txt.gz: ratings, 10284
 machine/topics.rag25.test.jsonl.gz: queries, as was said, 105

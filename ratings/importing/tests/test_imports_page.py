@@ -213,7 +213,7 @@ def test_columns_with_a_bar_in_their_names_can_be_chosen(admin, collection):
 
 def test_the_page_has_columns_for_json_lines_with_other_names(admin, collection):
     job = sent(admin, "documents", '{"objectID": "a 1", "name": "Shoe"}\n{"objectID": "z", "price": 4}\n')
-    assert "say below which column holds what" in page(admin, job)
+    assert "Say below which column holds what" in page(admin, job)
     columns = {"column_0": "id", "column_1": "title", "column_2": "fields"}
     job = checked(admin, job, "documents", **columns)
     assert "tick “Ids may have blanks, each kept as %20”" in page(admin, job)
