@@ -6,7 +6,7 @@ IDEALIST_HOSTS    host names to answer to, with the port if it is unusual, and c
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
 IDEALIST_PROXIES  number of proxies before the server, 0 to 9 (0; 1 with IDEALIST_HTTPS=1)
 IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent together by page (100); commands take larger ones
-IDEALIST_PULL_HOSTS  hosts, addresses, networks for pictures and judges, with commas (default: none)
+IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull`, pictures and judges, with commas (default: none)
 IDEALIST_JUDGE_KEYS  keys of hosts that judges ask: host=key, host:port=key, with commas (default: none)
 IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (24 if others are served, else 0: none)
 IDEALIST_BACKUP_KEEP  how many of them are kept, and of those before an upgrade (7)

@@ -27,7 +27,7 @@ ONLY_READ = {
     ("README", "server"): 1,
     ("architecture", "map"): 1,
     ("contributing", "server"): 9,
-    ("files", "outside"): 2,
+    ("files", "outside"): 5,
     ("gate", "outside"): 4,
     ("first-steps", "server"): 2,
     ("judges", "outside"): 2,
@@ -95,7 +95,7 @@ def test_run_py_knows_what_the_documents_ask_of_it():
 def test_every_setting_is_in_the_table_and_no_other():
     told = set(re.findall(r"^([A-Z_]+) ", settings.__doc__, re.MULTILINE))
     table = set(re.findall(r"^\| `([A-Z_]+)` \|", (FOLDER / "operating.md").read_text(), re.MULTILINE))
-    elsewhere = {"NAME_FILE"}
+    elsewhere = {"IDEALIST_PULL_AUTHORIZATION", "NAME_FILE"}
     assert table - told == elsewhere and told - table == set()
 
 

@@ -30,8 +30,24 @@ class Redirected(Refused):
         super().__init__(f"it redirects to {target!r}. No redirect is followed; give that URL if it is meant")
 
 
-class TimedOut(Refused):
+class OverLimit(Refused):
+    """An answer is beyond the limit of this name. Only the caller knows whether people can raise it."""
+
+    def __init__(self, limit: str, problem: str) -> None:
+        self.limit = limit
+        super().__init__(problem)
+
+
+class TimedOut(OverLimit):
     """No complete answer came in time."""
+
+
+class WrongStatus(Refused):
+    """The answer has another status than 200, after all tries."""
+
+    def __init__(self, status: int, problem: str) -> None:
+        self.status = status
+        super().__init__(problem)
 
 
 class Unreachable(Refused):
@@ -40,20 +56,28 @@ class Unreachable(Refused):
 
 @dataclass
 class Limits:
-    """Limits of one answer and of the time of all tries. `pause` sleeps."""
+    """Limits of one answer and of all together, with the counters for the latter. `pause` sleeps."""
 
     seconds: float = 30.0
     bytes: int = 20_000_000
     total_seconds: float = 3_600.0
+    total_bytes: int = 2_000_000_000
     pause: Callable[[float], None] = time.sleep
     begun: float = field(default_factory=time.monotonic)
+    received: int = 0  # bytes of all answers
 
     def time_left(self) -> float:
-        """The seconds that remain for all tries. Raises TimedOut if none do."""
+        """The seconds that remain for all requests. Raises OverLimit if none do."""
         left = self.begun + self.total_seconds - time.monotonic()
         if left <= 0:
-            raise TimedOut(f"all together took longer than {self.total_seconds:g} seconds")
+            raise OverLimit("total_seconds", f"all together took longer than {self.total_seconds:g} seconds")
         return left
+
+    def count(self, size: int) -> None:
+        self.received += size
+        if self.received > self.total_bytes:
+            problem = f"all answers together are larger than {self.total_bytes / 1e6:,.0f} MB"
+            raise OverLimit("total_bytes", problem)
 
 
 def fetched(
@@ -71,7 +95,7 @@ def fetched(
         raise Redirected(head.get("Location", ""))
     message = content[:QUOTED].decode(errors="replace").strip()
     meaning, often = http.client.responses.get(status, ""), f", {TRIES} times" if status in RETRIED else ""
-    raise Refused(f"it answers {status} {meaning}: {message!r}{often}")
+    raise WrongStatus(status, f"it answers {status} {meaning}: {message!r}{often}")
 
 
 def response_of(
@@ -87,8 +111,9 @@ def response_of(
             raise Refused("the answer is compressed though none was asked for. Switch that off for this client")
         return answer.status, answer.headers, _content(answer, limits)
     except TimeoutError as error:
-        limits.time_left()  # raises TimedOut if the time for all tries has run out
-        raise TimedOut(f"there is no complete answer after {limits.seconds:g} seconds") from error
+        limits.time_left()  # raises OverLimit if the time for all requests has run out
+        problem = f"there is no complete answer after {limits.seconds:g} seconds"
+        raise TimedOut("seconds", problem) from error
     except ssl.SSLError as error:
         raise Refused(f"its certificate or TLS is not accepted ({error.reason or error})") from error
     except (OSError, http.client.HTTPException) as error:
@@ -103,8 +128,9 @@ def _content(answer: http.client.HTTPResponse, limits: Limits) -> bytes:
     pieces, size = [], 0
     while piece := answer.read(PIECE):
         size += len(piece)
+        limits.count(len(piece))
         if size > limits.bytes:
-            raise Refused(f"the answer is larger than {limits.bytes / 1e6:g} MB")
+            raise OverLimit("bytes", f"the answer is larger than {limits.bytes / 1e6:g} MB")
         pieces.append(piece)
     if answer.length:  # `read` with a size does not report a cut-off answer
         raise http.client.IncompleteRead(b"", answer.length)

@@ -19,6 +19,8 @@ from ratings.models import Collection, Document, Grade, Membership, Pair, Pictur
 from ratings.presentation import versions
 from ratings.presentation.parts import Part, Presented
 
+from .test_pull import endless, engine, slow_body  # noqa: F401
+
 SHOWING = Presented((Part("title", "title"), Part("image", "image"), Part("image", "more", "Views")))
 
 
