@@ -1,4 +1,4 @@
-"""Differences of two systems on segments of the queries: by tag, by length and by weight."""
+"""Differences of two systems on segments of the queries: by tag and by length."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -20,12 +20,11 @@ from ..significance import (
     holm,
 )
 
-TAG, LENGTH, WEIGHT = KINDS = ("tag", "length", "weight")
+TAG, LENGTH = KINDS = ("tag", "length")
 MOST_TAGS = 20  # the tags with the most queries have segments
 
 # The least number of words of each segment. Fixed for all collections, so that none is chosen to fit results.
 LENGTHS = (0, 1, 2, 3, 4, 6, 9, 14, 21)
-QUARTERS = (0.25, 0.5, 0.75)
 
 NAMES = ("difference", "low", "high", "wins", "ties", "losses", "p", "p_holm", "verdict")  # of a Comparison
 
@@ -40,12 +39,12 @@ class Segment:
 
     @property
     def label(self) -> str:
-        """The name among segments of its kind: health, no tag, 2 words, 3 to 8."""
+        """The name among segments of its kind: health, no tag, 2 words."""
         return self.name or "no tag"
 
     @property
     def title(self) -> str:
-        """The name by itself: tag health, no tag, 2 words, weight 3 to 8."""
+        """The name by itself: tag health, no tag, 2 words."""
         return f"{self.kind} {self.name}" if self.name and self.kind != LENGTH else self.label
 
     @property
@@ -72,11 +71,11 @@ class OnSegment:
 
 
 def segments(queries: pd.DataFrame) -> list[Segment]:
-    """The segments of these queries (tags, text, weight), in the order of KINDS.
+    """The segments of these queries (tags, text), in the order of KINDS.
 
     A kind has no segments where all queries would be in one.
     """
-    return [*_by_tag(queries["tags"])[0], *_by_length(queries["text"]), *_by_weight(queries["weight"])]
+    return [*_by_tag(queries["tags"])[0], *_by_length(queries["text"])]
 
 
 def tags_left_out(queries: pd.DataFrame) -> int:
@@ -112,21 +111,6 @@ def _band(part: int) -> str:
         return f"{first} words or more"
     last = LENGTHS[part + 1] - 1
     return f"{first} word{'' if last == 1 else 's'}" if first == last else f"{first} to {last} words"
-
-
-def _by_weight(weights: pd.Series) -> list[Segment]:
-    """Quarters of the queries by weight, the lowest first; fewer where many have the same weight."""
-    weight = weights.to_numpy(np.float64)
-    if not weight.size:
-        return []
-    part = np.searchsorted(np.unique(np.quantile(weight, QUARTERS)), weight)
-
-    def name(each: int) -> str:
-        # All digits, so that two segments never have one name.
-        ends = [np.format_float_positional(end(weight[part == each]), trim="-") for end in (np.min, np.max)]
-        return " to ".join(dict.fromkeys(ends))
-
-    return _parted(WEIGHT, part, name)
 
 
 def _parted(kind: str, part: np.ndarray, name: Callable[[int], str]) -> list[Segment]:

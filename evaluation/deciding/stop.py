@@ -7,7 +7,7 @@ import numpy as np
 from ratings.models import Collection
 from ratings.pool.progress.counts import pace
 
-from ..expected import judgments_to_settle, remaining_variance, settled
+from ..expected import judgments_to_settle, settled
 from ..expected.order import WRONG
 from ..scores.expected import Expected
 from .state import State
@@ -62,11 +62,6 @@ def forecast(collection: Collection, state: State, expected: Expected) -> Foreca
         hours=speed.hours(more if more is not None else left) if speed and not expected.settled else None,
         open=_open_orders(expected),
     )
-
-
-def remaining(state: State, more: int) -> float:
-    """The share of the variance for missing judgments that remains after `more` judgments."""
-    return remaining_variance(state.pool, state.level, state.askable)(more)
 
 
 def _open_orders(expected: Expected) -> tuple[OpenOrder, ...]:

@@ -1,5 +1,6 @@
 """The differences between two frozen evaluations: judgments, rankings, options, scale and guidelines."""
 
+import heapq
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,9 +16,8 @@ from ratings.formats.values import natural
 
 from ..models import FrozenEvaluation
 from . import content
-from .stored import about, digests_of, lines_of, runs_of, settings_of
+from .stored import about, lines_of, runs_of, settings_of
 
-MOST = 2_000_000  # judgments of both: with more, only the number of queries that differ is computed
 SHOWN = 100  # judgments listed on a page
 
 
@@ -74,52 +74,23 @@ class Changes:
         return [key for key in self.queries[which]["key"] if key not in other]
 
     @cached_property
-    def rejudged_queries(self) -> list[str]:
-        """Queries with a judgment that differs, in the natural order of their keys."""
-        names = [settings_of(each).judgments for each in self.both]
-        return self._differing(*names)
-
-    def _differing(self, before: str, after: str) -> list[str]:
-        """The queries whose lines differ between the file `before` of the first and `after` of the second."""
-        digests = [
-            dict(zip(queries["key"], digests_of(each, name).tolist(), strict=True))
-            for each, queries, name in zip(self.both, self.queries, (before, after), strict=True)
-        ]
-        keys = digests[0].keys() | digests[1].keys()
-        return sorted((key for key in keys if digests[0].get(key, 0) != digests[1].get(key, 0)), key=natural)
-
-    @cached_property
-    def judgments(self) -> dict | None:
-        """How many judgments differ, by kind and by query, and the first SHOWN of them.
-
-        None where there are more than MOST judgments to compare.
-        """
-        if sum(about(each).judgments for each in self.both) > MOST and self.rejudged_queries:
-            return None
-        tally, queries, first = dict.fromkeys(("added", "changed", "removed"), 0), Counter(), []
+    def judgments(self) -> dict:
+        """How many judgments differ, by kind and by query, and the first SHOWN of them."""
+        kinds, queries, first = Counter(), Counter(), []
         for change in self.each_judgment():
-            tally[change.kind] += 1
+            kinds[change.kind] += 1
             queries[change.query] += 1
             if len(first) < SHOWN:
                 first.append(change)
-        return {**tally, "queries": queries, "first": first}
+        return {**kinds, "queries": queries, "first": first}
 
     def each_judgment(self) -> Iterator[Change]:
-        """Every judgment that differs, by query and document."""
-        wanted = set(self.rejudged_queries)
-        if not wanted:
-            return
-        before, after = (_by_query(each, wanted) for each in self.both)
-        grades = [next(before, None), next(after, None)]
-        for query in self.rejudged_queries:
-            both: list[dict[str, float]] = [{}, {}]
-            for which, rest in enumerate((before, after)):
-                if grades[which] and grades[which][0] == query:
-                    both[which], grades[which] = grades[which][1], next(rest, None)
-            for document in sorted(both[0].keys() | both[1].keys()):
-                change = Change(query, document, both[0].get(document), both[1].get(document))
-                if change.before != change.after:
-                    yield change
+        """Every judgment that differs, by query and document. Both files are read once, in their common order."""
+        rows = heapq.merge(*(_graded(each, place) for place, each in enumerate(self.both)))
+        for (query, document), same in groupby(rows, key=itemgetter(0, 1)):
+            grades = {place: grade for _, _, place, grade in same}
+            if grades.get(0) != grades.get(1):
+                yield Change(query[-1], document, grades.get(0), grades.get(1))
 
     @cached_property
     def systems(self) -> tuple[list[str], list[str], list[str]]:
@@ -144,12 +115,12 @@ class Changes:
     @cached_property
     def _runs(self) -> dict[str, int]:
         """The number of queries whose ranking differs, by system of both whose run file differs."""
-        before, after = (runs_of(each) for each in self.both)
-        return {
-            name: len(self._differing(before[name].name, after[name].name))
-            for name in self.systems[2]
-            if before[name].sha256 != after[name].sha256
-        }
+        counts, before, after = {}, *(runs_of(each) for each in self.both)
+        for name in self.systems[2]:
+            if before[name].sha256 != after[name].sha256:
+                old, new = _ranked(self.first, before[name].name), _ranked(self.second, after[name].name)
+                counts[name] = sum(old.get(query) != new.get(query) for query in old.keys() | new.keys())
+        return counts
 
     @cached_property
     def options(self) -> list[tuple[str, str, str]]:
@@ -176,13 +147,16 @@ def _version(number: int) -> str:
     return f"version {number}" if number else "none"
 
 
-def _by_query(frozen: FrozenEvaluation, wanted: set[str]) -> Iterator[tuple[str, dict[str, float]]]:
-    """The grades by document of each of the `wanted` queries, in the order of the file."""
+def _graded(frozen: FrozenEvaluation, place: int) -> Iterator[tuple[tuple, str, int, float]]:
+    """(sort key of the query, document, `place`, grade) of each judgment, in their order."""
     name = settings_of(frozen).judgments
-    rows = content.read_judgments(name, lines_of(frozen)(name))
-    for query, graded in groupby(rows, key=itemgetter(0)):
-        if query in wanted:
-            yield query, {document: grade for _, document, grade in graded}
+    for query, document, grade in content.read_judgments(name, lines_of(frozen)(name)):
+        yield natural(query), document, place, grade
+
+
+def _ranked(frozen: FrozenEvaluation, run: str) -> dict[str, list[str]]:
+    """The documents of each query of a run, best first."""
+    return {query: documents for query, documents, _ in content.read_run(run, lines_of(frozen)(run))}
 
 
 def _options(frozen: FrozenEvaluation) -> dict[str, str]:

@@ -159,27 +159,17 @@ def systems_of(names: Iterable[str]) -> list[System]:
     ]
 
 
-class Writer:
-    """Writes files in parts of whole lines, by calls of `keep(name, place, text)`."""
-
-    def __init__(self, keep: Callable[[str, int, bytes], None]) -> None:
-        self.keep = keep
-
-    def write(self, name: str, groups: Iterable[str]) -> File:
-        """Writes a file of groups of whole lines. Returns its name, size and hash."""
-        digest, lines, size, place, buffer = hashlib.sha256(), 0, 0, 0, []
-        buffered = 0
-        for group in groups:
-            text = group.encode()
-            digest.update(text)
-            lines, size, buffered = lines + group.count("\n"), size + len(text), buffered + len(text)
-            buffer.append(text)
-            if buffered >= PIECE:
-                self.keep(name, place, b"".join(buffer))
-                place, buffer, buffered = place + 1, [], 0
-        if buffer or not place:
-            self.keep(name, place, b"".join(buffer))
-        return File(name, lines, size, digest.hexdigest())
+def pieces_of(groups: Iterable[str]) -> Iterator[bytes]:
+    """The groups of whole lines as pieces of about PIECE bytes; at least one piece."""
+    pending, size = [b""], 0
+    for group in groups:
+        pending.append(group.encode())
+        size += len(pending[-1])
+        if size >= PIECE:
+            yield b"".join(pending)
+            pending, size = [], 0
+    if pending:
+        yield b"".join(pending)
 
 
 # Rows to lines

@@ -3,7 +3,6 @@
 import hashlib
 import inspect
 import json
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -30,9 +29,7 @@ from ..significance import bootstrap_interval
 from . import content
 from .content import File, Settings
 
-IN_MEMORY = 1 << 24  # bytes of compressed content; more is buffered in a temporary file
 AT_ONCE = 16  # parts written with one statement
-DIGEST = "digests/"  # prefix of the name of the part with a file's digests by query
 NUMBERS = {"values": "<f8", "codes": "|i1", "seen": "<f8"}  # arrays [queries, columns] by name, with their types
 
 
@@ -108,28 +105,30 @@ def freeze(
         adjudicated=len(data.ratings.adjudicated.grade),
         software=software(),
     )
-    with tempfile.SpooledTemporaryFile(IN_MEMORY) as buffer:
-        parts = Parts(buffer)
-        files = _write_content(collection, data, judgments, settings, used, parts)
-        if settings.expected:
-            # From the files, so that computing them again has the same order of documents.
-            evaluation = replace(evaluation, expected=estimator().expected_in(settings, parts.lines))
-            means = {str(measure): told.as_json() for measure, told in evaluation.expected.items()}
-            about = replace(about, expected=means)
-        _write_numbers(evaluation, parts)
-        frozen = FrozenEvaluation(
-            collection=collection,
-            name=name,
-            note=note,
-            hash=content.hash_of(files),
-            created_at=timezone.now(),
-            created_by=by,
-            settings=settings.as_text(),
-            files=json.dumps([asdict(file) for file in files]),
-            about=json.dumps(asdict(about)),
-            summary=json.dumps(list(summary_rows(evaluation)), allow_nan=False),
-        )
-        return _save(frozen, parts)
+    parts = Parts()
+    files = [parts.write(name, lines) for name, lines in _files(collection, data, judgments, settings, used)]
+    if settings.expected:
+        # From the files, so that computing them again has the same order of documents.
+        evaluation = replace(evaluation, expected=estimator().expected_in(settings, parts.lines))
+        means = {str(measure): told.as_json() for measure, told in evaluation.expected.items()}
+        about = replace(about, expected=means)
+    for array, dtype in NUMBERS.items():
+        numbers = evaluation.table.of[array].astype(dtype).tobytes()
+        for place, start in enumerate(range(0, max(len(numbers), 1), content.PIECE)):
+            parts.keep(array, place, numbers[start : start + content.PIECE])
+    frozen = FrozenEvaluation(
+        collection=collection,
+        name=name,
+        note=note,
+        hash=content.hash_of(files),
+        created_at=timezone.now(),
+        created_by=by,
+        settings=settings.as_text(),
+        files=json.dumps([asdict(file) for file in files]),
+        about=json.dumps(asdict(about)),
+        summary=json.dumps(list(summary_rows(evaluation)), allow_nan=False),
+    )
+    return _save(frozen, parts)
 
 
 def _expected_settings(
@@ -162,7 +161,9 @@ def _save(frozen: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, b
     others = frozen.collection.frozen_evaluations
     with suppress(IntegrityError), transaction.atomic():
         frozen.save()
-        parts.write(frozen)
+        for part in parts.rows:
+            part.frozen = frozen
+        FrozenPart.objects.bulk_create(parts.rows, AT_ONCE)
         audit.note(audit.Act.FROZEN, frozen.collection, about=frozen.name, sha256=frozen.hash)
         return frozen, True
     # It existed before, or somebody froze the same content at the same moment.
@@ -175,35 +176,28 @@ def _save(frozen: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, b
 
 
 class Parts:
-    """Compressed parts, buffered until all are made, so that the write transaction is short."""
+    """Compressed parts, in memory until all are made, so that the write transaction is short."""
 
-    def __init__(self, buffer) -> None:
-        self.buffer = buffer
-        self.index: list[tuple[str, int, int]] = []  # name, place, length
+    def __init__(self) -> None:
+        self.rows: list[FrozenPart] = []
 
-    def keep(self, name: str, place: int, data: bytes) -> None:
-        packed = zlib.compress(data)
-        self.index.append((name, place, len(packed)))
-        self.buffer.write(packed)
+    def keep(self, name: str, place: int, piece: bytes) -> None:
+        self.rows.append(FrozenPart(name=name, place=place, content=zlib.compress(piece)))
+
+    def write(self, name: str, groups: Iterable[str]) -> File:
+        """Keeps a file of groups of whole lines. Returns its name, size and hash."""
+        digest, lines, size = hashlib.sha256(), 0, 0
+        for place, piece in enumerate(content.pieces_of(groups)):
+            digest.update(piece)
+            lines, size = lines + piece.count(b"\n"), size + len(piece)
+            self.keep(name, place, piece)
+        return File(name, lines, size, digest.hexdigest())
 
     def lines(self, name: str) -> Iterator[bytes]:
-        """The lines of a buffered file, each with its \\n."""
-        start = 0
-        for known, _, length in self.index:
-            if known == name:
-                self.buffer.seek(start)
-                yield from zlib.decompress(self.buffer.read(length)).splitlines(keepends=True)
-            start += length
-        self.buffer.seek(start)
-
-    def write(self, frozen: FrozenEvaluation) -> None:
-        """Writes all parts into the database."""
-        self.buffer.seek(0)
-        for start in range(0, len(self.index), AT_ONCE):
-            FrozenPart.objects.bulk_create(
-                FrozenPart(frozen=frozen, name=name, place=place, content=self.buffer.read(length))
-                for name, place, length in self.index[start : start + AT_ONCE]
-            )
+        """The lines of a file, each with its \\n."""
+        for row in self.rows:
+            if row.name == name:
+                yield from zlib.decompress(row.content).splitlines(keepends=True)
 
 
 def evaluate_arrays(
@@ -241,79 +235,33 @@ def _with_empty(data: Record) -> Iterator[content.System]:
         yield replace(system, empty=tuple(empty))
 
 
-def _write_content(
-    collection: Collection,
-    data: Record,
-    judgments: Judgments,
-    asked: Settings,
-    used: Sequence[InUse],
-    parts: Parts,
-) -> list[File]:
-    """Writes the canonical files and their digests. Returns the files, in their order."""
-    writer, digests = content.Writer(parts.keep), Digests(len(data.queries))
+def _files(
+    collection: Collection, data: Record, judgments: Judgments, asked: Settings, used: Sequence[InUse]
+) -> Iterator[tuple[str, Iterable[str]]]:
+    """The name of each canonical file and its groups of lines, in their order."""
     listed = (rankings.documents for rankings in data.rankings.values())
     keys = record.Keys([judgments.document, *listed])
-    files = [
-        writer.write(content.SETTINGS, [asked.as_text()]),
-        writer.write(content.QUERIES, content.query_lines(data.queries)),
-        writer.write(asked.judgments, digests.update(_judgment_lines(data, judgments, asked.judgments, keys))),
-    ]
-    digests.keep(asked.judgments, parts)
+    yield content.SETTINGS, [asked.as_text()]
+    yield content.QUERIES, content.query_lines(data.queries)
+    yield asked.judgments, _judgment_lines(data, judgments, asked.judgments, keys)
     for system in asked.systems:
-        files.append(writer.write(system.run, digests.update(_run_lines(collection, data, system, keys))))
-        digests.keep(system.run, parts)
+        yield system.run, _run_lines(collection, data, system, keys)
     if asked.expected:
-        files += [writer.write(name, lines) for name, lines in estimator().files(collection, asked, used)]
-    return files
+        yield from estimator().files(collection, asked, used)
 
 
-class Digests:
-    """A hash of eight bytes for each query of a file, by which `changes` finds the queries that differ.
-
-    Of a run only the documents are hashed, since other scores in the same order are the same ranking. Of judgments
-    the grades are hashed, in whichever format the file is.
-    """
-
-    def __init__(self, queries: int) -> None:
-        self.values = np.zeros(queries, "<u8")
-
-    def update(self, groups: Iterable[tuple[int, str, str]]) -> Iterator[str]:
-        """The lines of each (row of the query, text to hash, lines), whose texts are hashed on the way."""
-        self.values[:] = 0
-        for row, text, lines in groups:
-            self.values[row] = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
-            yield lines
-
-    def keep(self, name: str, parts: Parts) -> None:
-        parts.keep(DIGEST + name, 0, self.values.tobytes())
-
-
-def _judgment_lines(
-    data: Record, judgments: Judgments, name: str, keys: record.Keys
-) -> Iterator[tuple[int, str, str]]:
-    """The groups of lines of the file of judgments, for `Digests.update`."""
+def _judgment_lines(data: Record, judgments: Judgments, name: str, keys: record.Keys) -> Iterator[str]:
+    """The lines of the judgments of each query."""
     line = content.qrels_line if name == content.QRELS else content.grade_line
     ends = np.append(0, np.cumsum(judgments.count))
     for place, query in enumerate(data.queries["key"]):
         rows = slice(ends[place], ends[place + 1])
         listed = sorted(zip(keys.of(judgments.document[rows]), judgments.grade[rows].tolist(), strict=True))
-        if listed:
-            hashed = "\n".join(f"{document} {grade!r}" for document, grade in listed)
-            yield place, hashed, "".join(line(query, document, grade) for document, grade in listed)
+        yield "".join(line(query, document, grade) for document, grade in listed)
 
 
-def _run_lines(
-    collection: Collection, data: Record, system: content.System, keys: record.Keys
-) -> Iterator[tuple[int, str, str]]:
-    """The groups of lines of a run file, for `Digests.update`."""
+def _run_lines(collection: Collection, data: Record, system: content.System, keys: record.Keys) -> Iterator[str]:
+    """The lines of each ranking of a run."""
     queries = data.queries["key"].tolist()
     for place, pks, results in record.results(collection, data, system.system):
-        documents = keys.of(pks)
-        yield place, "\n".join(documents), content.run_lines(queries[place], documents, results, system.tag)
-
-
-def _write_numbers(evaluation: Evaluation, parts: Parts) -> None:
-    for name, dtype in NUMBERS.items():
-        data = evaluation.table.of[name].astype(dtype).tobytes()
-        for place, start in enumerate(range(0, max(len(data), 1), content.PIECE)):
-            parts.keep(name, place, data[start : start + content.PIECE])
+        yield content.run_lines(queries[place], keys.of(pks), results, system.tag)

@@ -1,17 +1,11 @@
 """The frozen evaluations of a collection over time: the means of each system, and the changes in between."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..measures import Measure
 from ..models import FrozenEvaluation
-from ..scores import Evaluation, Standing
-from . import content
-from .freezing import evaluate_arrays
-from .stored import about, lines_of, runs_of, settings_of, standings_of
-
-MOST = 1_000_000  # lines of runs scored for one page
-CACHED = 256  # runs whose scores are cached in memory
+from ..scores import Standing
+from .stored import about, runs_of, settings_of, standings_of
 
 
 @dataclass(frozen=True)
@@ -19,7 +13,8 @@ class Point:
     """One frozen evaluation, and the changes since the one before."""
 
     frozen: FrozenEvaluation
-    means: list[dict]  # system, mean, low, high and queries
+    measure: str
+    means: list[Standing]  # highest first
     changed: list[str]  # of "guidelines", "scale", "systems"
 
 
@@ -31,76 +26,18 @@ def labels(frozen: FrozenEvaluation) -> list[str]:
 
 def points(all_frozen: Sequence[FrozenEvaluation], label: str) -> list[Point]:
     """The points of the frozen evaluations with this label, in their order."""
-    rows = []
+    found: list[Point] = []
     for frozen in all_frozen:
-        measures = dict(zip(labels(frozen), settings_of(frozen).measures, strict=True))
+        measures = dict(zip(labels(frozen), map(str, settings_of(frozen).measures), strict=True))
         if label in measures:
-            rows.append((frozen, _means(standings_of(frozen), str(measures[label]))))
-    return _with_changes(rows)
+            standings = [row for row in standings_of(frozen).values() if row.measure == measures[label]]
+            changed = changed_since(found[-1].frozen, frozen) if found else []
+            found.append(Point(frozen, measures[label], sorted(standings, key=_by_mean), changed))
+    return found
 
 
-def rescored(all_frozen: Sequence[FrozenEvaluation], judged_by: FrozenEvaluation, measure: Measure) -> list[Point]:
-    """The points of all frozen evaluations, scored by the queries, judgments and options of one of them.
-
-    ValueError where that takes more than MOST lines of runs.
-    """
-    sizes = {
-        _key(system, file, judged_by): file.lines for frozen in all_frozen for system, file in _systems(frozen)
-    }
-    left = sum(lines for key, lines in sizes.items() if key not in _scored)
-    if left > MOST:
-        raise ValueError(
-            f"{left:,} lines of runs would have to be scored again, which takes longer than a reader waits. "
-            "Take bundles of them: evaluate_files scores the runs of one with the judgments of another."
-        )
-    judged, asked, rows = None, settings_of(judged_by), []
-    for frozen in all_frozen:
-        means = []
-        for system, file in _systems(frozen):
-            key = _key(system, file, judged_by)
-            if key not in _scored:
-                judged = judged or content.Judged.read(asked, lines_of(judged_by))
-                rankings = judged.rankings(system, lines_of(frozen)(system.run), asked.options.ties)
-                while len(_scored) >= CACHED:
-                    del _scored[next(iter(_scored))]
-                _scored[key] = evaluate_arrays(
-                    frozen.name, judged.queries, judged.judgments, {system.system: rankings}, asked
-                )
-            means += _means(_scored[key].by_column, str(measure), system.system)
-        rows.append((frozen, means))
-    return _with_changes(rows)
-
-
-def _systems(frozen: FrozenEvaluation) -> Iterator[tuple[content.System, content.File]]:
-    """Each system with its run file."""
-    runs = runs_of(frozen)
-    return ((system, runs[system.system]) for system in settings_of(frozen).systems)
-
-
-# Entries stay valid, since neither runs nor judgments of frozen evaluations ever change.
-_scored: dict[tuple, Evaluation] = {}
-
-
-def _key(system: content.System, file: content.File, judged_by: FrozenEvaluation) -> tuple:
-    return file.sha256, system.empty, judged_by.hash
-
-
-def _means(standings: Mapping[tuple[str, str], Standing], measure: str, name: str | None = None) -> list[dict]:
-    """The mean of each system in the measure, under `name` (None: the name of the system)."""
-    return [
-        {"system": name or row.system, "mean": row.mean, "low": row.low, "high": row.high, "queries": row.queries}
-        for row in standings.values()
-        if row.measure == measure
-    ]
-
-
-def _with_changes(rows: Sequence[tuple[FrozenEvaluation, list[dict]]]) -> list[Point]:
-    """The points of these frozen evaluations and means, each with the changes since the one before."""
-    before = [None, *(frozen for frozen, _ in rows)]
-    return [
-        Point(frozen, means, changed_since(last, frozen) if last else [])
-        for last, (frozen, means) in zip(before, rows, strict=False)
-    ]
+def _by_mean(row: Standing) -> tuple:
+    return row.mean is None, -(row.mean or 0), row.system
 
 
 def changed_since(before: FrozenEvaluation, frozen: FrozenEvaluation) -> list[str]:

@@ -15,7 +15,7 @@ from ..scores import Evaluation, Standing
 from ..scores.expected import Expected, estimator
 from . import content
 from .content import File, Lines, Settings
-from .freezing import DIGEST, NUMBERS, About, evaluate_arrays
+from .freezing import NUMBERS, About, evaluate_arrays
 
 AT_ONCE = 4  # parts fetched at a time
 
@@ -101,8 +101,3 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
         expected={parse_measure(measure): Expected.from_json(each) for measure, each in facts.expected.items()},
         stored=standings_of(frozen),
     )
-
-
-def digests_of(frozen: FrozenEvaluation, name: str) -> np.ndarray:
-    """The digest of each query's lines in the file, uint64[queries]; 0 for none."""
-    return np.frombuffer(b"".join(pieces(frozen, DIGEST + name)), "<u8")

@@ -283,7 +283,7 @@ class Evaluation:
     @property
     def neutral_mean(self) -> float | None:
         """The mean score of an empty list, where negative judgments lift it above 0."""
-        if self.asked.measure.name != "nDCG" or not self.negative:
+        if self.asked.measure.name != "nDCG" or self.judged_by is None or not self.negative:
             return None
         defined = self.neutral[~np.isnan(self.neutral)]
         mean = float(defined.mean()) if defined.size else 0.0

@@ -11,5 +11,4 @@ ALPHA = 1_000  # resamples, for the interval of Krippendorff's alpha
 RATERS = 200  # resamples of ratings, for the stability of the order of systems
 FEWEST_RATERS, MOST_RATERS = 20, 2_000
 EXPECTED = 120  # draws of missing judgments, for an expected value
-NOISE = 60  # simulations of all ratings, for the interval of rater noise
 ORDERS = 400  # draws of means, for the chance of a wrong order

@@ -7,14 +7,14 @@ from scipy import stats
 
 from evaluation import scores
 from evaluation.comparing import segments
-from evaluation.comparing.segments import LENGTH, TAG, WEIGHT
+from evaluation.comparing.segments import LENGTH, TAG
 from evaluation.measures import Judgments, Rankings, parse_measure
 from evaluation.results.comparison import compared
 
 
-def frame(texts=None, tags=None, weights=None) -> pd.DataFrame:
-    n = next(len(given) for given in (texts, tags, weights) if given is not None)
-    return pd.DataFrame({"text": texts or ["a"] * n, "tags": tags or [()] * n, "weight": weights or [1.0] * n})
+def frame(texts=None, tags=None) -> pd.DataFrame:
+    n = next(len(given) for given in (texts, tags) if given is not None)
+    return pd.DataFrame({"text": texts or ["a"] * n, "tags": tags or [()] * n})
 
 
 def named(queries: pd.DataFrame) -> dict[str, list[int]]:
@@ -23,8 +23,8 @@ def named(queries: pd.DataFrame) -> dict[str, list[int]]:
 
 
 def test_queries_that_are_all_alike_make_no_segment():
-    assert named(frame(texts=["a b", "c d"], tags=[("x",), ("x",)], weights=[2.0, 2.0])) == {}
-    assert named(frame(texts=[], tags=[], weights=[])) == {}
+    assert named(frame(texts=["a b", "c d"], tags=[("x",), ("x",)])) == {}
+    assert named(frame(texts=[], tags=[])) == {}
 
 
 def test_a_query_is_in_the_segment_of_each_of_its_tags_and_those_without_one_in_theirs():
@@ -58,29 +58,6 @@ def test_lengths_are_in_words_and_in_the_same_bands_for_every_collection():
         "length:14 to 20 words": [10, 11],
         "length:21 words or more": [12, 13],
     }
-
-
-def test_weights_are_parted_in_quarters_of_the_queries():
-    assert named(frame(weights=[8.0, 1.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0])) == {
-        "weight:1 to 2": [1, 2],
-        "weight:3 to 4": [4, 6],
-        "weight:5 to 6": [5, 7],
-        "weight:7 to 8": [0, 3],
-    }
-
-
-def test_close_weights_have_all_digits_so_that_names_and_keys_differ():
-    assert named(frame(weights=[2500000.0, 2500001.0, 2500002.25, 2500003.0])) == {
-        "weight:2500000": [0],
-        "weight:2500001": [1],
-        "weight:2500002.25": [2],
-        "weight:2500003": [3],
-    }
-    assert "weight:0.00000125" in named(frame(weights=[0.00000125, 1e22]))
-
-
-def test_queries_of_one_weight_are_never_in_two_parts():
-    assert named(frame(weights=[1.0] * 9 + [0.5, 30.0])) == {"weight:0.5 to 1": list(range(10)), "weight:30": [10]}
 
 
 # Two documents, a better (2) and a worse one (1): who has the worse one first scores SWAPPED.
@@ -142,7 +119,7 @@ def test_verdicts_allow_for_all_segments_that_are_tested():
 def test_fewer_than_ten_queries_are_not_tested_and_count_for_no_correction():
     found = pair([n % 2 == 0 for n in range(20)])
     small, none = part(LENGTH, "x", range(9), 20), part(LENGTH, "y", (), 20)
-    whole = part(WEIGHT, "z", range(20), 20)
+    whole = part(LENGTH, "z", range(20), 20)
     first, second, third = segments.compared(found, [small, none, whole])
     assert first.few and first.comparison.p is None and first.comparison.verdict == "cannot tell"
     assert first.comparison.difference == pytest.approx(5 * LOSS / 9) and first.comparison.low is not None
@@ -152,7 +129,7 @@ def test_fewer_than_ten_queries_are_not_tested_and_count_for_no_correction():
 
 def test_the_file_has_a_row_for_each_segment_with_why_a_number_is_missing():
     found = pair([n % 2 == 0 for n in range(20)])
-    every = segments.compared(found, [part(TAG, "x", range(9), 20), part(WEIGHT, "1 to 2", range(20), 20)])
+    every = segments.compared(found, [part(TAG, "x", range(9), 20), part(LENGTH, "1 word", range(20), 20)])
     header, rows = segments.table(found, every)
     first, second = (dict(zip(header, row, strict=True)) for row in rows)
     assert (first["kind"], first["segment"], first["queries"], first["p_holm"]) == ("tag", "x", 9, None)

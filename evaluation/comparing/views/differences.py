@@ -31,7 +31,7 @@ from ..parameters import kept_parameters
 from ..segments import OnSegment
 
 MOST_BARS = 1_000  # about the width in pixels: with more queries, every n-th is drawn
-TITLES = {segments.TAG: "By tag", segments.LENGTH: "By length", segments.WEIGHT: "By weight"}
+TITLES = {segments.TAG: "By tag", segments.LENGTH: "By length"}
 
 
 # The columns that the table can be sorted by, and the default.

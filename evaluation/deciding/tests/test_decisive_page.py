@@ -8,7 +8,6 @@ from django.urls import reverse
 from evaluation.deciding import apps
 from evaluation.deciding.aims import aim_of
 from evaluation.deciding.drawing import draw_due, draw_next
-from evaluation.deciding.noise import Noise, noise_of
 from evaluation.deciding.plan import plan_of
 from evaluation.deciding.report import expected_of
 from evaluation.deciding.state import State
@@ -42,11 +41,6 @@ def admin(client, judged):
 
 def state_of(judged: Judged) -> State:
     return State.of(judged.collection, Asked(NDCG, Options()))
-
-
-def noise_in(judged: Judged) -> Noise:
-    told = expected_of(judged.collection, Asked(NDCG, Options()))
-    return noise_of(judged.collection, Asked(NDCG, Options()), state_of(judged), told)
 
 
 def page(collection: Collection, query: str = "", name: str = "decisive") -> str:
@@ -210,28 +204,6 @@ def test_the_forecast_names_open_pairs_and_falls_with_judgments(judged):
     judged.play(rater, 100)
     late = forecast(judged.collection, state_of(judged), expected_of(judged.collection, Asked(NDCG, Options())))
     assert late.settled and (late.more, late.left, late.open) == (0, 0, ())
-
-
-@pytest.mark.slow
-def test_raters_who_agree_make_no_noise_and_slips_make_some(judged):
-    alice, bob = make_rater(judged.collection, "alice"), make_rater(judged.collection, "bob")
-    few = noise_in(judged)
-    assert "fewer than 20" in few.why and not few.shifts
-    pairs = list(judged.collection.queries.values_list("pairs", flat=True))
-    queue.want(pairs, 2)
-    judged.play(alice, 3)
-    judged.rate(bob, 30)
-    agreed = noise_in(judged)
-    assert (agreed.same, agreed.difference) == (1, pytest.approx(0, abs=1e-12))
-    assert all(row.shift == pytest.approx(0, abs=1e-12) for row in agreed.shifts)
-
-    worst = judged.collection.grades.order_by("value").first()
-    judged.truth = {key: worst if key[1] % 3 == 0 else grade for key, grade in judged.truth.items()}
-    judged.rate(bob, 10)
-    judged.rate(alice, 10)
-    slipped = noise_in(judged)
-    assert slipped.same < 1 and slipped.difference > 0
-    assert slipped.second in (True, False) and slipped.missing > 0
 
 
 def test_the_command_draws_a_round_and_gives_raters_the_order(judged, capsys):

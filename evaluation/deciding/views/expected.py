@@ -23,10 +23,9 @@ from ...scores import Asked
 from ...scores.expected import Difference, Expected, systems_of
 from .. import stages
 from ..drawing import ORDERS
-from ..noise import noise_of
 from ..stages import Stage
 from ..state import State
-from ..stop import forecast
+from ..stop import Forecast, forecast
 
 MOST_IN_MATRIX = 20  # systems
 FEW, HIGHEST = 4, 2  # intervals are drawn over rounds for up to FEW systems, else for the HIGHEST
@@ -49,23 +48,16 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
             "stages": [(stage, in_order(stage, found.expected)) for stage in every] if len(every) > 1 else [],
             "others": [(aim, address_for(collection, aim)) for aim in others],
             "charts": drawn(every, found.expected, asked) if len(every) > 1 else {},
-            **beside(collection, asked, found.expected),
+            "stop": when_to_stop(collection, asked, found.expected),
         }
     return charted(request, "evaluation/expected.html", context)
 
 
-def beside(collection: Collection, asked: Asked, told: Expected) -> dict:
-    """The forecast of when to stop, and rater noise. Cached, since each takes as long as the estimate."""
-    systems = systems_of(collection)
-    aim = replace(asked, systems=systems)
-
-    used = machines(collection)
-
-    def both() -> dict:
-        state = State.of(collection, aim, used)
-        return {"stop": forecast(collection, state, told), "noise": noise_of(collection, aim, state, told)}
-
-    return cache.whole(collection, ("beside", aim, told.rounds, used), both)
+def when_to_stop(collection: Collection, asked: Asked, told: Expected) -> Forecast | None:
+    """The forecast of when to stop. Cached, since it takes as long as the estimate."""
+    aim, used = replace(asked, systems=systems_of(collection)), machines(collection)
+    name = ("when to stop", aim, told.rounds, used)
+    return cache.whole(collection, name, lambda: forecast(collection, State.of(collection, aim, used), told))
 
 
 def no_rounds(collection: Collection) -> NextStep:

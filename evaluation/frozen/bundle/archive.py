@@ -66,10 +66,10 @@ def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]
         yield PAIRS, 0, [documents.as_text(comparison.document([tests])).encode()]
         yield "comparisons.csv", 0, _csv(*comparison.table([tests]))
     yield "methods.txt", 0, [texts.methods(frozen, evaluation, tests).encode()]
-    yield "methods.md", 0, [texts.methods(frozen, evaluation, tests, markdown=True).encode()]
     yield "table.tex", 0, [latex.table(frozen, evaluation).encode()]
     for figure in charts:
-        svg = pictures.svg(figure.spec, width=figure.width, title=figure.title, description=figure.alt, paper=True)
+        about_it = {"title": figure.title, "description": figure.chart.alt_text}
+        svg = pictures.svg(figure.chart.spec, width=figure.width, paper=True, **about_it)
         name = f"charts/{figure.name}"
         yield f"{name}.svg", 0, [svg.encode()]
         yield f"{name}.png", 0, [pictures.png(svg)]

@@ -22,22 +22,17 @@ def comparisons(evaluation: Evaluation, draws: int = TESTS_ON_PAGES, seed: int =
     return compared(evaluation, names[0], names[1:], len(names) > 2, draws, seed, [measure])[0]
 
 
-def in_words(result: Compared | None, text) -> str:
-    """The sentence about the tests: the method, and the difference of each other system from the best.
-
-    text: a function that escapes a name.
-    """
+def in_words(result: Compared | None) -> str:
+    """The sentence about the tests: the method, and the difference of each other system from the best."""
     if result is None:
         return "There were no two systems to compare."
     best, queries = result.systems[0], counted(result.tests.queries, "query", "queries")
     if result.tests.drawn < FEWEST:
         return f"Differences were not tested: a test takes {FEWEST} queries with a value for all, not {queries}."
     others = result.tests.pairs[: len(result.systems) - 1]
-    differences = ", ".join(
-        _against(text(name), test) for name, test in zip(result.systems[1:], others, strict=True)
-    )
+    differences = ", ".join(_against(name, test) for name, test in zip(result.systems[1:], others, strict=True))
     where = f"On the {queries} on which all of them have a value"
-    return f"{where}, {_method(result)} found, against {text(best)}: {differences}."
+    return f"{where}, {_method(result)} found, against {best}: {differences}."
 
 
 def _method(result: Compared) -> str:

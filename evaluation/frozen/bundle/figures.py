@@ -8,9 +8,10 @@ from ... import charts
 from ...charts import pictures
 from ...measures import Measure
 from ...page import documents
-from ...page.numbers import counts, decimals
+from ...page.charts import Chart
+from ...page.numbers import counts
 from ...page.words import degree
-from ...results.charts import as_row
+from ...results.charts import curves_chart, means_chart
 from ...scores import SUMS, Evaluation
 
 CELLS = 20_000  # queries x systems of a heat map, at most
@@ -19,20 +20,21 @@ WIDEST = 2_400  # pixels that fit on a page of a paper
 
 @dataclass(frozen=True)
 class Figure:
-    name: str
     title: str
     sentence: str
-    alt: str
-    spec: dict
-    least: int | None = None  # least width in pixels on a web page, which scrolls
+    chart: Chart
+
+    @property
+    def name(self) -> str:
+        return self.chart.id
 
     @property
     def width(self) -> int:
         """The width of the picture in a bundle, in pixels."""
-        return min(max(self.least or 0, pictures.WIDTH), WIDEST)
+        return min(max(self.chart.least or 0, pictures.WIDTH), WIDEST)
 
     def as_text(self) -> str:
-        return f"{self.title}\n\n{self.sentence}\n\nIn words: {self.alt}\n"
+        return f"{self.title}\n\n{self.sentence}\n\nIn words: {self.chart.alt_text}\n"
 
 
 def figures(evaluation: Evaluation) -> list[Figure]:
@@ -49,55 +51,31 @@ def at_cutoffs(evaluation: Evaluation) -> list[Measure]:
 
 def _means(evaluation: Evaluation) -> Figure | None:
     measure = evaluation.measures[0]
-    rows = [
-        as_row(each, "mean", "low", "high", "queries", leader=place == 0)
-        for place, each in enumerate(evaluation.standings)
-        if each.mean is not None
-    ]
-    if not rows:
+    if not evaluation.means:
         return None
+    queries = counts(evaluation.standing(name).queries for name in evaluation.means)
     return Figure(
-        name="means",
         title=f"Mean {measure} by system",
         sentence=f"Dots are means of {measure}, lines their 95 % intervals over queries; the dotted one "
-        f"stands at the {degree(measure).most}; "
-        f"{evaluation.asked.fingerprint_of(measure)}, n = {counts(row['queries'] for row in rows)}.",
-        alt="; ".join(_mean_in_words(row) for row in rows) + ".",
-        spec=charts.means(rows, bounded=measure.name not in SUMS),
+        f"stands at the {degree(measure).most}; {evaluation.asked.fingerprint_of(measure)}, n = {queries}.",
+        chart=means_chart(evaluation),
     )
-
-
-def _mean_in_words(row: dict) -> str:
-    interval = "" if row["low"] is None else f" ({decimals(row['low'])} to {decimals(row['high'])})"
-    return f"{row['system']} {decimals(row['mean'])}{interval}"
 
 
 def _curves(evaluation: Evaluation) -> Figure | None:
     measures = at_cutoffs(evaluation)
-    if len(measures) < 2:
-        return None
-    leader, numbers = evaluation.names[0], ("low", "high", "queries")
-    rows = [
-        as_row(each, *numbers, cutoff=measure.cutoff, value=each.mean, leader=each.system == leader)
-        for _, standings in evaluation.across(measures)
-        for measure, each in zip(measures, standings, strict=True)
-        if each.mean is not None
-    ]
-    if not rows:
+    charts = curves_chart(evaluation, measures) if len(measures) > 1 else {}
+    if not charts:
         return None
     first, last = measures[0], measures[-1]
-    name = str(Measure(first.name, None, first.params))
-    ends = {row["system"]: row["value"] for row in rows if row["cutoff"] == last.cutoff}
+    name = evaluation.asked.uncut
+    rows = [row for _, standings in evaluation.across(measures) for row in standings if row.mean is not None]
     return Figure(
-        name="cutoffs",
         title=f"Mean {name}@k for k from {first.cutoff} to {last.cutoff}",
         sentence=f"Means of {name} at growing cutoffs, bands to 95 %; "
-        f"{evaluation.asked.fingerprint_of(first)}, n = {counts(row['queries'] for row in rows)}. "
+        f"{evaluation.asked.fingerprint_of(first)}, n = {counts(row.queries for row in rows)}. "
         f"Where lines cross, the choice of k decides which system looks {degree(first).more}.",
-        alt=f"At {last.cutoff}: "
-        + ", ".join(f"{system} {decimals(value)}" for system, value in ends.items())
-        + ".",
-        spec=charts.curves(rows, bounded=first.name not in SUMS),
+        chart=charts["curves"],
     )
 
 
@@ -119,15 +97,17 @@ def _heat(evaluation: Evaluation) -> Figure | None:
     queries = [{"query": key, "text": text, "url": ""} for key, text in zip(keys, texts, strict=True)]
     ends = charts.ends(measure)
     left_out = int(np.isnan(counting).all(axis=1).sum())
+    alt_text = f"{len(values):,} queries by {len(order)} systems, {left_out:,} of them not counted (hatched)."
     return Figure(
-        name="queries",
         title=f"{measure} of each query and system",
         sentence=f"Queries from {ends[0]} to {ends[1]} by their median, in five equal steps from 0 to {top:g}: "
         f"the stronger the shade, the higher. {evaluation.asked.fingerprint_of(measure)}.",
-        alt=f"{len(values):,} queries by {len(order)} systems, {left_out:,} of them not counted (hatched). "
-        "per_query.csv has the numbers.",
-        spec=charts.heat_map(cells, queries, systems=order, top=top, ends=ends),
-        least=3 * len(queries) + 90 if len(queries) > 60 else None,
+        chart=Chart(
+            "queries",
+            charts.heat_map(cells, queries, systems=order, top=top, ends=ends),
+            f"{alt_text} per_query.csv has the numbers.",
+            3 * len(queries) + 90 if len(queries) > 60 else None,
+        ),
     )
 
 

@@ -23,30 +23,27 @@ from .figures import Figure
 SPECIAL = set("\\`*_[]<>#|")
 
 
-def methods(
-    frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | None, markdown: bool = False
-) -> str:
+def methods(frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | None) -> str:
     """The paragraph for a methods section: systems, collection, judgments, measure, options, means and tests."""
     asked, facts, measure = settings_of(frozen), about(frozen), evaluation.measures[0]
-    text = _markdown if markdown else str
     sentences = [
-        _what(facts, evaluation, text),
-        _judged(facts, asked, text),
-        _measured(asked, evaluation, text),
+        _what(facts, evaluation),
+        _judged(facts, asked),
+        _measured(asked, evaluation),
         _judged_share(evaluation),
         f"{_counted(evaluation)} with 95 % intervals by a percentile bootstrap over queries "
         f"({asked.interval['draws']:,} resamples, seed {asked.interval['seed']}, distances from the mean "
         "widened by sqrt(n / (n - 1))).",
-        f"Mean {text(str(measure))}: {_means(evaluation, text)}.",
-        *_expected(evaluation, text),
-        comparisons.in_words(tests, text),
+        f"Mean {measure}: {_means(evaluation)}.",
+        *_expected(evaluation),
+        comparisons.in_words(tests),
         f"Computed with {facts.software} and frozen on {date_format(frozen.created_at, 'j F Y')} as "
-        f"“{text(frozen.name)}”, SHA-256 {_code(frozen.hash, markdown)}.",
+        f"“{frozen.name}”, SHA-256 {frozen.hash}.",
     ]
     return " ".join(sentences) + "\n"
 
 
-def _expected(evaluation: Evaluation, text) -> list[str]:
+def _expected(evaluation: Evaluation) -> list[str]:
     """The sentences about expected values of the first measure; [] where there are none."""
     expected = evaluation.expected.get(evaluation.measures[0])
     if expected is None:
@@ -55,7 +52,7 @@ def _expected(evaluation: Evaluation, text) -> list[str]:
     for row in map(expected.of, evaluation.names):
         if row.mean is not None:
             interval = "" if row.low is None else f" ({decimals(row.low)} to {decimals(row.high)})"
-            means.append(f"{text(row.system)} {decimals(row.mean)}{interval}")
+            means.append(f"{row.system} {decimals(row.mean)}{interval}")
     without = f", without intervals: {expected.without}" if expected.without else ""
     intervals = "" if expected.without else " with 90 % intervals for missing judgments alone"
     rounds = counted(expected.rounds, "round", "rounds")
@@ -63,30 +60,21 @@ def _expected(evaluation: Evaluation, text) -> list[str]:
         f"These means are plain. {expected.judged:,} of {expected.pairs:,} pairs were judged, and "
         f"{expected.drawn:,} pairs were drawn in {rounds}. Expected once all are judged{intervals} "
         f"({expected.estimated}{without}): {', '.join(means)}.",
-        *([text(expected.named_machines)] if expected.named_machines else []),
+        *([expected.named_machines] if expected.named_machines else []),
     ]
 
 
-def _markdown(text: str) -> str:
-    """The text with the special characters of Markdown escaped."""
-    return "".join(f"\\{character}" if character in SPECIAL else character for character in text)
-
-
-def _code(text: str, markdown: bool) -> str:
-    return f"`{text}`" if markdown else text
-
-
-def _what(facts: About, evaluation: Evaluation, text) -> str:
-    names = ", ".join(text(name) for name in evaluation.systems)
+def _what(facts: About, evaluation: Evaluation) -> str:
+    names = ", ".join(evaluation.systems)
     systems = counted(len(evaluation.systems), "system", "systems")
     queries = counted(len(evaluation.table.record.queries), "query", "queries")
     verb = "was" if len(evaluation.systems) == 1 else "were"
     subject = f"{systems[0].upper()}{systems[1:]} ({names}) {verb} evaluated"
-    return f"{subject} on {queries} of the collection “{text(facts.collection_name)}”."
+    return f"{subject} on {queries} of the collection “{facts.collection_name}”."
 
 
-def _judged(facts: About, asked: Settings, text) -> str:
-    grades = [f"{value} ({text(label)})" if label else value for value, label in facts.grades]
+def _judged(facts: About, asked: Settings) -> str:
+    grades = [f"{value} ({label})" if label else value for value, label in facts.grades]
     scale = f" on a scale of {', '.join(grades)}" if grades else ""
     made = (
         f"from {in_digits(facts.ratings, 'rating')} of {counted(facts.raters, 'rater', 'raters')}"
@@ -97,21 +85,21 @@ def _judged(facts: About, asked: Settings, text) -> str:
         decided = f"{facts.adjudicated:,} decided by adjudication"
         made = f"{made}, {decided}" if made else f"all {decided}"
     rule = options.RULE_DESCRIPTIONS[asked.rule].rstrip(".")
-    how = f" {text(SMOOTHING_NOTE)}" if asked.rule == "dawid_skene" else ""
+    how = f" {SMOOTHING_NOTE}" if asked.rule == "dawid_skene" else ""
     there = f"There {'was' if facts.judgments == 1 else 'were'} {in_digits(facts.judgments, 'judgment')}{scale}"
     return f"{there}, made {made}; rule: {rule[0].lower()}{rule[1:]}.{how}"
 
 
-def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
+def _measured(asked: Settings, evaluation: Evaluation) -> str:
     measure = evaluation.measures[0]
     in_force = options.in_force(asked.asked)
     # Rule and adjudications are in the sentence of `_judged`.
     listed = "; ".join(
-        f"{line['label'].lower()}: {text(line['words'])}"
+        f"{line['label'].lower()}: {line['words']}"
         for line in in_force
         if line["used"] and line["label"] not in _OF_JUDGMENTS
     )
-    return f"The measure is {text(str(measure))} ({text(evaluation.asked.fingerprint_of(measure))}) with {listed}."
+    return f"The measure is {measure} ({evaluation.asked.fingerprint_of(measure)}) with {listed}."
 
 
 _OF_JUDGMENTS = {options.ABOUT[name][0] for name in options.OF_JUDGMENTS}
@@ -139,15 +127,20 @@ def _counted(evaluation: Evaluation) -> str:
     return f"Means are over {counted(queries, 'query', 'queries')} with a value{without},"
 
 
-def _means(evaluation: Evaluation, text) -> str:
+def _means(evaluation: Evaluation) -> str:
     # `_counted` has said the number where it is the same for all.
     differ, parts = len({each.queries for each in evaluation.standings}) > 1, []
     for each in evaluation.standings:
         beside = [] if each.low is None else [f"{decimals(each.low)} to {decimals(each.high)}"]
         beside += [f"n = {each.queries:,}"] if differ else []
         numbers = f" ({', '.join(beside)})" if beside else ""
-        parts.append(f"{text(each.system)} {decimals(each.mean)}{numbers}")
+        parts.append(f"{each.system} {decimals(each.mean)}{numbers}")
     return ", ".join(parts)
+
+
+def _markdown(text: str) -> str:
+    """The text with the special characters of Markdown escaped."""
+    return "".join(f"\\{character}" if character in SPECIAL else character for character in text)
 
 
 def readme(frozen: FrozenEvaluation, figures: Iterable[Figure], has_tests: bool) -> str:
@@ -189,7 +182,7 @@ def readme(frozen: FrozenEvaluation, figures: Iterable[Figure], has_tests: bool)
             if has_tests
             else []
         ),
-        "| methods.txt, methods.md | a paragraph for a methods section |",
+        "| methods.txt | a paragraph for a methods section |",
         "| table.tex | the means as a LaTeX table that needs no package |",
         *(f"| charts/{figure.name}.svg, .png, .pdf, .txt | {_markdown(figure.title)} |" for figure in figures),
         "| about.json | name, note and time; the versions of record, scale, guidelines and presentation |",

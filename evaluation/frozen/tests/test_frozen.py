@@ -19,16 +19,14 @@ from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import make_hills, rate
 from evaluation.tests.worked import evaluated
 from ratings.collection import sample
-from ratings.models import Document, Guidelines, Query, Ranking, Role, System
+from ratings.models import Guidelines, Query, Ranking, Role, System
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import (
-    Imported,
     grade,
     make_collection,
     make_member,
     make_pair,
     make_ranking,
-    record_imported,
 )
 
 pytestmark = pytest.mark.django_db
@@ -334,60 +332,14 @@ def test_runs_with_any_keys_and_scores_are_read_back(results, query):
     assert (key, listed, [float(score) for score in scored]) == (query, list(documents), list(values))
 
 
-def test_the_text_comes_in_pieces_that_end_with_a_line(monkeypatch):
+def test_content_in_many_pieces_that_end_with_a_line_has_the_same_hash(monkeypatch):
     monkeypatch.setattr(content, "PIECE", 40)
-    kept = []
-    file = content.Writer(lambda name, place, text: kept.append((name, place, text))).write(
-        "x", (f"line {number}\n" for number in range(20))
-    )
-    assert [place for _, place, _ in kept] == list(range(len(kept))) and len(kept) > 2
-    assert all(text.endswith(b"\n") for *_, text in kept)
-    assert file.lines == 20 and file.bytes == sum(len(text) for *_, text in kept)
-
-
-@pytest.mark.slow
-def test_many_pieces_are_one_content(monkeypatch):
-    collection = sample.load()
-    whole, _ = freeze(collection)
-    monkeypatch.setattr(content, "PIECE", 500)
-    monkeypatch.setattr(freezing, "AT_ONCE", 3)
-    monkeypatch.setattr("evaluation.record.keys.KEYS_AT_A_TIME", 30)
-    small = make_copy(collection)
-    found, _ = freeze(small)
-    assert found.hash == whole.hash
-    assert found.parts.count() > whole.parts.count() + 20
-    assert frozen.recomputed(found).summary.equals(frozen.evaluation_of(whole).summary)
-
-
-def make_copy(collection):
-    """Another collection with the same queries, documents, rankings and judgments."""
-    scale = {grade.plain: grade.label for grade in collection.grades.all()}
-    copy = make_collection("copy", queries=(), documents=(), scale=scale)
-    for query in collection.queries.order_by("-pk"):
-        Query.objects.create(collection=copy, key=query.key, text=query.text, weight=query.weight)
-    for document in collection.documents.order_by("-pk"):
-        Document.objects.create(collection=copy, key=document.key)
-    documents = dict(copy.documents.values_list("key", "pk"))
-    keys = dict(collection.documents.values_list("pk", "key"))
-    for system in collection.systems.order_by("-name"):
-        made = System.objects.create(collection=copy, name=system.name)
-        for ranking in system.rankings.select_related("query"):
-            listed = [documents[keys[pk]] for pk in ranking.documents.tolist()]
-            query = copy.queries.get(key=ranking.query.key)
-            Ranking.objects.create(system=made, query=query, documents=listed, scores=ranking.scores)
-    for rater in collection.raters.all():
-        rows = [
-            Imported(
-                copy.queries.get(key=rating.pair.query.key).pk,
-                documents[rating.pair.document.key],
-                rating.grade and grade(copy, rating.grade.plain),
-                reason=rating.reason,
-            )
-            for rating in rater.ratings.select_related("pair__query", "pair__document", "grade")
-        ]
-        record_imported(copy.raters.create(name=rater.name), rows)
-    copy.touch()
-    return copy
+    monkeypatch.setattr("evaluation.record.keys.KEYS_AT_A_TIME", 2)
+    found, _ = freeze(make_hills())
+    assert found.hash == HILLS
+    pieces = list(frozen.stored.pieces(found, "judgments.jsonl"))
+    assert len(pieces) == 2 and all(piece.endswith(b"\n") for piece in pieces)
+    assert frozen.recomputed(found).summary.equals(frozen.evaluation_of(found).summary)
 
 
 # It never changes
@@ -482,10 +434,10 @@ def test_rankings_that_change_while_they_are_read_are_refused(monkeypatch):
 def test_it_is_written_as_a_whole_or_not_at_all(monkeypatch):
     collection = make_hills()
 
-    def fails(self, frozen):
+    def fails(*given):
         raise IntegrityError("planted")
 
-    monkeypatch.setattr(freezing.Parts, "write", fails)
+    monkeypatch.setattr(FrozenPart.objects, "bulk_create", fails)
     with pytest.raises(frozen.NameTaken):
         freeze(collection)
     assert not FrozenEvaluation.objects.exists()
@@ -522,24 +474,6 @@ def test_two_who_freeze_the_same_at_once_get_the_same_one(monkeypatch):
     assert len({each.hash for each, _ in found}) == 1
     assert sorted(new for _, new in found) == [False, True]
     assert FrozenEvaluation.objects.count() == 1
-
-
-@pytest.mark.postgresql  # SQLite has one writer at a time, who sees what the one before wrote
-@pytest.mark.django_db(transaction=True)
-def test_without_the_constraint_two_would_be_made(monkeypatch):
-    """The twin of the test above: what keeps the second one out is the database."""
-    constraint = FrozenEvaluation._meta.constraints[0]
-    assert constraint.fields == ("collection", "hash")
-    with connection.schema_editor() as editor:
-        editor.remove_constraint(FrozenEvaluation, constraint)
-    try:
-        at_once(make_hills(), monkeypatch, ["ann's", "bea's"])
-        assert FrozenEvaluation.objects.count() == 2
-    finally:
-        for model in (FrozenPart, FrozenEvaluation):
-            model._base_manager.all()._raw_delete("default")
-        with connection.schema_editor() as editor:
-            editor.add_constraint(FrozenEvaluation, constraint)
 
 
 def at_once(collection, monkeypatch, names):

@@ -19,6 +19,7 @@ from ratings.web.pages import frame
 
 from ... import frozen
 from ...charts.over_time import over_time as line_chart
+from ...measures import parse_measure
 from ...models import FrozenEvaluation
 from ...page import options, words
 from ...page.address import page, takes, with_judgments, with_options
@@ -28,7 +29,7 @@ from ...page.expecting import expecting, is_defined
 from ...page.numbers import decimals
 from ...record.drawn import rounds_so_far
 from ...results import csv_and_json
-from ...results.charts import cutoffs_of
+from ...results.charts import as_row, cutoffs_of
 from ...results.leader import highest, lead_of, leading
 from ...scores import SUMS, Asked, Evaluation
 from .. import bundle, over_time
@@ -41,9 +42,9 @@ MOST_A_DAY = 50  # by one account; those of commands are not counted
 
 
 @readers_page
-@takes("line", "judgments")
+@takes("line")
 def frozen_list(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The list. ?line= is the label of the measure drawn over time; ?judgments= recomputes all by those of one."""
+    """The list. ?line= is the label of the measure drawn over time."""
     every = list(all_of(collection))
     some = words.counted(len(every), "frozen evaluation", "frozen evaluations")
     heading = f"{some[0].upper()}{some[1:]}" if every else "Nothing is frozen yet"
@@ -57,54 +58,32 @@ def line(request: HttpRequest, every: Sequence[FrozenEvaluation]) -> dict:
     """The context of the line: the means over time, as chart, table and sentence."""
     labels = list(dict.fromkeys(label for each in reversed(every) for label in over_time.labels(each)))
     label = request.GET.get("line") or labels[0]
-    judged_by = next((each for each in every if each.short == request.GET.get("judgments")), None)
-    if label not in labels or (request.GET.get("judgments") and not judged_by):
+    if label not in labels:
         raise Http404("No such line.")
-    context: dict = {"labels": labels, "label": label, "judged_by": judged_by}
-    try:
-        measure = measure_of(every, label, judged_by)
-        points = over_time.rescored(every, judged_by, measure) if judged_by else over_time.points(every, label)
-    except ValueError as error:
-        return context | {"refused": str(error), "rows": table(every, [])}
-    systems = list(dict.fromkeys(mean["system"] for point in reversed(points) for mean in ordered(point.means)))
-    context |= {
-        "measure": str(measure),
+    points = over_time.points(every, label)
+    systems = list(dict.fromkeys(row.system for point in reversed(points) for row in point.means))
+    latest = {row.system: row.mean for row in points[-1].means if row.mean is not None}
+    return {
+        "labels": labels,
+        "label": label,
+        "measure": points[-1].measure,
         "systems": systems,
         "rows": table(every, points, systems),
         "left_out": len(every) - len(points),
-        "lead": lead(points) if points else None,
+        "lead": highest(latest) if latest else {"best": []},
+        "charts": {"over_time": drawn(points, systems[0])} if len(points) > 1 else {},
     }
-    if len(points) > 1:
-        spec = drawn(points, systems[0], measure.name not in SUMS)
-        context["charts"] = {"over_time": Chart("over-time", spec, alt_text(points, str(measure)))}
-    return context
 
 
-def measure_of(every, label: str, judged_by: FrozenEvaluation | None):
-    """The measure that the label names; with the options of `judged_by`, or ValueError where it lacks them."""
-    sources = [judged_by] if judged_by else every
-    for each in reversed(sources):
-        measures = frozen.settings_of(each).measures
-        for measure, own in zip(measures, over_time.labels(each), strict=True):
-            if own == label:
-                return measure
-    raise ValueError(
-        "The chosen judgments were not frozen with this measure and these options. "
-        "Choose a measure and options that they were frozen with, or other judgments."
-    )
-
-
-def ordered(means: Sequence[dict]) -> list[dict]:
-    return sorted(means, key=lambda row: (row["mean"] is None, -(row["mean"] or 0), row["system"]))
-
-
-def table(every, points: Sequence[over_time.Point], systems: Sequence[str] = ()) -> list[dict]:
+def table(
+    every: Sequence[FrozenEvaluation], points: Sequence[over_time.Point], systems: Sequence[str]
+) -> list[dict]:
     """A row for each frozen evaluation; without means where it is not on the line."""
     on_line = {point.frozen.pk: (place, point) for place, point in enumerate(points, 1)}
     rows = []
     for each in every:
         place, point = on_line.get(each.pk, (None, None))
-        means = {mean["system"]: mean for mean in point.means} if point else {}
+        means = {row.system: row for row in point.means} if point else {}
         rows.append(
             {
                 "frozen": each,
@@ -118,53 +97,29 @@ def table(every, points: Sequence[over_time.Point], systems: Sequence[str] = ())
     return rows
 
 
-def lead(points: Sequence[over_time.Point]) -> dict:
-    """The facts on the highest mean of the latest frozen evaluation, and what its system had before."""
-    means = {row["system"]: row["mean"] for row in ordered(points[-1].means) if row["mean"] is not None}
-    if not means:
-        return {"best": []}
-    facts = highest(means)
-    earlier = [
-        (point.frozen.name, row["mean"])
-        for point in points[:-1]
-        for row in point.means
-        if row["system"] == facts["best"][0] and row["mean"] is not None
-    ]
-    if not earlier or len(facts["best"]) > 1:
-        return facts
-    name, before = earlier[-1]
-    apart = facts["mean"] - before
-    return facts | {"before": name, "apart": apart, "size": abs(apart)}
-
-
-def drawn(points: Sequence[over_time.Point], leader: str, bounded: bool) -> dict:
+def drawn(points: Sequence[over_time.Point], leader: str) -> Chart:
+    """The chart of the means over time, with marks where guidelines, scale or systems changed."""
+    measure = points[-1].measure
     rows = [
-        {
-            "system": row["system"],
-            "place": place,
-            "name": point.frozen.name,
-            **row,
-            "leader": row["system"] == leader,
-        }
+        as_row(
+            row, "mean", "low", "high", "queries", place=place, name=point.frozen.name, leader=row.system == leader
+        )
         for place, point in enumerate(points, 1)
         for row in point.means
-        if row["mean"] is not None
+        if row.mean is not None
     ]
     marks = [
         {"place": place - 0.5, "what": ", ".join(point.changed)}
         for place, point in enumerate(points, 1)
         if point.changed
     ]
-    return line_chart(rows, marks, bounded=bounded)
-
-
-def alt_text(points: Sequence[over_time.Point], measure: str) -> str:
     ends = [
-        f"{point.frozen.name}: "
-        + ", ".join(f"{row['system']} {decimals(row['mean'])}" for row in ordered(point.means))
+        f"{point.frozen.name}: " + ", ".join(f"{row.system} {decimals(row.mean)}" for row in point.means)
         for point in (points[0], points[-1])
     ]
-    return f"Mean {measure} of each system over {len(points)} frozen evaluations. {'. '.join(ends)}."
+    alt_text = f"Mean {measure} of each system over {len(points)} frozen evaluations. {'. '.join(ends)}."
+    bounded = parse_measure(measure).name not in SUMS
+    return Chart("over-time", line_chart(rows, marks, bounded=bounded), alt_text)
 
 
 # One of them
@@ -176,6 +131,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
     found = found_in(collection, sha)
     evaluation, asked, told = frozen.evaluation_of(found), frozen.settings_of(found), frozen.about(found)
     measure, standings = evaluation.measures[0], evaluation.standings
+    pictured = figures.figures(evaluation)
     before = all_of(collection).filter(created_at__lt=found.created_at).order_by("-created_at", "-pk").first()
     context = frame(collection, "results") | {
         "frozen": found,
@@ -193,25 +149,14 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "told": evaluation.expected.get(measure),
         "described": options.in_force(asked.asked),
         "others": others(evaluation),
-        **pictured(evaluation),
+        "figures": [figure for figure in pictured if figure.name != "means"],
+        "charts": {figure.name: figure.chart for figure in pictured},
         "methods": texts.methods(found, evaluation, bundle.comparisons(evaluation)),
         "latex": latex.table(found, evaluation),
         "files": frozen.files_of(found),
         "bundle_name": bundle.file_name(found),
     }
     return charted(request, "evaluation/frozen_one.html", context)
-
-
-def pictured(evaluation: Evaluation) -> dict:
-    """The context of the figures, those of the bundle, each with its chart; the means stand apart."""
-    drawn = [
-        (figure, Chart(figure.name, figure.spec, figure.alt, figure.least))
-        for figure in figures.figures(evaluation)
-    ]
-    return {
-        "charts": {figure.name: chart for figure, chart in drawn},
-        "figures": [(figure, chart) for figure, chart in drawn if figure.name != "means"],
-    }
 
 
 def others(evaluation: Evaluation) -> dict:

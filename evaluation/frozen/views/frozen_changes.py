@@ -42,7 +42,6 @@ def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse
         "changes": changes,
         "first": changes.first,
         "second": changes.second,
-        "rejudged": changes.judgments["first"] if changes.judgments else [],
         **differing(changes),
     }
     if changes.measures:
@@ -63,7 +62,7 @@ def differing(changes: Changes) -> dict:
     """The context of what differs: parts that do and that do not, and what came, went and stayed."""
     came, went, shared = changes.systems
     parts = {
-        "judgments": changes.rejudged_queries,
+        "judgments": changes.judgments["first"],
         "queries": changes.added_queries or changes.removed_queries or changes.edited_queries,
         "systems": came or went,
         "rankings": changes.rankings,
@@ -120,7 +119,7 @@ def by_query(
     """The context of the differences by query of one system, the largest first."""
     system = asked(request, "system", offered)
     apart, why = compared(evaluations, measure, system), reasons(evaluations, measure, system)
-    again = changes.judgments["queries"] if changes.judgments else {}
+    again = changes.judgments["queries"]
     texts = dict(zip(changes.queries[1]["key"], changes.queries[1]["text"], strict=True))
     rows = [
         {
@@ -131,7 +130,7 @@ def by_query(
             "difference": known(row.difference),
             "why_before": why[0][key],
             "why_after": why[1][key],
-            "rejudged": again.get(key, 0),
+            "rejudged": again[key],
         }
         for key, row in zip(apart.index, apart.itertuples(index=False), strict=True)
     ]
