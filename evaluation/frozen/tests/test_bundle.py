@@ -58,7 +58,7 @@ def changed(path: str, name: str, change) -> str:
 def test_it_has_the_same_bytes_every_time():
     found, _ = freeze(sample.load(), measures=CURVE)
     first = b"".join(bundle.bundle(found))
-    bundle.archive.pictures._cache.clear()
+    bundle.archive.pictures._drawn.cache_clear()
     assert b"".join(bundle.bundle(found)) == first
 
 

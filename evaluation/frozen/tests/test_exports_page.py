@@ -11,7 +11,6 @@ from django.db import connection
 from django.urls import reverse
 
 from evaluation import record
-from evaluation.agreeing.views.agreement import pseudonym
 from evaluation.frozen.views import exports
 from ratings.copies import archive, rounds
 from ratings.desk import queue
@@ -19,6 +18,7 @@ from ratings.formats import spreadsheet
 from ratings.formats.source import BOM, Source
 from ratings.importing import intake
 from ratings.models import Collection, Rater, Role
+from ratings.people.names import pseudonym
 from ratings.tests.cast import (
     NOW,
     grade,
