@@ -1,14 +1,15 @@
-"""What several raters, or several tabs of one, do at once. Two races have a twin without their guard."""
+"""What several raters, or several tabs of one, do at the same moment. Each race has a twin without its guard."""
 
 import threading
 import time
 from uuid import uuid4
 
 import pytest
+from django.db import IntegrityError
 from django.db.models import Q
 
 from ratings.desk import queue
-from ratings.desk.queue import choosing, claiming
+from ratings.desk.queue import acts, choosing, claiming, saving, wanting
 from ratings.desk.queue.mixing import keyed_random
 from ratings.models import Anchor, Assignment, Collection, LostLease, Pair, Rater, Rating, RatingEvent
 from ratings.models.rating import AssignmentQuerySet
@@ -157,6 +158,16 @@ def test_two_tabs_get_a_gold_pair_once():
     assert extras.values("pair").distinct().count() == extras.count()
 
 
+def test_without_the_lock_and_the_second_look_gold_pairs_collide(monkeypatch):
+    """The twin of the test above: only the unique index keeps a pair from being given twice, by an error."""
+    collection, alice = make_gold(pairs=40)
+    monkeypatch.setattr(claiming, "_look", unlocked(claiming._look))
+    monkeypatch.setattr(acts, "AGAIN", 0)
+    monkeypatch.setattr(claiming, "mixed", all_have_looked(claiming.mixed, 2))
+    got = race([alice] * 2, lambda rater: unqueued(queue.claim)(rater, 8, now=NOW))
+    assert any(isinstance(tasks, IntegrityError) for tasks in got), got
+
+
 def test_a_lease_that_is_lost_between_look_and_write_is_not_told_as_held(monkeypatch):
     """Bob takes Alice's expired pair just after she has looked up what she holds."""
     collection = make_collection()
@@ -218,6 +229,43 @@ def test_who_takes_a_pair_while_it_is_retired_either_lost_it_or_does_not_get_it(
     assert told == set(LostLease.objects.values_list("rater", "pair"))
 
 
+def test_without_the_lock_on_the_rows_a_lease_ends_unseen_when_its_pair_is_retired(monkeypatch):
+    """The twin of the test above: what was taken after the look is deleted, and nobody knows who held it."""
+    collection = make_pool(pairs=4, wanted=1)
+    alice, pairs = make_rater(collection), list(Pair.objects.values_list("pk", flat=True))
+    retire, looked, taken = unqueued(queue.retire), threading.Event(), threading.Event()
+    monkeypatch.setattr(AssignmentQuerySet, "select_for_update", lambda rows, **_: rows)
+    monkeypatch.setattr(claiming, "_leasing", claiming._leasing.__wrapped__)  # not to be kept without the lock
+    forget = wanting.record_lost
+
+    def after_the_look(holders):
+        forget(holders)
+        looked.set()
+        taken.wait(timeout=20)
+
+    monkeypatch.setattr(wanting, "record_lost", after_the_look)
+
+    def act(admin: bool):
+        if admin:
+            return retire(pairs, now=NOW)
+        looked.wait(timeout=20)
+        claimed = queue.claim(alice, 4, now=NOW)
+        taken.set()
+        return claimed
+
+    # Alice has looked before the pairs were retired.
+    rows = Assignment.objects.values_list(*choosing.Candidate._fields)
+    found = iter([[choosing.Candidate(*row) for row in rows], []])
+    own, room = choosing.Holding((), 0, 0), choosing.Quota(4, 4)
+    monkeypatch.setattr(
+        claiming, "choose", lambda *_: choosing.Choice(own, room, next(found), [], exhausted=False)
+    )
+    got = race([True, False], act)
+    assert not any(isinstance(one, Exception) for one in got), got
+    assert not Assignment.objects.exists()
+    assert not LostLease.objects.exists()
+
+
 def test_who_takes_a_pair_while_fewer_ratings_are_wanted_keeps_it_or_does_not_get_it():
     collection = make_pool(pairs=20, wanted=3)
     raters = [make_rater(collection, f"rater{i}") for i in range(5)]
@@ -232,6 +280,36 @@ def test_who_takes_a_pair_while_fewer_ratings_are_wanted_keeps_it_or_does_not_ge
     assert len(wanted) == len(set(wanted)) == 20, "one of each pair"
 
 
+def test_without_the_lock_on_the_rows_a_lease_is_withdrawn_from_who_holds_it(monkeypatch):
+    """The twin of the test above: what was taken after the look is deleted."""
+    collection = make_pool(pairs=4, wanted=3)
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    pairs = list(Pair.objects.values_list("pk", flat=True))
+    fewer, looked, taken = unqueued(queue.want_fewer), threading.Event(), threading.Event()
+    monkeypatch.setattr(AssignmentQuerySet, "select_for_update", lambda rows, **_: rows)
+    monkeypatch.setattr(claiming, "_leasing", claiming._leasing.__wrapped__)  # not to be kept without the lock
+    beyond = wanting._beyond
+
+    def after_the_look(*arguments):
+        found = beyond(*arguments)
+        looked.set()
+        taken.wait(timeout=20)
+        return found
+
+    monkeypatch.setattr(wanting, "_beyond", after_the_look)
+
+    def act(admin: bool):
+        if admin:
+            return fewer(pairs, 1, now=NOW)
+        looked.wait(timeout=20)
+        claimed = [queue.claim(rater, 4, now=NOW) for rater in (alice, bob)]
+        taken.set()
+        return claimed
+
+    _, claimed = race([True, False], act)
+    assert stolen([alice, bob], claimed)
+
+
 def test_two_admins_who_make_one_pair_an_anchor_at_once_both_can():
     collection = make_pool(pairs=4, wanted=1)
     pair, zero = Pair.objects.select_related("query").first(), grade(collection, "0")
@@ -243,7 +321,22 @@ def test_two_admins_who_make_one_pair_an_anchor_at_once_both_can():
 
 
 def test_four_who_ask_for_three_ratings_at_once_get_three_assignments(monkeypatch):
-    pair = make_pair(make_collection(), wanted=1)
+    got, pair = ask_at_once(monkeypatch, queue.want)
+    assert sorted(got) == [0, 0, 0, 2], got
+    assert pair.assignments.count() == 3
+
+
+def test_without_the_lock_on_the_pair_four_who_ask_get_too_many(monkeypatch):
+    """The twin of the test above: what is wanted is set before, and so no update makes the others wait."""
+    got, pair = ask_at_once(monkeypatch, unqueued(queue.want), known=True)
+    assert sum(got) > 2, got
+    assert pair.assignments.count() > 3
+
+
+def ask_at_once(monkeypatch, want, *, known: bool = False) -> tuple[list, Pair]:
+    collection = make_collection()
+    pair = make_pair(collection, wanted=1)
+    raters = [make_rater(collection, f"rater{i}") for i in range(4)]
     write = AssignmentQuerySet.bulk_create
 
     def write_late(rows, *arguments, **options):
@@ -251,9 +344,9 @@ def test_four_who_ask_for_three_ratings_at_once_get_three_assignments(monkeypatc
         return write(rows, *arguments, **options)
 
     monkeypatch.setattr(AssignmentQuerySet, "bulk_create", write_late)
-    got = race(range(4), lambda _: queue.want([pair.pk], 3))
-    assert sorted(got) == [0, 0, 0, 2], got
-    assert pair.assignments.count() == 3
+    if known:
+        Pair.objects.filter(pk=pair.pk).update(wanted=3)
+    return race(raters, lambda rater: want([pair.pk], 3)), pair
 
 
 def test_a_double_press_in_two_threads_is_one_rating():
@@ -265,3 +358,15 @@ def test_a_double_press_in_two_threads_is_one_rating():
     )
     assert [saved.event for saved in got] == [RatingEvent.objects.get()] * 6
     assert [saved.rating for saved in got] == [Rating.objects.get()] * 6
+
+
+def test_without_the_lock_and_the_second_look_a_double_press_is_an_error(monkeypatch):
+    """The twin of the test above."""
+    collection = make_collection()
+    pair, alice, key = make_pair(collection), make_rater(collection), uuid4()
+    two = grade(collection, "2")
+    monkeypatch.setattr(saving, "_look", all_have_looked(unlocked(saving._look), 4))
+    monkeypatch.setattr(acts, "AGAIN", 0)
+    save = unqueued(queue.save)
+    got = race([alice] * 4, lambda rater: save(rater, pair, queue.Submission(grade=two, client_key=key), now=NOW))
+    assert any(isinstance(saved, IntegrityError) for saved in got), got
