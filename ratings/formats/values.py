@@ -86,6 +86,11 @@ def folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text.translate(_INVISIBLE)).split())
 
 
+def letters(text: str) -> str:
+    """The letters and digits alone, in small letters, which spellings that differ in marks share."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+
+
 def integer(text: str, what: str) -> int:
     if not _integer.fullmatch(text):
         raise ValueError(f"the {what} {quoted(text)} is not an integer")

@@ -99,7 +99,7 @@ class ImportForQueries(Import):
         topics = Topics(self.names.ids(by))
         yield topics
         self.names.refuse_ambiguous(source, topics, by, self.report)
-        refuse_strangers(source, topics, self.report)
+        refuse_strangers(source, topics, self.names, self.report)
         self.named |= topics.named
         self.unknown |= topics.named - topics.ids.keys()
 
@@ -114,19 +114,34 @@ class ImportForQueries(Import):
         lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({first_keys(without)})"
         if unknown and without:
             differing = f"topic ids do not match: {strangers} and {lacking}"
-            warnings.append(f"{differing}. Check that both use the same numbering.")
+            cure = spelled_apart(unknown, self.names) or "Check that both use the same numbering."
+            warnings.append(f"{differing}. {cure}")
         elif unknown:
             warnings.append(f"{strangers}.")
         elif without:
             warnings.append(f"{lacking}.")
 
 
-def refuse_strangers(source: Source, topics: Topics, report: Report) -> None:
+def spelled_apart(unknown: Keys[str], names: Names) -> str:
+    """How an unknown name differs from a known one with the same letters; "" where none has them."""
+    known = {values.letters(name): name for name in [*names.keys, *names.texts]}
+    for name in sorted(unknown):
+        if other := known.get(values.letters(name)):
+            only, instead = (
+                " ".join(f"U+{ord(mark):04X}" for mark in Counter(one) - Counter(two)) or "nothing"
+                for one, two in ((name, other), (other, name))
+            )
+            return f"{values.quoted(name)} has {only} where {values.quoted(other)} has {instead}."
+    return ""
+
+
+def refuse_strangers(source: Source, topics: Topics, names: Names, report: Report) -> None:
     """Refuse a file if none of its queries is in the collection. Otherwise report how many lines were skipped."""
     if topics.named and not topics.named & topics.ids.keys():
         own, known = first_keys(topics.named), first_keys(topics.ids)
         problem = f"none of its queries ({own}) is in the collection, which has {known}"
-        cure = "Check that both use the same numbering, or import the queries of this file first."
+        apart = spelled_apart(topics.named, names)
+        cure = apart or "Check that both use the same numbering, or import the queries of this file first."
         report.refuse(source.refusal(0, problem, cure))
     elif topics.skipped:
         lines = counted(topics.skipped, "line")

@@ -104,6 +104,13 @@ def test_a_query_is_found_by_how_its_text_looks(collection, file, text):
     assert [query.text for query in collection.queries.filter(key="q3")] == ["café table"]
 
 
+@pytest.mark.parametrize("ratings", ["", "red shoes,d1,1\n"])
+def test_a_spelling_that_stays_apart_is_named_by_its_code_points(collection, file, ratings):
+    path = file("query,doc_id,grade\n" + ratings + "waterproof\u2013jacket,d1,1\n")
+    _, err, _ = command("import_ratings", "c", path, "--rater", "n")
+    assert "has U+2013 where 'waterproof jacket' has U+0020." in err
+
+
 def test_texts_that_look_alike_and_are_two_queries_are_not_confused(empty, file):
     done("import_queries", "c", file("q1\tcafé\nq2\tcafe\u0301\n", "q.tsv"))
     done("import_ratings", "c", file("query,doc_id,grade\ncafe\u0301,d,1\ncafé,d,2\n"), "--rater", "n")
