@@ -9,7 +9,6 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from ratings.formats.values import natural
@@ -162,11 +161,3 @@ def _ranked(frozen: FrozenEvaluation, run: str) -> dict[str, list[str]]:
 def _options(frozen: FrozenEvaluation) -> dict[str, str]:
     settings = settings_of(frozen)
     return settings.options.as_dict() | {"rule": settings.rule, "adjudications": settings.adjudications}
-
-
-def differences(first: pd.Series, second: pd.Series) -> pd.DataFrame:
-    """The columns before, after and difference by query, for the queries of both; the largest change first."""
-    both = pd.DataFrame({"before": first, "after": second}).reindex(second.index.intersection(first.index))
-    both["difference"] = both["after"] - both["before"]
-    size = np.abs(both["difference"]).fillna(-1.0)
-    return both.iloc[np.argsort(-size.to_numpy(), kind="stable")]

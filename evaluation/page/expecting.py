@@ -56,11 +56,6 @@ class Expecting:
         """The expected values if a model alone predicts missing judgments, so that they have no intervals."""
         return self.expected if self.expected and self.expected.without and self.expected.predicted else None
 
-    @property
-    def without(self) -> str:
-        """The reason why there is no interval, or no expected value; "" where there is one."""
-        return self.expected.without if self.expected else self.why
-
 
 def wanted_in(request: HttpRequest) -> bool:
     """Whether the address asks for expected values even if no round was drawn. Raises CannotAnswer."""

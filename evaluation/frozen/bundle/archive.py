@@ -74,7 +74,6 @@ def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]
         yield f"{name}.svg", 0, [svg.encode()]
         yield f"{name}.png", 0, [pictures.png(svg)]
         yield f"{name}.pdf", 0, [pictures.pdf(svg)]
-        yield f"{name}.txt", 0, [figure.as_text().encode()]
 
 
 def about_document(frozen: FrozenEvaluation) -> dict:

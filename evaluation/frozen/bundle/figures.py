@@ -33,9 +33,6 @@ class Figure:
         """The width of the picture in a bundle, in pixels."""
         return min(max(self.chart.least or 0, pictures.WIDTH), WIDEST)
 
-    def as_text(self) -> str:
-        return f"{self.title}\n\n{self.sentence}\n\nIn words: {self.chart.alt_text}\n"
-
 
 def figures(evaluation: Evaluation) -> list[Figure]:
     """The figures with data, of these: means with intervals, means by cutoff, values by query."""

@@ -1,7 +1,6 @@
 """The means as a LaTeX table that needs no package."""
 
 import re
-from unicodedata import normalize
 
 from ...models import FrozenEvaluation
 from ...scores import Evaluation, Standing
@@ -26,29 +25,13 @@ ESCAPED = {
     "`": r"\textasciigrave{}",
     "[": "{[}",  # at the beginning of a row, \\ of the row before would take it for its argument
     "*": "{*}",
-    "−": r"$-$",
-    "–": r"\textendash{}",
-    "×": r"$\times$",
-    "…": r"\dots{}",
 }
-# Letters that every LaTeX since 2018 sets without a package.
-PLAIN = set("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿŒœŠšŽžŸ")
 
 
 def escaped(text: str) -> str:
-    """The text as LaTeX. A character that LaTeX without packages cannot set becomes its number, as U+4E2D."""
-    written = "".join(_character(character) for character in normalize("NFC", text))
+    """The text as LaTeX. Other letters than those of ASCII stay as they are."""
+    written = "".join(ESCAPED.get(character, character) for character in " ".join(text.split()))
     return re.sub("-(?=-)", "-{}", written)  # two hyphens in a row become a dash
-
-
-def _character(character: str) -> str:
-    if character in ESCAPED:
-        return ESCAPED[character]
-    if character.isspace():
-        return " "
-    if (character.isascii() and character.isprintable()) or character in PLAIN:
-        return character
-    return f"{{\\ttfamily U+{ord(character):04X}}}"
 
 
 def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:

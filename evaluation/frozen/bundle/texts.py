@@ -184,7 +184,7 @@ def readme(frozen: FrozenEvaluation, figures: Iterable[Figure], has_tests: bool)
         ),
         "| methods.txt | a paragraph for a methods section |",
         "| table.tex | the means as a LaTeX table that needs no package |",
-        *(f"| charts/{figure.name}.svg, .png, .pdf, .txt | {_markdown(figure.title)} |" for figure in figures),
+        *(f"| charts/{figure.name}.svg, .png, .pdf | {_markdown(figure.title)} |" for figure in figures),
         "| about.json | name, note and time; the versions of record, scale, guidelines and presentation |",
         "| SHA256SUMS | the SHA-256 of every other file |",
         "",

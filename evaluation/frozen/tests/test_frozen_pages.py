@@ -121,16 +121,6 @@ def test_one_keeps_its_numbers_when_ratings_come(client):
     assert text_of(client.get(f"{URL}{found.hash}/")) == page
 
 
-def test_the_name_that_the_form_offers_is_free_a_second_time_on_a_day(client):
-    collection = make_hills()
-    for place in range(3):
-        form = analyst(client, collection, f"ana{place}").get(f"{URL}new/").context["freeze_form"]
-        freeze(collection, form["name"].value())
-        decide(collection, "q1", "bcd"[place], "3")  # equal content is frozen only once
-    names = list(collection.frozen_evaluations.order_by("pk").values_list("name", flat=True))
-    assert names[1:] == [f"{names[0]} (2)", f"{names[0]} (3)"]
-
-
 @pytest.mark.parametrize("measure", ["nDCG@10", "NumRet@10"])
 @pytest.mark.parametrize("first", [{"x": 12, "y": 10, "z": 0}, {"x": 12, "y": 2}, {"x": 3, "y": 3}])
 def test_results_the_page_before_freezing_and_the_frozen_page_say_the_same_of_the_best(client, first, measure):

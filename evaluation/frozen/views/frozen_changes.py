@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -17,11 +18,10 @@ from ...measures import COUNTED, REASONS
 from ...models import FrozenEvaluation
 from ...page.address import takes
 from ...page.charts import Chart, charted
-from ...page.documents import known
 from ...page.downloads import table_response
 from ...page.tables import AT_ONCE
 from ...scores import Evaluation
-from ..changes import Changes, differences
+from ..changes import Changes
 from ..lookup import all_of, found_in
 
 # Bars that can be told apart, and pointed at.
@@ -118,21 +118,11 @@ def by_query(
 ) -> dict:
     """The context of the differences by query of one system, the largest first."""
     system = asked(request, "system", offered)
-    apart, why = compared(evaluations, measure, system), reasons(evaluations, measure, system)
     again = changes.judgments["queries"]
     texts = dict(zip(changes.queries[1]["key"], changes.queries[1]["text"], strict=True))
     rows = [
-        {
-            "key": key,
-            "text": texts[key],
-            "before": known(row.before),
-            "after": known(row.after),
-            "difference": known(row.difference),
-            "why_before": why[0][key],
-            "why_after": why[1][key],
-            "rejudged": again[key],
-        }
-        for key, row in zip(apart.index, apart.itertuples(index=False), strict=True)
+        {"key": key, "text": texts[key], "rejudged": again[key]} | row
+        for key, row in compared(evaluations, measure, system).to_dict("index").items()
     ]
     moved = [row for row in rows if row["difference"]]
     shown = paged(request, rows, AT_ONCE)
@@ -155,17 +145,20 @@ def by_query(
 
 
 def compared(evaluations: Sequence[Evaluation], measure: str, system: str) -> pd.DataFrame:
-    """The values of the queries of both, and the difference where a query counts in both means."""
-    values = [each.per_query[measure, system] for each in evaluations]
-    counted = [each.reasons[measure, system] == REASONS[COUNTED] for each in evaluations]
-    apart = differences(*(each.where(those) for each, those in zip(values, counted, strict=True)))
-    apart["before"], apart["after"] = (each.reindex(apart.index) for each in values)
-    return apart
+    """A row for each query of both, the largest change first: its values, their difference, and why there is none.
 
-
-def reasons(evaluations: Sequence[Evaluation], measure: str, system: str) -> list[dict[str, str]]:
-    """Why each query counts in no mean, by key, in each of the evaluations; "" where it counts."""
-    return [each.reasons[measure, system].replace(REASONS[COUNTED], "").to_dict() for each in evaluations]
+    A query without a value, or that counts in no mean, has no difference. None = no value.
+    """
+    columns = {}
+    for name, evaluation in zip(("before", "after"), evaluations, strict=True):
+        columns[name] = evaluation.per_query[measure, system]
+        columns[f"why_{name}"] = evaluation.reasons[measure, system].replace(REASONS[COUNTED], "")
+    both = pd.DataFrame(columns).reindex(columns["after"].index.intersection(columns["before"].index))
+    counted = (both["why_before"] == "") & (both["why_after"] == "")
+    both["difference"] = (both["after"] - both["before"]).where(counted)
+    size = both["difference"].abs().fillna(-1.0)
+    in_order = both.iloc[np.argsort(-size.to_numpy(), kind="stable")].astype(object)
+    return in_order.where(in_order.notna(), None)
 
 
 def bars(rows: list[dict], slug: str) -> dict:
@@ -208,10 +201,10 @@ def compare_frozen_files(request: HttpRequest, collection: Collection, ending: s
     labels = [each.asked.fingerprint_of(measure) for each in evaluations]
     header = ["system", "measure", "query", "before", "after", "difference"]
     header += ["why before", "why after", "options before", "options after"]
+    columns = ["before", "after", "difference", "why_before", "why_after"]
     rows = (
-        [system, measure, key, row.before, row.after, row.difference, *(each[key] for each in why), *labels]
+        [system, measure, key, *row, *labels]
         for system in changes.systems[2]
-        for why in [reasons(evaluations, measure, system)]
-        for key, row in compared(evaluations, measure, system).iterrows()
+        for key, *row in compared(evaluations, measure, system)[columns].itertuples()
     )
     return table_response(request, ending, f"{name}-{measure}", header, rows)
