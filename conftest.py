@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from hypothesis import settings as hypothesis_settings
 from config.tests import programs
 from ratings.tests.thorough import MORE
 
-hypothesis_settings.register_profile("idealist", deadline=None, derandomize=True, max_examples=50)
+hypothesis_settings.register_profile("idealist", deadline=None, derandomize=True, max_examples=30)
 hypothesis_settings.register_profile("thorough", deadline=None, max_examples=100 * MORE, print_blob=True)
 
 
@@ -35,6 +36,14 @@ def pytest_configure(config) -> None:
     hypothesis_settings.load_profile("thorough" if thorough else "idealist")
     if thorough:
         os.environ["IDEALIST_THOROUGH"] = "1"
+
+
+def pytest_ignore_collect(collection_path: Path, config) -> bool | None:
+    """Where marks choose the tests of PostgreSQL, leave out the files that have none: most take long to import."""
+    if connection.vendor != "postgresql" or not config.option.markexpr or not collection_path.is_file():
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return None if re.search(r"mark\.(both_databases|postgresql)\b", text) else True
 
 
 def pytest_collection_modifyitems(items: list) -> None:

@@ -23,7 +23,5 @@ class Valkey(RedisCache):
     add = with_connection_errors(RedisCache.add)
     get = with_connection_errors(RedisCache.get)
     set = with_connection_errors(RedisCache.set)
-    get_many = with_connection_errors(RedisCache.get_many)
-    touch = with_connection_errors(RedisCache.touch)
     delete = with_connection_errors(RedisCache.delete)
     delete_many = with_connection_errors(RedisCache.delete_many)

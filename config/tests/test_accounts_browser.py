@@ -1,4 +1,4 @@
-"""The pages of accounts in a real browser, as axe sees them."""
+"""The pages of accounts and the audit in a real browser, as axe sees them."""
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -25,8 +25,9 @@ def vera():
 def test_axe_finds_nothing(visit, vera):
     Authenticator.objects.create(user=vera, type="totp", data={})
     page = visit.sign_in(visit.page(), "root")
-    page.goto("/all-accounts/")
-    examine(page, "accounts")
+    for address in ("/audit/", "/all-accounts/"):
+        page.goto(address)
+        examine(page, address)
     page.goto(f"/all-accounts/{vera.pk}/")
     follow(page.get_by_role("button", name="Make a link"))
     examine(page, "an account with a link")

@@ -120,6 +120,13 @@ class World:
         return caller.post(address, self.body(path))
 
 
+@pytest.fixture(scope="module")
+def built(standing) -> World:
+    world = World()
+    assert world.callers  # made once
+    return world
+
+
 def test_every_call_is_in_the_table():
     paths = openapi_schema(f"{ROOT}/")["paths"]
     calls = [(method, path.removeprefix(ROOT)) for path, methods in paths.items() for method in methods]
@@ -131,20 +138,19 @@ ACTS = [(method, path) for method, path in TABLE if method == "post"]
 
 
 @pytest.mark.parametrize("calls", [READS[::2], READS[1::2]], ids=["one half", "the other"])  # few calls of nobody
-def test_who_reads_what(calls):
-    world = World()
+def test_who_reads_what(world, calls):
     assert {call: answers(world, *call) for call in calls} == {call: TABLE[call] for call in calls}
 
 
 @pytest.mark.parametrize(("method", "path"), ACTS)
-def test_who_does_what(method, path):
-    assert answers(World(), method, path) == TABLE[method, path]
+def test_who_does_what(world, method, path):
+    assert answers(world, method, path) == TABLE[method, path]
 
 
 @only_sqlite
 @pytest.mark.parametrize("large", [False, True])
-def test_no_call_scans_the_rows_of_all_collections(large):
-    world, found = World(), {}
+def test_no_call_scans_the_rows_of_all_collections(world, large):
+    found = {}
     for (method, path), statuses in TABLE.items():
         scans, allowed = {}, dict(zip(reversed(statuses), reversed(ACTORS), strict=True))
         with analyzed(large), scans_noted(scans):
@@ -167,14 +173,12 @@ def answers(world: World, method: str, path: str) -> list[int]:
     return [answer.status_code for answer in found]
 
 
-def test_what_is_not_yours_is_as_if_it_were_not_there():
-    world = World()
+def test_what_is_not_yours_is_as_if_it_were_not_there(world):
     absent = world.callers["stranger"].get("/collections/nowhere/systems")
     assert world.callers["stranger"].get("/collections/hills/systems").content == absent.content
 
 
-def test_reading_changes_no_row_but_when_the_token_was_used_last():
-    world = World()
+def test_reading_changes_no_row_but_when_the_token_was_used_last(world):
     assert world.callers  # makes them
     before = rows()
     for method, path in READS:
@@ -191,9 +195,8 @@ def rows() -> dict:
     return found
 
 
-def test_a_rater_is_told_of_nothing_but_what_the_desk_shows():
+def test_a_rater_is_told_of_nothing_but_what_the_desk_shows(world):
     """Neither key of query and document, nor rank, system, or what others said."""
-    world = World()
     hills = world.collection
     hills.queries.filter(key="q1").update(key="canary-query", tags=["canary-tag"])
     hills.documents.filter(key="a").update(key="canary-document", fields={"by": "canary-field"})
@@ -217,8 +220,7 @@ def test_a_rater_is_told_of_nothing_but_what_the_desk_shows():
 
 
 @pytest.mark.both_databases
-def test_removing_a_member_kills_their_token_at_once():
-    world = World()
+def test_removing_a_member_kills_their_token_at_once(world):
     caller, member = world.callers["analyst"], world.collection.memberships.get(user__username="analyst")
     assert caller.get("/collections/hills/systems").status_code == 200
     members.remove(member)
@@ -248,8 +250,8 @@ def test_a_call_with_another_method_is_told_which_there_are():
 
 
 @pytest.mark.parametrize(("fault", "status"), [(RuntimeError, 500), (OperationalError, 503)])
-def test_a_fault_of_the_server_is_a_problem_document_too(monkeypatch, fault, status):
-    caller = World().callers["analyst"]
+def test_a_fault_of_the_server_is_a_problem_document_too(world, monkeypatch, fault, status):
+    caller = world.callers["analyst"]
     caller.client.raise_request_exception = False
 
     def broken(*args):

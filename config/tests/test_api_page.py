@@ -11,11 +11,11 @@ from config.api import ROOT, openapi_schema
 from evaluation.judgments.rules import ADJUDICATIONS, RULES
 from evaluation.measures import PROFILES
 from evaluation.measures.options import CHOICES
-from ratings.models import ApiToken, Scope
-from ratings.tests.calls import make_caller
-from ratings.tests.cast import make_collection, make_member, make_user
+from ratings.models import ApiToken, Role, Scope
 
-from .test_api_access import PARAMS, TABLE, World
+from .test_api_access import PARAMS, TABLE, built
+
+__all__ = ["built"]
 
 pytestmark = pytest.mark.django_db
 
@@ -28,9 +28,9 @@ OPERATIONS = {
 
 
 @pytest.fixture
-def member() -> Client:
+def member(world) -> Client:
     client = Client()
-    client.force_login(make_member(make_collection(), "ana", "analyst"))
+    client.force_login(world.collection.memberships.get(role=Role.ANALYST).user)
     return client
 
 
@@ -41,10 +41,8 @@ def test_strangers_are_sent_to_sign_in():
     assert (refused.status_code, refused["Content-Type"]) == (401, "application/problem+json")
 
 
-def test_a_program_gets_the_description_with_a_token():
-    collection = make_collection()
-    caller = make_caller(make_member(collection, "ana", "analyst"), collection, "read")
-    assert caller.get("/openapi.json").json()["openapi"].startswith("3.")
+def test_a_program_gets_the_description_with_a_token(world):
+    assert world.callers["analyst"].get("/openapi.json").json()["openapi"].startswith("3.")
     wrong = Client(headers={"authorization": "Bearer idl_wrong"})
     assert wrong.get(DESCRIPTION).status_code == 401
 
@@ -96,12 +94,10 @@ def test_the_description_says_where_the_api_is(member):
 
 
 @pytest.mark.parametrize(("method", "path"), TABLE)
-def test_the_scope_that_is_told_is_the_one_that_is_needed(method, path):
+def test_the_scope_that_is_told_is_the_one_that_is_needed(world, method, path):
     """With all but this scope a token is refused for its lack; where none is told any token will do."""
     ((_, told),) = OPERATIONS[method, path]["security"][0].items()
-    world, of_rater = World(), told == ["rate"]
-    owner = world.rater.user if of_rater else make_user("root", is_superuser=True)
-    caller = make_caller(owner, world.collection if of_rater else None, "rate" if of_rater else "read")
+    caller = world.callers["rater" if told == ["rate"] else "site"]
     ApiToken.objects.update(scopes=[scope for scope in Scope.values if scope not in told])
     address = path.format(slug=world.collection.slug, token=uuid4(), size="small")
     if method == "get":

@@ -34,8 +34,6 @@ def sent(page: Page, archive: bytes) -> None:
 
 def test_axe_finds_nothing_in_any_state(visit, archive):
     page = visit.sign_in(visit.page(), "root")
-    page.goto("/")
-    examine(page, "home of a superuser")
     page.goto("/archives/")
     examine(page, "archives")
     sent(page, archive)
@@ -47,10 +45,6 @@ def test_axe_finds_nothing_in_any_state(visit, archive):
     work()
     expect(page.locator("h1")).to_have_text("Made: collection from hills.zip")
     examine(page, "made")
-    job = Job.objects.get(kind="archive")
-    for state in ("refused", "failed", "cancelled"):
-        Job.objects.filter(pk=job.pk).update(state=state, message="Why.")
-        page.reload()
-        examine(page, state)
-    page.goto("/archives/")
-    examine(page, "archives with one")
+    Job.objects.filter(kind="archive").update(state="refused", message="Why.")
+    page.reload()
+    examine(page, "refused")

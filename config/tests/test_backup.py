@@ -30,8 +30,6 @@ from ratings.models import Collection, Document, Grade, Job, Picture, Rating, Ra
 from .everything import everything
 from .places import empty_place, instead, make_tables
 
-pytestmark = [pytest.mark.both_databases]
-
 
 @pytest.fixture(autouse=True)
 def own_files(settings, tmp_path) -> None:
@@ -54,6 +52,7 @@ def rows(path: Path, table: str) -> list[list]:
 # All of it
 
 
+@pytest.mark.both_databases
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("vendor", ["sqlite", ""])
@@ -105,6 +104,7 @@ def test_who_has_a_backup_has_neither_sessions_nor_keys(client, tmp_path):
 # One moment
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("at_one_moment", [True, False])
 @pytest.mark.django_db(transaction=True)
 def test_a_backup_beside_writers_is_of_one_moment(at_one_moment, tmp_path, monkeypatch):
@@ -145,6 +145,7 @@ def test_a_backup_beside_writers_is_of_one_moment(at_one_moment, tmp_path, monke
     assert (len(counts) == 1) == at_one_moment
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_what_was_confirmed_by_the_time_that_it_names_is_in_it(tmp_path, monkeypatch):
     """That time is not after the moment that it shows."""
@@ -234,6 +235,7 @@ def test_rows_that_do_not_arrive_as_they_were_are_noticed_and_nothing_stays(tmp_
         assert not Collection.written.exists()
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_a_database_in_which_somebody_writes_is_not_restored_into(tmp_path, monkeypatch):
     backup.write(tmp_path / "one.zip")
@@ -326,6 +328,7 @@ def test_a_backup_or_a_restore_that_is_killed_leaves_all_as_it_was(tmp_path):
 # Upgrades
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("command", [["upgrade", "--plan"], ["upgrade"], ["backup", "one.zip"]])
 @pytest.mark.django_db(transaction=True)
 def test_a_new_database_is_neither_upgraded_nor_backed_up(tmp_path, monkeypatch, command):
@@ -354,6 +357,7 @@ def test_an_upgrade_says_its_plan_backs_up_and_migrates(tmp_path):
         assert said.getvalue().endswith("There is nothing to do.\n")
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_a_start_on_the_database_of_another_version_is_refused_in_a_sentence(tmp_path):
     with empty_place(tmp_path):

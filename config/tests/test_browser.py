@@ -8,19 +8,15 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from evaluation import frozen, scores
 from evaluation.tests.hills import make_hills
-from evaluation.tests.judged_worlds import unfinished
 from ratings.collection.scales import LONGEST_LABEL
 from ratings.desk import queue
-from ratings.judges import sample as samples
-from ratings.judges import uses
-from ratings.models import Adjudication, Anchor, Document, JudgeRun, Pair, Query, Rating, Role, System
+from ratings.models import Adjudication, Anchor, Document, Query, Rating, Role, System
 from ratings.people import members
 from ratings.pool.adjudication import adjudicate
 from ratings.pool.anchors import set_anchor
 from ratings.presentation.guidelines import versions
-from ratings.tests.cast import grade, make_asked, make_collection, make_member, make_pair, make_ranking, make_rater
+from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
 
 from .desk import MOVED_ON, all_saved, press, ready, shown, wait_for_the_bounce
 from .looks import examine, wide
@@ -104,17 +100,6 @@ def test_ten_pairs_by_keyboard_alone_and_the_numbers_that_follow(visit, collecti
     # q1 now: IDCG 3 + 3/log2(3) + 2/2 = 5.892789, DCG of bm25 2.369070 + 1 + 3/log2(6) = 4.529629 and
     # nDCG (4.529629 + 1) / 6.892789 = 0.802234. Mean with q2: (0.802234 + 0.825414) / 2 = 0.813824.
     assert shown_mean(analyst, "bm25") == "0.8138"
-
-
-def test_a_key_held_down_rates_once(visit, collection):
-    page = visit.sign_in(visit.page(), "rater")
-    begin(page)
-    first = page.locator("article.doc h2").inner_text()
-    for _ in range(10):
-        page.keyboard.down("3")  # the second and later ones are repeats of the first
-    expect(page.locator("article.doc h2")).not_to_have_text(first)
-    page.keyboard.up("3")
-    rated(page, 1)
 
 
 @pytest.mark.walk
@@ -226,7 +211,6 @@ def pages(role: str, collection) -> list[str]:
         guidelines/ guidelines/versions/ guidelines/2/
         """
         return ["/", "/accounts/password/", *(f"{base}/{part}" for part in parts.split())]
-    run = judge(collection)
     if role == "admin":
         rater = collection.raters.get(name="rater").pk
         # On these two the raters disagree; the second is decided.
@@ -239,26 +223,17 @@ def pages(role: str, collection) -> list[str]:
         progress/ raters/{rater}/
         pool/ pool/?depth=4&wanted=2&systems={system} pool/?depth=0&wanted=2 pool/?more=3
         pool/holes/?system={system}&depth=5 pool/holes/?depth=0 anchors/ anchors/{open_}/
-        judges/ judges/{run.version.judge_id}/ judges/runs/{run.pk}/
         """
         return [f"{base}/{part}" for part in parts.split()]
     # With `retrieved` and `minmax_closed` it is refused: the panel of options is open.
     parts = f"""
-    machines/{run.version.judge_id}/ ?measure=AP&profile=trec_eval%20-c ?measure=nonsense
+    ?measure=AP&profile=trec_eval%20-c ?measure=nonsense
     ?profile=burges&negatives=raw&rule=median ?ideal=retrieved&negatives=minmax_closed
     queries/ queries/{q1.pk}/ queries/{q1.pk}/documents/ systems/{system}/ compare/
     compare/?baseline=dense&pairs=all expected/ differences/
     differences/?baseline=dense&system=bm25&sort=text agreement/ agreement/drift/ documents/{document}/
     """
     return ["/", f"{base}/", *(f"{base}/{part}" for part in parts.split())]
-
-
-def judge(collection) -> JudgeRun:
-    """What a judge has graded: all of the pool, of which a part was drawn as its sample. Its columns are on."""
-    run = make_asked(collection, *Pair.objects.filter(query__collection=collection))
-    samples.draw(run.version.judge, 4, seed=1)
-    uses.switch_on(run.version, "alone")
-    return run
 
 
 def disagree(collection) -> None:
@@ -376,17 +351,6 @@ def test_names_without_a_blank_make_no_page_wider_than_a_phone(visit, collection
         for address in ("/", *(f"/collections/hills/{part}" for part in parts.split())):
             visits[role].goto(address)
             assert wide(visits[role]) <= 0, (role, address)
-
-
-def test_expected_values_are_drawn_and_axe_finds_nothing(visit):
-    judged = unfinished()
-    make_member(judged.collection, "eva", Role.ADMIN)
-    page = visit.sign_in(visit.page(), "eva")
-    asked = scores.Asked.of(judged.collection)
-    found, _ = frozen.freeze(judged.collection, "Spring", asked, expected=True)
-    for address in ("", "expected/", "compare/", "pool/decisive/?apart=0.1", f"frozen/{found.short}/"):
-        page.goto(f"/collections/world/{address}")
-        examine(page, address)
 
 
 # The blocks in which a word or number of the page stands left of what is written before it, as a name from right

@@ -12,18 +12,11 @@ from ratings.pool.anchors import set_anchor
 from ratings.presentation.guidelines import versions
 from ratings.tests.cast import grade, make_pair
 
-from .desk import all_saved, begin, make_round, press, press_till_the_end, ready, shown, wait_for_the_bounce
+from .desk import begin, make_round, press, ready, shown, wait_for_the_bounce
 from .looks import examine, wide
 from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-def saved(page: Page, collection: Collection) -> None:
-    begin(page)
-    press(page, "2")
-    all_saved(page)
-    expect(page.locator("#last")).to_contain_text("Last: 2 Good")
 
 
 def server_error(page: Page, collection: Collection) -> None:
@@ -63,14 +56,6 @@ def signed_out_and_closed(page: Page, collection: Collection) -> None:
     expect(page.locator("#state-act")).to_have_text("Sign in")
 
 
-def retired(page: Page, collection: Collection) -> None:
-    begin(page)
-    task = queue.task(collection.raters.get(), shown(page).split("/")[-3])
-    queue.retire([task.pair.pk])
-    press(page, "2")
-    expect(page.locator("#notice")).to_contain_text("no longer needed")
-
-
 def cannot_judge(page: Page, collection: Collection) -> None:
     begin(page)
     page.keyboard.press("x")
@@ -82,13 +67,6 @@ def comment(page: Page, collection: Collection) -> None:
     page.keyboard.press("c")
     page.keyboard.type("4 of 5 steps")
     expect(page.locator("#written")).to_be_visible()
-
-
-def limit_reached(page: Page, collection: Collection) -> None:
-    collection.raters.update(limit=2)
-    begin(page)
-    press_till_the_end(page, "2")
-    expect(page.locator("#nothing")).to_contain_text("You have rated all that you were asked for: 2 documents.")
 
 
 def own_rating(page: Page, collection: Collection) -> None:
@@ -195,14 +173,11 @@ def chosen_dark_and_very_large(page: Page, collection: Collection) -> None:
 
 
 STATES: list[Callable[[Page, Collection], None]] = [
-    saved,
     server_error,
     conflict,
     signed_out_and_closed,
-    retired,
     cannot_judge,
     comment,
-    limit_reached,
     own_rating,
     warm_up_answered,
     reasons_in_a_list,

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 def test_the_pages_of_the_help_are_read_by_everybody(visit):
     page = visit.page()
-    for name in ("", "files/", "measures/", "api/", "asvs/", "?q=neutral+point"):
+    for name in ("", "measures/", "api/", "?q=neutral+point"):
         page.goto(f"/help/{name}")
         examine(page, f"help {name}")
 

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page
 
+from evaluation import frozen, scores
 from evaluation.deciding.drawing import draw_next
 from evaluation.tests.judged_worlds import make_rater, unfinished
 from ratings.judges import sample as samples
@@ -142,5 +143,7 @@ def test_numbers_that_machines_touched(visit):
         uses.switch_on(run.version, use)
     made = draw_next(collection, seed=5)
     judged.rate(make_rater(collection, "late"), made.drawn.count())
+    found, _ = frozen.freeze(collection, "Spring", scores.Asked.of(collection), expected=True)
     page, ask = visit.sign_in(visit.page(), "eva"), "?measure=nDCG@5"
-    look(page, collection, ask, f"compare/{ask}", f"expected/{ask}", f"pool/decisive/{ask}&apart=0.1")
+    addresses = [ask, f"compare/{ask}", f"expected/{ask}", f"pool/decisive/{ask}&apart=0.1"]
+    look(page, collection, *addresses, f"frozen/{found.short}/")

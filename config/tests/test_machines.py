@@ -266,16 +266,16 @@ def test_where_redis_is_away_nobody_guesses_passwords_and_programs_go_on(setting
 
 
 ROOT = Path(__file__).resolve().parents[2]
-USED = {"add": ["key", 1], "get": ["key"], "set": ["key", 1], "get_many": [["key"]], "touch": ["key"]}
+USED = {"add": ["key", 1], "get": ["key"], "set": ["key", 1]}
 USED |= {"delete": ["key"], "delete_many": [["key"]]}
 
 
-@pytest.mark.parametrize(("method", "arguments"), USED.items())
-def test_where_redis_is_away_each_method_that_is_used_says_so_as_a_page_expects(method, arguments):
+def test_where_redis_is_away_each_method_that_is_used_says_so_as_a_page_expects():
     facts = machines.cache(f"redis://127.0.0.1:{free_port()}/0", {}, Path())
     tries = Valkey(facts["LOCATION"], {"OPTIONS": facts["OPTIONS"]})
-    with pytest.raises(ConnectionError, match="The cache cannot be used"):
-        getattr(tries, method)(*arguments)
+    for method, arguments in USED.items():
+        with pytest.raises(ConnectionError, match="The cache cannot be used"):
+            getattr(tries, method)(*arguments)
 
 
 def test_the_methods_of_the_cache_that_are_used_are_those_above():
@@ -284,7 +284,7 @@ def test_the_methods_of_the_cache_that_are_used_are_those_above():
         path for app in ("config", "ratings") for path in (ROOT / app).rglob("*.py") if "tests" not in path.parts
     ]
     called = {m for path in files for m in re.findall(rf"\bcache\.({names})\(", path.read_text())}
-    assert called - {"make_key"} <= USED.keys() and "touch" in called
+    assert called - {"make_key"} <= USED.keys() and "add" in called
 
 
 # PgBouncer

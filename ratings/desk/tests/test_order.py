@@ -14,7 +14,7 @@ from ratings.models import UNRANKED, Assignment, Collection
 from ratings.pool.pooling import pool
 from ratings.tests.cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater, next_pair
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 QUERIES, DOCUMENTS = [f"q{i}" for i in range(5)], "abcdef"
 
@@ -57,6 +57,7 @@ def test_at_random_queries_come_mixed():
     assert changes(rated_in_order(make_rater(collection), collection)) > 2 * len(QUERIES)
 
 
+@pytest.mark.both_databases
 def test_best_first_gives_each_depth_whole_before_the_next():
     collection = make_pool("depth")
     documents = [document for _, document in rated_in_order(make_rater(collection), collection)]
@@ -65,6 +66,7 @@ def test_best_first_gives_each_depth_whole_before_the_next():
     assert documents[15:] == ["c"] * 5
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("chosen", Collection.Order.values)
 def test_two_raters_get_every_pair_once_in_different_orders(chosen):
     collection = make_pool(chosen)
@@ -91,6 +93,7 @@ def test_the_point_of_a_rater_is_fixed_and_differs_by_rater_and_pair():
     assert 0.45 < sum(points) / len(points) / 2**31 < 0.55
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("chosen", Collection.Order.values)
 def test_pairs_put_off_come_last_the_longest_put_off_first(chosen):
     collection = make_pool(chosen)
@@ -107,6 +110,7 @@ def test_pairs_put_off_come_last_the_longest_put_off_first(chosen):
         queue.skip(alice, pair, now=NOW)
 
 
+@pytest.mark.both_databases
 def test_a_better_place_in_a_new_system_brings_a_pair_forward():
     collection = make_pool("depth")
     depths = dict(Assignment.objects.filter(query__key="q1").values_list("pair__document__key", "depth"))
@@ -160,6 +164,7 @@ def plans(act, asks: str = " AS part0 ", begins: str = "SELECT") -> str:
     return "\n".join(told)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("chosen", "index"),
     [
@@ -178,6 +183,7 @@ def test_an_index_leads_to_the_next_pair(chosen, index):
     assert "TEMP B-TREE" not in plan and "Sort Key: ratings_assignment" not in plan
 
 
+@pytest.mark.both_databases
 def test_an_index_leads_to_the_next_query():
     """Otherwise each rater would wait at each new query until all that is open was sorted."""
     collection = make_pool("query")
@@ -186,6 +192,7 @@ def test_an_index_leads_to_the_next_query():
     assert "TEMP B-TREE" not in plan and "Sort Key" not in plan
 
 
+@pytest.mark.both_databases
 def test_the_next_query_is_one_of_the_oldest_round():
     collection = make_pool("query")
     for oldest in sorted(set(Assignment.objects.values_list("query", flat=True))):
@@ -195,6 +202,7 @@ def test_the_next_query_is_one_of_the_oldest_round():
             assert next_pair(make_rater(collection, f"{oldest}-{start}")).query_id == oldest
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("begins", "asks"),
     [

@@ -16,7 +16,7 @@ from ratings.management.refusals import line_of
 from ratings.models import Collection, Document, Ranking, Rater, Rating, RatingEvent, Role, System
 from ratings.tests.cast import make_collection, make_member, make_ranking, make_rater
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 RUN = "q1 Q0 a 1 3.5 bm25\nq1 Q0 b 2 2.5 bm25\nq2 Q0 b 1 9 bm25\n"
 QRELS = "q1 0 a 3\nq1 0 b 0\nq2 0 b -1\n"
@@ -59,6 +59,7 @@ KINDS = {
 }
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_file_again_changes_no_row_and_not_the_version(kind):
     run, text = KINDS[kind]
@@ -89,6 +90,7 @@ def test_choices_that_make_no_sense_are_an_error(run, choices, said):
 # Queries
 
 
+@pytest.mark.both_databases
 def test_queries_are_added_with_text_need_and_tags():
     collection = make_collection(queries=[])
     xml = '<t><topic number="7" type="faceted"><query>horse</query><narrative>hooves</narrative></topic></t>'
@@ -164,6 +166,7 @@ def test_queries_with_rankings_that_are_numbered_anew_raise_a_warning():
 # Documents
 
 
+@pytest.mark.both_databases
 def test_documents_are_added_and_those_known_by_key_get_their_text():
     collection = make_collection(documents="")
     Document.objects.create(collection=collection, key="a")
@@ -176,6 +179,7 @@ def test_documents_are_added_and_those_known_by_key_get_their_text():
     assert report.warnings == ["1 document has neither a title nor a body: b."]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "number", ["1e23", "12345678901234567890.1", "12345678901234567890", "-0.0", "1e-7", "1e308"]
 )
@@ -214,6 +218,7 @@ def test_only_a_thousand_refusals_are_kept_and_all_are_counted():
 # Runs
 
 
+@pytest.mark.both_databases
 def test_a_run_becomes_one_ranking_a_query_best_first_with_the_scores_as_read():
     collection = make_collection()
     report = intake.import_run(collection, sources(RUN))
@@ -270,6 +275,7 @@ def test_system_renames_one_tag_and_refuses_two():
     ]
 
 
+@pytest.mark.both_databases
 def test_lines_in_any_order_and_pieces_on_disk_give_the_same_rankings(monkeypatch):
     lines = [f"q{q} Q0 d{d} {d} {100 - d} s\n" for q in (1, 2) for d in range(1, 31)]
     mixed = sorted(lines, key=lambda line: hash(line[::-1]) % 97)
@@ -315,6 +321,7 @@ def test_a_rank_that_stands_twice_orders_nothing(order):
     assert ranked(collection, "s", "q1") == ["a", "b"]
 
 
+@pytest.mark.both_databases
 def test_order_score_compares_all_digits_and_breaks_ties_by_key_descending_in_bytes():
     collection = make_collection(documents="")
     text = "q1 Q0 d10 1 1 s\nq1 Q0 d9 2 1.00000001 s\nq1 Q0 é 3 1 s\nq1 Q0 z 4 1 s\nq1 Q0 Z 5 2 s\n"
@@ -416,6 +423,7 @@ def test_parts_of_one_system_have_no_query_together(said):
     assert report.counts["new"] == 3 and collection.systems.get().rankings.count() == 3
 
 
+@pytest.mark.both_databases
 def test_a_later_import_of_a_system_adds_the_queries_that_it_lacks_and_says_so():
     collection = make_collection(queries=["q1", "q2", "q3"])
     intake.import_run(collection, sources(ONE))
@@ -510,6 +518,7 @@ def test_comments_and_further_columns_are_counted():
     assert "file1: 2 lines with more than six columns; the rest was ignored." in report.facts
 
 
+@pytest.mark.both_databases
 def test_keys_with_marks_of_json_and_sql_are_found_again():
     collection = make_collection(documents="")
     keys = ['"', "\\", "'", "%s", "é", "😀", "null", "1", "01", "{}", "c\\\\\\n\\t\\N"]
@@ -522,6 +531,7 @@ def test_keys_with_marks_of_json_and_sql_are_found_again():
 # Qrels and ratings
 
 
+@pytest.mark.both_databases
 def test_qrels_become_ratings_by_one_imported_rater():
     collection = make_collection()
     report = intake.import_qrels(collection, sources(QRELS), rater="assessor")
@@ -608,6 +618,7 @@ def test_an_import_never_speaks_for_a_person():
     assert Rating.objects.count() == 0
 
 
+@pytest.mark.both_databases
 def test_ratings_of_several_raters_keep_reason_comment_and_time():
     collection = make_collection()
     text = (
@@ -640,6 +651,7 @@ def test_a_reason_that_is_not_known_is_refused():
     ]
 
 
+@pytest.mark.both_databases
 def test_ratings_of_many_raters_come_in_few_queries_and_change_one_by_one(django_assert_max_num_queries):
     """However many raters there are: pieces hold rows of several."""
     collection = make_collection()

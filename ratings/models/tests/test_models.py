@@ -25,9 +25,10 @@ from ratings.tests.cast import (
 )
 from ratings.web.template_tags.grades import tone, written
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.both_databases
 def test_a_ranking_comes_back_as_it_was_written():
     ranking = make_ranking(make_collection(), "bm25", "q1", "cab", scores=[2.5, 0.1, -1e300])
     stored = Ranking.objects.get()
@@ -36,6 +37,7 @@ def test_a_ranking_comes_back_as_it_was_written():
     assert stored.scores.tolist() == [2.5, 0.1, -1e300]
 
 
+@pytest.mark.both_databases
 def test_an_id_that_does_not_fit_is_refused_not_cut():
     collection = make_collection()
     with pytest.raises(ValueError, match="cannot be stored"):
@@ -44,6 +46,7 @@ def test_an_id_that_does_not_fit_is_refused_not_cut():
         )
 
 
+@pytest.mark.both_databases
 def test_a_document_that_a_ranking_names_cannot_be_deleted():
     collection = make_collection()
     make_ranking(collection, "bm25", "q1", "a")
@@ -55,6 +58,7 @@ def test_a_document_that_a_ranking_names_cannot_be_deleted():
     assert sorted(collection.documents.values_list("key", flat=True)) == ["a", "c", "d"]
 
 
+@pytest.mark.both_databases
 def test_a_whole_collection_can_go_with_all_that_it_holds():
     collection = make_collection()
     make_ranking(collection, "bm25", "q1", "a")
@@ -65,11 +69,13 @@ def test_a_whole_collection_can_go_with_all_that_it_holds():
     assert not Ranking.objects.exists() and not Rater.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_keys_differ_by_case():
     collection = make_collection(documents=["Nike", "nike"])
     assert collection.documents.count() == 2
 
 
+@pytest.mark.both_databases
 def test_one_grade_per_value():
     with pytest.raises(IntegrityError), transaction.atomic():
         make_collection().grades.create(value=Decimal("1.0"))
@@ -105,6 +111,7 @@ def test_an_edited_copy_of_a_collection_does_not_turn_its_version_back():
     assert Collection.objects.values_list("name", "version").get() == ("Mountains", 1)
 
 
+@pytest.mark.both_databases
 def test_no_rater_weighs_less_than_nothing():
     collection = make_collection()
     with pytest.raises(IntegrityError), transaction.atomic():
