@@ -1,7 +1,5 @@
 """Versioned rows, which are never changed: new content makes a new version."""
 
-from collections.abc import Callable
-
 from django.db import IntegrityError, models, transaction
 
 
@@ -17,13 +15,10 @@ class Unchanged(Exception):
     """The content is the same as that of the latest version."""
 
 
-def publish(
-    rows: models.Manager, content: dict, *, base: int, note: Callable[[models.Model], None]
-) -> models.Model:
+def publish(rows: models.Manager, content: dict, *, base: int) -> models.Model:
     """Publish a version with this content among the `rows` of a collection, and return it.
 
-    `base` is the version that was edited, 0 for none. `note` is called with the new version in its transaction.
-    Raises Outdated and Unchanged.
+    `base` is the version that was edited, 0 for none. Raises Outdated and Unchanged.
     """
     latest = latest_of(rows)
     if latest and latest.version != base:
@@ -32,9 +27,7 @@ def publish(
         raise Unchanged
     try:
         with transaction.atomic():
-            version = rows.create(version=number_after(latest), **content)
-            note(version)
-            return version
+            return rows.create(version=number_after(latest), **content)
     except IntegrityError as error:  # a concurrent save created this version
         raise Outdated(latest_of(rows)) from error
 

@@ -59,13 +59,12 @@ class Endpoint:
 
     place: pull.Place
     key: str = ""
-    seconds: float = SECONDS
 
     @classmethod
-    def of(cls, url: str, seconds: float = SECONDS) -> "Endpoint":
+    def of(cls, url: str) -> "Endpoint":
         """The endpoint at `url`. Raises ValueError if requests may not go there."""
         place = pull.checked_place(url, settings.PULL_HOSTS)
-        return cls(place, _key_of(place), seconds)
+        return cls(place, _key_of(place))
 
     def ask(self, body: Mapping[str, Any]) -> Reply:
         """The answer to one call. Raises Failed."""
@@ -73,7 +72,7 @@ class Endpoint:
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
         target = self.place.path.rstrip("/") + PATH + (f"?{self.place.query}" if self.place.query else "")
-        limits = pull.Limits(self.seconds, LARGEST, 2 * self.seconds)
+        limits = pull.Limits(SECONDS, LARGEST, 2 * SECONDS)
         sent = json.dumps(body, ensure_ascii=False).encode()
         try:
             status, head, content = response_of(self.place, "POST", target, sent, headers, limits)

@@ -61,20 +61,15 @@ def latest_act(pair: Pair) -> int:
 def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | None = None) -> Adjudication:
     """The adjudication that makes `grade` the judgment of the pair, whatever its ratings are.
 
-    `actor` is the account that decides; None: the command line. The same call again changes nothing. Raises
-    Adjudicated if the pair has another adjudication, and ValueError for a grade of another collection or an empty
-    reason.
+    `actor` is the account that decides. The same call again changes nothing. Raises
+    Adjudicated if the pair has another adjudication.
     """
-    reason = _stripped(reason)
-    collection = pair.query.collection
-    if grade.collection_id != collection.pk:
-        raise ValueError("The grade and the pair must belong to one collection.")
     now = now or timezone.now()
     fields = {"grade": grade, "reason": reason, "actor": actor}
     adjudication, new = Adjudication.objects.get_or_create(pair=pair, defaults={**fields, "created_at": now})
     if new:
         _event(pair, Kind.ADJUDICATE, now, value=grade.value, comment=reason, actor=actor)
-        audit.note(audit.Act.DECIDED, collection, about=pair, grade=str(grade.value))
+        audit.note(audit.Act.DECIDED, pair.query.collection, about=pair, grade=str(grade.value))
     elif fields != {name: getattr(adjudication, name) for name in fields}:
         raise Adjudicated(adjudication)
     return adjudication
@@ -84,10 +79,8 @@ def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | 
 def withdraw(pair: Pair, *, reason: str, actor, seen: int | None = None, now: datetime | None = None) -> None:
     """Delete the adjudication, so that the ratings of the pair count again.
 
-    `seen` is the id of the adjudication; None: any. Raises NotAdjudicated if it is gone, and ValueError for an
-    empty reason.
+    `seen` is the id of the adjudication; None: any. Raises NotAdjudicated if it is gone.
     """
-    reason = _stripped(reason)
     standing = Adjudication.objects.filter(pair=pair)
     # If two people withdraw it at once, only one of them deletes a row.
     if not (standing if seen is None else standing.filter(pk=seen)).delete()[0]:
@@ -101,12 +94,6 @@ def summary(adjudication: Adjudication) -> str:
     """The decision for a message: grade, person, date and reason."""
     by = f" by {adjudication.actor.get_username()}" if adjudication.actor else ""
     return f"{adjudication.grade}{by} on {adjudication.created_at:%Y-%m-%d} ({adjudication.reason})"
-
-
-def _stripped(reason: str) -> str:
-    if not reason.strip():
-        raise ValueError("An adjudication and its withdrawal need a reason.")
-    return reason.strip()
 
 
 def _event(pair: Pair, kind: str, now: datetime, **fields) -> None:

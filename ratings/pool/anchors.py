@@ -16,16 +16,9 @@ def set_anchor(
 ) -> Anchor:
     """The anchor of the pair, made or changed.
 
-    The pair of a warm-up is retired, because raters learn its grade. A gold pair stays in the pool. Raises
-    ValueError for a grade of another collection, an unknown use, or a warm-up without explanation.
+    The pair of a warm-up is retired, because raters learn its grade. A gold pair stays in the pool.
     """
     now = now or timezone.now()
-    if grade.collection_id != pair.query.collection_id:
-        raise ValueError("The grade and the pair must belong to one collection.")
-    if use not in Anchor.Use.values:
-        raise ValueError(f"An anchor is for {' or '.join(Anchor.Use.values)}, not for {use!r}.")
-    if use == Anchor.Use.WARM_UP and not explanation.strip():
-        raise ValueError("A warm-up needs an explanation: it is shown after the answer.")
     # Locked, so that the second of two concurrent calls finds the anchor of the first and changes it.
     Pair.objects.select_for_update(no_key=True).get(pk=pair.pk)
     anchor = Anchor.objects.filter(pair=pair).first()

@@ -1,5 +1,7 @@
 """Publish a version of the presentation, and read versions."""
 
+from django.db import transaction
+
 from ..database import versions
 from ..database.versions import Outdated, Unchanged
 from ..models import Collection, Presentation
@@ -24,16 +26,13 @@ def latest_of(collection: Collection) -> Presented:
     return Presented.read(latest.content) if latest else WEB_PAGE
 
 
+@transaction.atomic
 def publish(collection: Collection, presented: Presented, *, base: int) -> Presentation:
     """Publish a version and return it. `base` is the version that was edited, 0 for none.
 
     Raises Outdated and Unchanged, and ValueError for a part that reveals rank, score or system.
     """
     refuse_revealing(collection, presented)
-
-    def note_version(version: Presentation) -> None:
-        note(Act.PRESENTATION, collection, about=f"version {version.version}")
-
-    return versions.publish(
-        collection.presentations, {"content": presented.as_json()}, base=base, note=note_version
-    )
+    version = versions.publish(collection.presentations, {"content": presented.as_json()}, base=base)
+    note(Act.PRESENTATION, collection, about=str(version))
+    return version

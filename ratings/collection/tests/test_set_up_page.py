@@ -164,13 +164,13 @@ def test_a_stage_is_done_if_there_is_anything_of_it_and_no_other_collection_coun
 
 def test_the_number_of_database_queries_is_pinned(client, new, django_assert_num_queries):
     filled(new)
-    with django_assert_num_queries(27):
+    with django_assert_num_queries(24):
         shown(client)
     for key in ("q3", "q4", "q5"):
         new.queries.create(key=key, text=key)
         make_ranking(new, "dense", key, "cba")
         make_rater(new, f"rater of {key}")
-    with django_assert_num_queries(27):
+    with django_assert_num_queries(24):
         shown(client)
     with django_assert_num_queries(1):  # of the navigation
         assert stages.unfinished(new)

@@ -84,7 +84,6 @@ class Choice(NamedTuple):
     quota: Quota
     new: list[Candidate]
     put_off: list[Item]
-    exhausted: bool  # whether no candidates are left beyond `new`
 
 
 class StatementKey(NamedTuple):
@@ -156,15 +155,15 @@ def choose(me: Rater, count: int, now: datetime, taken: set[int]) -> Choice:
     holding = Holding(tuple(pk for pk, *_ in leases), len(checks), last_turn)
     quota = quota_for(me, holding, count)
     if min(quota) <= 0:
-        return Choice(holding, quota, [], [], exhausted=False)
+        return Choice(holding, quota, [], [])
     first_group = [Candidate(*row) for row in chain(*rows)]
     new = list(islice(chain(first_group, next_groups(key, first_group, values)), quota.candidates))
     if len(new) == quota.candidates:
-        return Choice(holding, quota, new, [], exhausted=False)
+        return Choice(holding, quota, new, [])
     if fill_expired(me.collection_id, now):
         return choose(me, count, now, taken)
     rest = Quota(quota.tasks - len(new), quota.candidates - len(new))
-    return Choice(holding, quota, new, put_off_items(me, key, values, rest), exhausted=True)
+    return Choice(holding, quota, new, put_off_items(me, key, values, rest))
 
 
 def parameters(me: Rater, now: datetime, taken: set[int] = frozenset()) -> dict[str, Any]:

@@ -80,15 +80,13 @@ class Order(NamedTuple):
     group_field: str | None = None
     # Whether raters get several pairs of a query after each other: what is mixed in must not stand out.
     by_query: bool = False
-    # Whether a query comes in one piece in each round, and not all of it at once.
-    by_round: bool = False
 
 
 ORDERS = {
     Collection.Order.QUERY: Order(by_query, "query", by_query=True),
     Collection.Order.DEPTH: Order(by_depth, "pk"),
     Collection.Order.RANDOM: Order(at_random, "pk"),
-    Collection.Order.DECISIVE: Order(by_round, "pk", by_query=True, by_round=True),
+    Collection.Order.DECISIVE: Order(by_round, "pk", by_query=True),
 }
 
 

@@ -142,12 +142,6 @@ def test_near_the_end_nobody_holds_more_than_their_share(open_pairs, people, mos
     assert len(queue.claim(raters[0], 20, now=NOW)) == most
 
 
-def test_of_the_last_hundred_pairs_each_of_fifty_raters_gets_some():
-    collection = make_pool(queries=1, documents=100, wanted=1)
-    raters = [make_rater(collection, f"rater{i}") for i in range(50)]
-    assert all(queue.claim(rater, 10, now=NOW) for rater in raters)
-
-
 def test_who_is_not_at_work_takes_no_share():
     collection = make_pool(queries=1, documents=40, wanted=1)
     alice, *others = (make_rater(collection, name) for name in ("alice", "bob", "carol", "dora"))

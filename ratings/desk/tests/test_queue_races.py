@@ -257,9 +257,7 @@ def test_without_the_lock_on_the_rows_a_lease_ends_unseen_when_its_pair_is_retir
     rows = Assignment.objects.values_list(*choosing.Candidate._fields)
     found = iter([[choosing.Candidate(*row) for row in rows], []])
     own, room = choosing.Holding((), 0, 0), choosing.Quota(4, 4)
-    monkeypatch.setattr(
-        claiming, "choose", lambda *_: choosing.Choice(own, room, next(found), [], exhausted=False)
-    )
+    monkeypatch.setattr(claiming, "choose", lambda *_: choosing.Choice(own, room, next(found), []))
     got = race([True, False], act)
     assert not any(isinstance(one, Exception) for one in got), got
     assert not Assignment.objects.exists()

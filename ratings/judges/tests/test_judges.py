@@ -283,7 +283,6 @@ EXPECTED = {
 
 def test_no_failure_becomes_a_grade(server, monkeypatch):
     monkeypatch.setattr(wire, "SECONDS", 0.4)
-    monkeypatch.setattr(wire.Endpoint.of.__func__, "__defaults__", (0.4,))
     monkeypatch.setattr(runs, "TRIES", 3)
     found = server(misbehaving)
     collection = pool_of({text.replace(" ", "_").replace(",", ""): text for text in EXPECTED})

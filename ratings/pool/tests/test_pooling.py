@@ -131,8 +131,3 @@ def test_holes_of_more_queries_cost_no_more_database_queries(collection, django_
             holes(collection, bm25, 3)
         if queries == "q1":
             make_ranking(collection, "bm25", "q2", "abcd")
-
-
-def test_holes_need_a_depth(collection):
-    with pytest.raises(ValueError, match="at least 1"):
-        holes(collection, collection.systems.first(), 0)

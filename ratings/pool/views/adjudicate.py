@@ -162,15 +162,12 @@ def pair_rows(pks: Iterable[int]) -> dict[int, dict]:
 def place_in_inbox(pair: Pair, collection: Collection) -> dict:
     """The number of the pair in the inbox, the size of the inbox, and the tokens before and after. Two queries."""
     tokens = list(adjudication.disputed(collection).values_list("pair__token", flat=True))
-    if pair.token not in tokens:
-        return {"number": None, "open": len(tokens), "previous": None, "next": None}
-    here = tokens.index(pair.token)
-    before, after = tokens[:here], tokens[here + 1 :]
+    place = tokens.index(pair.token) if pair.token in tokens else None
     return {
-        "number": here + 1,
+        "number": None if place is None else place + 1,
         "open": len(tokens),
-        "previous": before[-1] if before else None,
-        "next": after[0] if after else None,
+        "previous": tokens[place - 1] if place else None,
+        "next": next(iter(tokens[place + 1 :]), None) if place is not None else None,
     }
 
 

@@ -1,8 +1,6 @@
 """The pages of progress, for admins: counts, forecast, costs and obstacles; and one rater in detail."""
 
 from datetime import date, timedelta
-from decimal import Decimal
-from typing import NamedTuple
 
 from django.contrib import messages
 from django.db.models import F, QuerySet
@@ -11,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
 from ...desk import queue
-from ...models import Assignment, Collection, Pair, Rating
+from ...models import Assignment, Collection, Rating
 from ...people.access import admin_act, admin_page
 from ...web.pages import frame
 from ..progress.cost import mixed_in, work_ahead, work_so_far
@@ -115,20 +113,12 @@ def rater(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse
         "work": work_of(found),
         "scale": list(collection.grades.all()),
         "missed": of_pairs(missed.order_by("-created_at"), "grade", "pair__anchor__grade"),
-        "differing": [Twice(row.pair, row.first, row.event.value) for row in of_pairs(differing, "event")],
+        "differing": of_pairs(differing, "event"),
         "leases": of_pairs(leases),
         "most": LISTED,
         "now": timezone.now(),
     }
     return render(request, "ratings/rater.html", context)
-
-
-class Twice(NamedTuple):
-    """A repeat with another grade than the first one."""
-
-    pair: Pair
-    first: Decimal
-    second: Decimal
 
 
 def of_pairs(rows: QuerySet, *also: str) -> list:

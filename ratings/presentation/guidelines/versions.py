@@ -1,5 +1,7 @@
 """Publish a version of the guidelines, and note which version a rater has read."""
 
+from django.db import transaction
+
 from ...database import versions
 from ...database.versions import Outdated, Unchanged
 from ...models import Collection, Guidelines, Rater
@@ -8,16 +10,15 @@ from ...people.audit import Act, note
 __all__ = ["Outdated", "Unchanged", "mark_read", "publish"]
 
 
+@transaction.atomic
 def publish(collection: Collection, text: str, *, base: int) -> Guidelines:
     """Publish a version and return it. `base` is the version that was edited, 0 for none.
 
     Raises Outdated and Unchanged.
     """
-
-    def note_version(version: Guidelines) -> None:
-        note(Act.GUIDELINES, collection, about=f"version {version.version}")
-
-    return versions.publish(collection.guidelines, {"text": text}, base=base, note=note_version)
+    version = versions.publish(collection.guidelines, {"text": text}, base=base)
+    note(Act.GUIDELINES, collection, about=str(version))
+    return version
 
 
 def mark_read(rater: Rater, version: int) -> None:
