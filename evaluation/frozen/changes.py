@@ -44,7 +44,7 @@ class Changes:
 
     @cached_property
     def queries(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """The queries of both, each with the columns key, text and weight."""
+        """The queries of both, as `content.read_queries`."""
         return tuple(content.read_queries(lines_of(each)(content.QUERIES)) for each in self.both)
 
     @property
@@ -61,9 +61,10 @@ class Changes:
 
     @cached_property
     def edited_queries(self) -> list[str]:
-        """Queries of both whose text or weight differs."""
+        """Queries of both whose text, weight or chance in a log differs."""
+        facts = ["text", "weight", "chance"]
         before, after = (
-            dict(zip(each["key"], zip(each["text"], each["weight"], strict=True), strict=True))
+            dict(zip(each["key"], each[facts].fillna(0).itertuples(index=False), strict=True))
             for each in self.queries
         )
         return [key for key in after if key in before and before[key] != after[key]]

@@ -89,7 +89,11 @@ class Evaluation:
         """The fingerprint of the options in force for this measure, with est where there are expected values."""
         measure = parse_measure(measure) if isinstance(measure, str) else measure
         estimated = [self.expected[measure].estimated] if measure in self.expected else []
-        return " ".join([self.asked.fingerprint_of(measure), *self._of_log, *estimated])
+        return " ".join([self.plain_fingerprint_of(measure), *estimated])
+
+    def plain_fingerprint_of(self, measure: Measure | str) -> str:
+        """The fingerprint without that of expected values."""
+        return " ".join([self.asked.fingerprint_of(measure), *self._of_log])
 
     @property
     def _of_log(self) -> list[str]:
@@ -97,8 +101,8 @@ class Evaluation:
 
     @property
     def label(self) -> str:
-        """The asked measure and its fingerprint."""
-        return f"{self.asked.measure} {self.fingerprint_of(self.asked.measure)}"
+        """The asked measure and the fingerprint of its plain means."""
+        return f"{self.asked.measure} {self.plain_fingerprint_of(self.asked.measure)}"
 
     @property
     def est(self) -> str:

@@ -42,7 +42,7 @@ def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
     rows = [_row(each, weighted) for each in evaluation.standings]
     caption = (
         f"Mean {measure} of {len(rows)} system{'' if len(rows) == 1 else 's'} on "
-        f"{about(frozen).collection_name}. Options: {evaluation.asked.fingerprint_of(measure)}. "
+        f"{about(frozen).collection_name}. Options: {evaluation.plain_fingerprint_of(measure)}. "
         f"{about(frozen).software}, frozen evaluation {frozen.short}."
     )
     lines = [

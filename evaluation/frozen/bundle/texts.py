@@ -31,9 +31,7 @@ def methods(frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | 
         _judged(facts, asked),
         _measured(asked, evaluation),
         _judged_share(evaluation),
-        f"{_counted(evaluation)} with 95 % intervals by a percentile bootstrap over queries "
-        f"({asked.interval['draws']:,} resamples, seed {asked.interval['seed']}, distances from the mean "
-        "widened by sqrt(n / (n - 1))).",
+        f"{_counted(evaluation)} {_intervals(asked, evaluation)}.",
         f"Mean {measure}: {_means(evaluation)}.",
         *_expected(evaluation),
         comparisons.in_words(tests),
@@ -41,6 +39,20 @@ def methods(frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | 
         f"“{frozen.name}”, SHA-256 {frozen.hash}.",
     ]
     return " ".join(sentences) + "\n"
+
+
+def _intervals(asked: Settings, evaluation: Evaluation) -> str:
+    if evaluation.sampled:
+        drawn = f"{evaluation.sampled.drawn:,} of the queries were drawn with known chances"
+        return (
+            f"weighted to all searches of the log from which {drawn}, with 95 % intervals by t for this draw "
+            "(linearised, by stratum)"
+        )
+    return (
+        "with 95 % intervals by a percentile bootstrap over queries "
+        f"({asked.interval['draws']:,} resamples, seed {asked.interval['seed']}, distances from the mean "
+        "widened by sqrt(n / (n - 1)))"
+    )
 
 
 def _expected(evaluation: Evaluation) -> list[str]:
@@ -162,7 +174,7 @@ def readme(frozen: FrozenEvaluation, figures: Iterable[Figure], has_tests: bool)
         "| file | holds |",
         "|---|---|",
         "| settings.json | measures, options and the bootstrap of the intervals |",
-        "| queries.jsonl | key, text and weight of each query |",
+        "| queries.jsonl | key, text and weight of each query, and its count, chance and stratum in a log |",
         f"| {asked.judgments} | {_JUDGMENTS[asked.judgments == QRELS]} |",
         *(
             f"| {system.run} | what {_markdown(system.system)} returned, as a TREC run |"

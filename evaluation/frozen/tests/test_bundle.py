@@ -8,6 +8,7 @@ import re
 import subprocess
 import xml.etree.ElementTree as ET
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,11 @@ from evaluation.frozen.bundle import latex
 from evaluation.frozen.tests.test_frozen import CASES, HILLS, MEASURES, freeze, make_tied
 from evaluation.models import FrozenPart
 from evaluation.page.numbers import decimals
+from evaluation.scores import Asked, evaluate
 from evaluation.tests.hills import make_hills, rate
 from ratings.collection import sample
 from ratings.models import Document, Query
-from ratings.tests.cast import make_collection, make_ranking
+from ratings.tests.cast import make_collection, make_ranking, make_sample
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -94,6 +96,23 @@ def test_computed_again_it_gives_the_same_digits(tmp_path, changes):
     checked = bundle.check(saved(freeze(collection, measures=measures, changes=changes)[0], tmp_path))
     assert checked.is_equal and checked.different == [] and checked.largest == 0
     assert checked.numbers > 4 * len(measures) * 17
+
+
+def test_a_mean_over_a_log_is_computed_again_from_the_chances_in_the_files(tmp_path):
+    collection = sample.load()
+    keys = collection.queries.values_list("key", flat=True)
+    drawn = [(key, 90 - n, 1.0) if n < 4 else (key, 40 - n, (40 - n) / 100) for n, key in enumerate(keys)]
+    make_sample(collection, drawn)
+    collection.touch()
+    living = evaluate(collection, Asked.of(collection))
+    found, _ = freeze(collection)
+    again = frozen.evaluation_of(found)
+    assert again.standing("hybrid") == replace(living.standing("hybrid"), pk=None)
+    assert again.label == living.label and "est=log" in latex.table(found, again)
+    assert "weighted to all searches of the log from which 12 of the queries were drawn" in made(found).read(
+        "methods.txt"
+    ).decode()
+    call_command("evaluate_bundle", saved(found, tmp_path), stdout=io.StringIO())
 
 
 def test_qrels_and_runs_are_read_by_evaluate_files(tmp_path):

@@ -144,7 +144,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         # All systems are tested, as in the paragraph on methods: with fewer, a verdict could be another one.
         "lead": leading(evaluation, len(standings)),
         "queries": len(evaluation.table.record.queries),
-        "label": f"{measure} {evaluation.asked.fingerprint_of(measure)}",
+        "label": f"{measure} {evaluation.plain_fingerprint_of(measure)}",
         "told": evaluation.expected.get(measure),
         "described": options.in_force(asked.asked),
         "others": others(evaluation),
