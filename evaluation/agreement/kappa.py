@@ -29,7 +29,7 @@ def cohen(table: Table) -> Iterator[dict]:
     """The agreement of each two raters with a pair in common, in the order of their numbers.
 
     first, second: the raters; pairs, agree and within_one, as `percent`; Cohen's kappa, unweighted, and as linear
-    and quadratic weighted by the distance of the grades and by its square. It is nan where all grades are the same.
+    and quadratic weighted by the distance of the grades and by its square; nan where all grades are the same.
     """
     grade_pairs, levels = table.grade_pairs, table.grades.size
     distance = np.abs(table.grades[:, np.newaxis] - table.grades)

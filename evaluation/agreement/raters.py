@@ -18,8 +18,8 @@ def each_rater(table: Table) -> list[dict]:
 
     rater; ratings; cannot: answers that one cannot judge; mean: of the rater's grades; shared: grades of pairs
     that others graded, too; bias: the mean distance of a grade from the mean of the others' grades; low, high: its
-    95 % interval by t over pairs; spread: the standard deviation of these distances; agree: the share of the others'
-    grades that equal the rater's.
+    95 % interval by t over pairs; spread: the standard deviation of these distances; agree: the share of the
+    others' grades that equal the rater's.
     """
     distance = distances(table)
     shared = ~np.isnan(distance)

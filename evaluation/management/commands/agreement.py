@@ -73,14 +73,17 @@ class Command(ExportCommand):
 def as_table(agreement: Agreement, order: Order | None) -> str:
     document = consistency.document(agreement, order)
     disputed, more = document["disputed"][:DISPUTED], len(document["disputed"]) - DISPUTED
-    parts = [count_line(document["counts"]), text_table(document["coefficients"], OF_COEFFICIENTS, left=1)]
+    parts = [
+        count_line(document["counts"]),
+        text_table(document["coefficients"], [*OF_COEFFICIENTS.items()], left=1),
+    ]
     for rows, columns, left in (
         (document["raters"], OF_RATERS, 1),
         (document["pairs_of_raters"], OF_TWO_RATERS, 2),
         (disputed, OF_DISPUTES, 2),
     ):
         if rows:
-            parts.append(text_table(rows, columns, left))
+            parts.append(text_table(rows, [*columns.items()], left))
     if more > 0:
         parts[-1] += f"and {more:,} more\n"
     if order:
@@ -143,8 +146,8 @@ OF_DISPUTES: dict[str, Column] = {
 def order_lines(order: dict) -> str:
     if not order["systems"]:
         return f"{order['measure']}: no order of systems, because {order['why']['systems']}\n"
-    columns = {"system": "system", order["measure"]: "mean"}
-    columns |= {"queries": "queries", "95 % interval by raters": ("low", "high")}
+    columns = [("system", "system"), (order["measure"], "mean"), ("queries", "queries")]
+    columns += [("95 % interval by raters", ("low", "high"))]
     resamples = f"{order['draws']:,} resamples of the ratings of {order['pairs']:,} pairs (seed {order['seed']})"
     if order["holds"] is None:
         notes = [f"no order to hold in {resamples}: {order['why']['holds']}"]

@@ -81,10 +81,10 @@ class Command(ExportCommand):
 
 def as_table(every: list[Compared], per_query: bool) -> str:
     rows = [row for each in every for row in each.rows()]
-    columns = {name: name for name in ("measure", "baseline", "system")}
-    columns |= {title: column for name, (title, column) in COLUMNS.items() if name in rows[0]}
+    columns = [(name, name) for name in ("measure", "baseline", "system")]
+    columns += [COLUMNS[name] for name in COLUMNS if name in rows[0]]
     if not all(each.measure.more_is_better for each in every):
-        columns = {title.replace("better/same/worse", "higher/same/lower"): columns[title] for title in columns}
+        columns = [(title.replace("better/same/worse", "higher/same/lower"), column) for title, column in columns]
     parts = [text_table(rows, columns, left=3)]
     if per_query:
         parts += [aligned(per_query_lines(each), left=1) for each in every]

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import isnan
 
 from evaluation import scores
@@ -175,8 +175,7 @@ def expected_notes(evaluation: Evaluation) -> list[str]:
 
 def as_table(evaluation: Evaluation, per_query: bool) -> str:
     shown = evaluation.shown
-    columns = {"system": "system", "measure": "measure"}
-    columns |= {title: column for name, (title, column) in COLUMNS.items() if name in shown}
+    columns = [("system", "system"), ("measure", "measure"), *(COLUMNS[name] for name in COLUMNS if name in shown)]
     rows = [
         row.row(shown) | {"system": row.system, "measure": row.measure} for row in evaluation.by_column.values()
     ]
@@ -236,9 +235,10 @@ def cell(row: dict, column: Column) -> str:
     return f"{value:,}" if isinstance(value, int) else decimals(value)
 
 
-def text_table(rows: Iterable[dict], columns: dict[str, Column], left: int) -> str:
-    """The rows as text, with columns by title, the first `left` of them left-aligned."""
-    return aligned([list(columns), *([cell(row, column) for column in columns.values()] for row in rows)], left)
+def text_table(rows: Iterable[dict], columns: Sequence[tuple[str, Column]], left: int) -> str:
+    """The rows as text. columns: title and column of each, the first `left` of them left-aligned."""
+    lines = [[cell(row, column) for _, column in columns] for row in rows]
+    return aligned([[title for title, _ in columns], *lines], left)
 
 
 def per_query_lines(evaluation: Evaluation, measure: str) -> list[list[str]]:

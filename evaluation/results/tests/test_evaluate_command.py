@@ -144,3 +144,15 @@ def test_what_is_not_known_is_refused_in_one_line(arguments):
     worked_collection()
     line = refusal("hills", *arguments)
     assert line and "\n" not in line
+
+
+def test_each_mean_has_its_own_interval_in_the_table_where_weights_differ():
+    collection = worked_collection()
+    collection.queries.filter(key="q1").update(weight=3)
+    collection.touch()
+    (row,) = as_json("hills", "--system=keyword")["results"]
+    ends = [
+        f"{row[low]:.4f} to {row[high]:.4f}" for low, high in (("low", "high"), ("weighted_low", "weighted_high"))
+    ]
+    table = run("hills", "--system=keyword")[0]
+    assert ends[0] != ends[1] and all(interval in table for interval in ends)
