@@ -12,10 +12,10 @@ from .spec import (
     WARN,
     Rows,
     end_labels,
-    for_leader,
     line_and_dots,
     score_domain,
     vega_lite,
+    where,
 )
 from .systems import ROW, with_bounds
 
@@ -36,7 +36,7 @@ def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = 
     scale = alt.Scale(
         domain=score_domain([row.get(name) for row in rows for name in numbers], bounded), nice=False
     )
-    tone = for_leader(alt.StrokeValue, ACCENT, INK)
+    tone = where("leader", alt.StrokeValue, ACCENT, INK)
     full = [{"test": "datum.final && datum.leader", "value": ACCENT}, {"test": "datum.final", "value": INK}]
     base = alt.Chart(alt.NamedData("means")).encode(
         y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK),
@@ -117,7 +117,7 @@ def _bar(rows: Rows, system: str, scale: alt.Scale, beside: float) -> alt.Chart:
         x=_judged(rows),
         y=alt.Y("low:Q", title=None, scale=scale),
         y2=alt.Y2("high:Q"),
-        stroke=for_leader(alt.StrokeValue, ACCENT, EDGE),
+        stroke=where("leader", alt.StrokeValue, ACCENT, EDGE),
     )
 
 

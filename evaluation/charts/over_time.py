@@ -11,11 +11,11 @@ from .spec import (
     WARN,
     Rows,
     end_labels,
-    for_leader,
     line_and_dots,
     of_mean,
     score_domain,
     vega_lite,
+    where,
 )
 
 HEIGHT = 320
@@ -54,7 +54,7 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
         .encode(
             y=alt.Y("low:Q", title=None, scale=scale),
             y2=alt.Y2("high:Q"),
-            stroke=for_leader(alt.StrokeValue, ACCENT, INK),
+            stroke=where("leader", alt.StrokeValue, ACCENT, INK),
         ),
         *line_and_dots(base.encode(y=at_mean), size=60),
         labels,

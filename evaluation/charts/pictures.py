@@ -49,6 +49,7 @@ HATCHES = (
 # Members of a specification with colours, and members with data, where "var(--x)" may be the name of a system.
 PAINTS = {"background", "color", "fill", "gridColor", "labelColor", "range", "stroke", "titleColor"}
 DATA = {"datasets", "domain"}
+LINKS = {"href", "url"}  # a picture must not name addresses of the server
 
 LETTER = 8  # pixels, of an axis label in a wide font
 
@@ -93,7 +94,7 @@ def _drawn(spec: str, theme: str, width: int, title: str, description: str, pape
     names = {"labelLimit": limit, "labelExpr": shortened("datum.label", int(limit / LETTER))}
     # A margin for readers with fonts wider than the one measured here.
     room = {"left": round(limit / 7), "top": 8, "right": 26, "bottom": 4}
-    whole = _without_links(json.loads(spec)) | {"config": LOOK | {"axisY": names, "padding": room}}
+    whole = json.loads(spec) | {"config": LOOK | {"axisY": names, "padding": room}}
     whole |= {"width": width, "autosize": {"type": "fit-x", "contains": "padding"}}
     with _one_at_a_time:
         picture = vegalite_to_svg(_resolved(whole, colours))
@@ -116,7 +117,9 @@ def palette() -> dict[str, dict[str, str]]:
 
 
 def _resolved(part, colours: Mapping[str, str], paints: bool = False):
-    """The specification with the value of each colour in place of "var(--name)". Data stay as they are.
+    """The specification without links, and with the value of each colour in place of "var(--name)".
+
+    Data stay as they are.
 
     paints: whether `part` is within a member with colours.
     """
@@ -129,14 +132,6 @@ def _resolved(part, colours: Mapping[str, str], paints: bool = False):
         return {
             key: value if key in DATA else _resolved(value, colours, paints or key in PAINTS)
             for key, value in part.items()
+            if key not in LINKS
         }
-    return part
-
-
-def _without_links(part):
-    """The specification without links: a file must not name addresses of the server."""
-    if isinstance(part, list):
-        return [_without_links(item) for item in part]
-    if isinstance(part, dict):
-        return {key: _without_links(value) for key, value in part.items() if key not in ("href", "url")}
     return part

@@ -13,9 +13,9 @@ from .spec import (
     SHADES,
     UNDEFINED,
     Rows,
-    for_significant,
     interval,
     vega_lite,
+    where,
 )
 
 STEPS = (0.25, 0.5)  # limits between the shades of a confusion matrix
@@ -90,7 +90,10 @@ def biases(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
             ],
         )
     )
-    tone, fill = for_significant(alt.StrokeValue, ACCENT, INK), for_significant(alt.FillValue, ACCENT, PAPER)
+    tone, fill = (
+        where("significant", alt.StrokeValue, ACCENT, INK),
+        where("significant", alt.FillValue, ACCENT, PAPER),
+    )
     none = alt.Chart(alt.NamedData("none")).mark_rule(color=EDGE, strokeWidth=1.5)
     point = base.mark_point(size=50, strokeWidth=1.5, opacity=1)
     layers = [

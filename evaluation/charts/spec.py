@@ -101,23 +101,18 @@ def spread_labels(values: Sequence[float], room: float) -> list[float]:
 
 def line_and_dots(base: alt.Chart, *, size: int, width: float = 1.5, **line) -> list[alt.Chart]:
     """A line for each system and a dot at each of its values; those of the leader are accented."""
-    stroke = for_leader(alt.StrokeValue, ACCENT, INK)
+    stroke = where("leader", alt.StrokeValue, ACCENT, INK)
     return [
-        base.mark_line(**line).encode(stroke=stroke, strokeWidth=for_leader(alt.StrokeWidthValue, 2.5, 1.25)),
+        base.mark_line(**line).encode(stroke=stroke, strokeWidth=where("leader", alt.StrokeWidthValue, 2.5, 1.25)),
         base.mark_point(size=size, opacity=1, strokeWidth=width).encode(
-            stroke=stroke, fill=for_leader(alt.FillValue, ACCENT, PAPER)
+            stroke=stroke, fill=where("leader", alt.FillValue, ACCENT, PAPER)
         ),
     ]
 
 
-def for_leader(channel: type, yes: object, no: object):
-    """A channel with the value `yes` for the leader and `no` for others. (alt.when validates, which is slow.)"""
-    return channel(no, condition={"test": "datum.leader", "value": yes})
-
-
-def for_significant(channel: type, yes: object, no: object):
-    """A channel with the value `yes` for significant rows and `no` for others."""
-    return channel(no, condition={"test": "datum.significant", "value": yes})
+def where(field: str, channel: type, yes: object, no: object):
+    """A channel with the value `yes` where the field is true, else `no`. (alt.when validates, which is slow.)"""
+    return channel(no, condition={"test": f"datum.{field}", "value": yes})
 
 
 def vega_lite(layers: Sequence[alt.Chart], *, height: int, **datasets: Rows) -> dict:

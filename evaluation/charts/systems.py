@@ -15,13 +15,12 @@ from .spec import (
     WARN,
     Rows,
     end_labels,
-    for_leader,
-    for_significant,
     interval,
     line_and_dots,
     of_mean,
     score_domain,
     vega_lite,
+    where,
 )
 
 ROW = 48  # pixels of height for a system: its dot, with the number above
@@ -37,7 +36,7 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
     """
     reached = [row.get(name) for row in rows for name in ("mean", "low", "high", "lowest", "highest")]
     scale = alt.Scale(domain=score_domain(reached, bounded), nice=False)
-    stroke, fill = for_leader(alt.StrokeValue, ACCENT, INK), for_leader(alt.FillValue, ACCENT, PAPER)
+    stroke, fill = where("leader", alt.StrokeValue, ACCENT, INK), where("leader", alt.FillValue, ACCENT, PAPER)
     base = alt.Chart(alt.NamedData("means")).encode(
         y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK),
         tooltip=of_mean(),
@@ -150,7 +149,10 @@ def differences(rows: Rows, *, scale_with: Rows = (), overall: float | None = No
     room = 0.08 * (most - least) or 1.0  # margin for the numbers above the outermost dots
     scale = alt.Scale(domain=[least - room, most + room], nice=False)
     few, significant = {"test": "datum.few", "value": EDGE}, {"test": "datum.significant", "value": ACCENT}
-    tone, fill = alt.StrokeValue(INK, condition=[few, significant]), for_significant(alt.FillValue, ACCENT, PAPER)
+    tone, fill = (
+        alt.StrokeValue(INK, condition=[few, significant]),
+        where("significant", alt.FillValue, ACCENT, PAPER),
+    )
     base = alt.Chart(alt.NamedData("differences")).encode(
         y=alt.Y("label:N").sort(None).title(None).axis(grid=False, labelColor=INK),
         tooltip=[
@@ -208,7 +210,7 @@ def _lines(
         # Opaque: with transparent layers the bytes of a PDF would differ each time.
         band = alt.Chart(alt.NamedData("bands")).mark_area(opacity=1)
         low = alt.Y("low:Q", title=None, scale=scale)
-        shade = for_leader(alt.FillValue, "var(--wash)", "var(--sunk)")
+        shade = where("leader", alt.FillValue, "var(--wash)", "var(--sunk)")
         layers.insert(0, band.encode(x=x, y=low, y2=alt.Y2("high:Q"), detail=alt.Detail("system:N"), fill=shade))
         datasets["bands"] = bands
     return vega_lite(layers, height=height, **datasets)

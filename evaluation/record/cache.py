@@ -57,8 +57,21 @@ class Columns:
 
 
 def read(collection: Collection, source: Source, version: Version | None = None) -> tuple[Record, Judgments]:
-    """The record and judgments of the version (None: the present one). Do not change the arrays."""
-    return _read(collection, version or record.version(collection), source)
+    """The record and judgments of the version (None: the present one). Do not change the arrays.
+
+    All rules share the record: combining again is faster than finding changes.
+    """
+    version = version or record.version(collection)
+
+    def renewed(old: Record, queries: list[int]) -> Record:
+        part = record.part(collection, old, queries)
+        return replace(old, ratings=old.ratings.renewed(old.places(queries), part.ratings), values=part.values)
+
+    def whole() -> Record:
+        return record.load(collection, source.systems, source.ties)
+
+    data = _current(_records, collection, version, (source.systems, source.ties), whole, renewed)
+    return data, _current(_judgments, collection, version, source, lambda: source.judgments(data))
 
 
 def columns(
@@ -75,16 +88,15 @@ def columns(
     """
 
     def whole() -> Columns:
-        data, judgments = _read(collection, version, source)
+        data, judgments = read(collection, source, version)
         return Columns(data.unrated, compute(data, judgments))
 
     def renewed(old: Columns, queries: list[int]) -> Columns:
         part = record.part(collection, old.record, queries)
         return old.renewed(part, queries, compute(part, source.judgments(part)))
 
-    if source.rule in RULES_OF_ALL:
-        return _current(_columns, collection, version, (source, name), whole)
-    return _current(_columns, collection, version, (source, name), whole, renewed)
+    by_query = None if source.rule in RULES_OF_ALL else renewed
+    return _current(_columns, collection, version, (source, name), whole, by_query)
 
 
 def whole(collection: Collection, name: Hashable, make: Callable):
@@ -135,20 +147,6 @@ def _rows_renewed(rows: Callable[[list[int]], np.ndarray]) -> Callable[[np.ndarr
         return np.hstack([old[:, ~np.isin(old[0], queries)], rows(queries)])
 
     return renewed
-
-
-def _read(collection: Collection, version: Version, source: Source) -> tuple[Record, Judgments]:
-    """The record and its judgments. All rules share the record: combining again is faster than finding changes."""
-
-    def renewed(old: Record, queries: list[int]) -> Record:
-        part = record.part(collection, old, queries)
-        return replace(old, ratings=old.ratings.renewed(old.places(queries), part.ratings), values=part.values)
-
-    def whole() -> Record:
-        return record.load(collection, source.systems, source.ties)
-
-    data = _current(_records, collection, version, (source.systems, source.ties), whole, renewed)
-    return data, _current(_judgments, collection, version, source, lambda: source.judgments(data))
 
 
 def _current(

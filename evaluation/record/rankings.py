@@ -13,8 +13,10 @@ from ..measures import Rankings
 from ..measures.arrays import distinct
 from ..measures.refusal import WrongOption
 from .arrays import Record
-from .keys import KEYS_AT_A_TIME, document_keys
-from .sql import RANKINGS_AT_A_TIME, byte_rows
+from .keys import document_keys
+from .sql import byte_rows
+
+QUERIES_AT_A_TIME = 100  # whose rankings are read together
 
 
 def results(collection: Collection, record: Record, system: str) -> Iterator[tuple[int, np.ndarray, list[float]]]:
@@ -24,7 +26,9 @@ def results(collection: Collection, record: Record, system: str) -> Iterator[tup
     Queries without a document are skipped. ValueError where the rankings are no longer those of `record`.
     """
     rankings, queries = record.rankings[system], record.queries["pk"].tolist()
-    for places in _by_size(rankings.length):
+    with_documents = np.flatnonzero(rankings.length).tolist()
+    for start in range(0, len(with_documents), QUERIES_AT_A_TIME):
+        places = with_documents[start : start + QUERIES_AT_A_TIME]
         of_system = Ranking.objects.filter(system__collection=collection, system__name=system)
         rows = of_system.filter(query__in=[queries[place] for place in places])
         read = {query: lists for query, *lists in rows.values_list("query_id", "documents", "scores")}
@@ -36,19 +40,6 @@ def results(collection: Collection, record: Record, system: str) -> Iterator[tup
             if scores is None:
                 scores = 1 / np.arange(1, len(documents) + 1)
             yield place, documents, scores.tolist()
-
-
-def _by_size(length: np.ndarray) -> Iterator[list[int]]:
-    """Chunks of the queries with a document, of some 20,000 documents each."""
-    places, size = [], 0
-    for place in np.flatnonzero(length).tolist():
-        places.append(place)
-        size += int(length[place])
-        if size >= KEYS_AT_A_TIME or len(places) == RANKINGS_AT_A_TIME:
-            yield places
-            places, size = [], 0
-    if places:
-        yield places
 
 
 def rankings_of(systems: dict[int, str], queries: pd.DataFrame, with_scores: bool) -> dict[str, Rankings]:

@@ -75,7 +75,7 @@ def as_table(agreement: Agreement, order: Order | None) -> str:
     disputed, more = document["disputed"][:DISPUTED], len(document["disputed"]) - DISPUTED
     parts = [
         count_line(document["counts"]),
-        text_table(document["coefficients"], [*OF_COEFFICIENTS.items()], left=1),
+        text_table(document["coefficients"], OF_COEFFICIENTS, left=1),
     ]
     for rows, columns, left in (
         (document["raters"], OF_RATERS, 1),
@@ -83,7 +83,7 @@ def as_table(agreement: Agreement, order: Order | None) -> str:
         (disputed, OF_DISPUTES, 2),
     ):
         if rows:
-            parts.append(text_table(rows, [*columns.items()], left))
+            parts.append(text_table(rows, columns, left))
     if more > 0:
         parts[-1] += f"and {more:,} more\n"
     if order:
@@ -105,42 +105,16 @@ def note(row: dict) -> str:
     return next(iter(row["why"].values()), of_few)
 
 
-# The columns of the tables, by title.
-OF_COEFFICIENTS: dict[str, Column] = {
-    "coefficient": lambda row: consistency.NAMES[row["name"]],
-    "value": "value",
-    "95 % interval": ("low", "high"),
-    "pairs": "pairs",
-    "note": note,
-}
-OF_RATERS: dict[str, Column] = {
-    "rater": "rater",
-    "grades": "ratings",
-    "cannot judge": "cannot",
-    "mean": "mean",
-    "shared": "shared",
-    "bias": "bias",
-    "95 % interval": ("low", "high"),
-    "spread": "spread",
-    "same grade": "agree",
-}
-OF_TWO_RATERS: dict[str, Column] = {
-    "rater": "first",
-    "and": "second",
-    "pairs": "pairs",
-    "same grade": "agree",
-    "next": "within_one",
-    **{name: name for name in ("kappa", "linear", "quadratic")},
-}
-OF_DISPUTES: dict[str, Column] = {
-    "query": "query",
-    "document": "document",
-    "grades": "ratings",
-    "lowest": lambda row: f"{row['lowest']:g}",
-    "highest": lambda row: f"{row['highest']:g}",
-    "mean": "mean",
-    "deviation": "deviation",
-}
+def columns_of(names: str) -> list[tuple[str, Column]]:
+    """The columns with these names, which JSON and CSV have, too; `low` stands for the 95 % interval."""
+    return [("95 % interval", ("low", "high")) if name == "low" else (name, name) for name in names.split()]
+
+
+OF_COEFFICIENTS = [("coefficient", lambda row: consistency.NAMES[row["name"]]), *columns_of("value low pairs")]
+OF_COEFFICIENTS.append(("note", note))
+OF_RATERS = columns_of("rater ratings cannot mean shared bias low spread agree")
+OF_TWO_RATERS = columns_of("first second pairs agree within_one kappa linear quadratic")
+OF_DISPUTES = columns_of("query document ratings lowest highest mean deviation")
 
 
 def order_lines(order: dict) -> str:

@@ -188,12 +188,10 @@ def as_table(evaluation: Evaluation, per_query: bool) -> str:
 
 
 def fingerprint_lines(evaluation: Evaluation) -> str:
-    """The fingerprint, and one of its own for each measure that states gain or discount itself."""
-    lines = {measure: evaluation.fingerprint_of(measure) for measure in map(str, evaluation.measures)}
-    shared = "".join(f"{line}\n" for line in {evaluation.fingerprint} & {*lines.values()})
-    return shared + "".join(
-        f"{measure}: {line}\n" for measure, line in lines.items() if line != evaluation.fingerprint
-    )
+    """The fingerprint, or where measures state gain or discount themselves, that of each."""
+    lines = {f"{measure}: {evaluation.fingerprint_of(measure)}\n" for measure in evaluation.measures}
+    shared = {evaluation.fingerprint_of(measure) for measure in evaluation.measures}
+    return "".join(sorted(lines)) if len(shared) > 1 else f"{shared.pop()}\n"
 
 
 def chance_of(value: float | None) -> str:

@@ -68,7 +68,7 @@ def mine(user: User, roles: Sequence[tuple[Collection, str]]) -> list[dict]:
         raters = list(collection.raters.order_by().values_list("pk", flat=True))
         graded = Rating.objects.filter(rater__in=raters, grade__isnull=False)
         row |= {
-            "label": usual(collection).label if row["leader"] else "",
+            "label": Asked.of(collection).label if row["leader"] else "",
             "brought": brought(collection, version),
             "ratings": cache.count(collection, version, "ratings", graded.count),
         }
@@ -89,7 +89,7 @@ def leader_of(collection: Collection, version: Version, most: int) -> tuple[dict
 
     def best() -> dict | None:
         try:
-            evaluation = evaluated(collection, usual(collection))
+            evaluation = evaluated(collection, Asked.of(collection))
         except CannotAnswer:
             return None
         if not evaluation.means:
@@ -100,8 +100,3 @@ def leader_of(collection: Collection, version: Version, most: int) -> tuple[dict
         return facts | ({"low": first.low, "high": first.high} if len(facts["best"]) == 1 else {})
 
     return cache.count(collection, version, "leader", best), read
-
-
-def usual(collection: Collection) -> Asked:
-    """The default measure and options."""
-    return Asked.of(collection)
