@@ -30,8 +30,8 @@ RUN = {
 
 
 def idealist(qrels: str, runs: list[str], order: str | None = None) -> list[np.ndarray]:
+    from evaluation import files
     from evaluation.measures import PROFILES, evaluate
-    from evaluation.record import files
 
     found = files.load(qrels, runs, order)
     options = PROFILES["trec_eval -c"].revised(ties="rank")

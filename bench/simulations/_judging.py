@@ -32,9 +32,9 @@ from evaluation.expected import (
 )
 from evaluation.expected.estimate import means
 from evaluation.expected.order import WRONG
+from evaluation.files import load
 from evaluation.measures import Judgments, Options, Rankings
 from evaluation.measures.arrays import distinct, pair_key
-from evaluation.record.files import load
 
 DEPTH = 100
 RUNS = 10

@@ -21,7 +21,7 @@ PURE = [
 ]
 PURE += [
     "evaluation/significance/draws.py",
-    "evaluation/record/files",
+    "evaluation/files",
     "ratings/formats",
     "ratings/sampling/drawing.py",
 ]
@@ -32,7 +32,7 @@ FLOORS = {
         *("desk", "pool", "importing", "sampling", "copies", "collection", "judges", "api"),
     ),
     "evaluation": (
-        *("models", "measures", "judgments", "significance", "agreement", "expected", "charts", "record"),
+        *("models", "measures", "judgments", "significance", "agreement", "expected", "charts", "files", "record"),
         *("scores", "page", "templatetags", "results", "comparing", "agreeing", "frozen", "deciding", "api"),
     ),
 }

@@ -52,7 +52,7 @@ class Search(NamedTuple):
 
 
 def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
-    """The searches of a log, without rows that have no query or no search. The content shows the format, if none is given.
+    """The searches of a log, without rows that have no query or no search. format: "" lets the content show it.
 
     If several columns may have the counts, a refusal asks for it.
     """

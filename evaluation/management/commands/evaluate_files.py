@@ -1,7 +1,6 @@
-from evaluation import scores
+from evaluation import files, scores
 from evaluation.measures.options import BY_SCORE
 from evaluation.measures.refusal import refuse_unknown
-from evaluation.record import files
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.management.commands._collection_command import OutputCommand, Refused, ReportingCommand
 

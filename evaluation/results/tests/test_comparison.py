@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from evaluation import scores
+from evaluation import files, scores
 from evaluation.measures import (
     Bounds,
     Judgments,
@@ -18,7 +18,6 @@ from evaluation.measures import (
     parse_measure,
     unjudged,
 )
-from evaluation.record import files
 from evaluation.results import comparison
 from evaluation.results.comparison import COULD_TURN, compared
 from evaluation.scores import Asked

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evaluation import files
 from evaluation.measures import PROFILES, evaluate
 from evaluation.measures.options import BY_SCORE
-from evaluation.record import files
 from ratings.formats import source, trec
 from ratings.management.refusals import line_of
 from ratings.tests.thorough import examples
