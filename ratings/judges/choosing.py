@@ -72,7 +72,10 @@ def _random_sample(every: list, options: dict) -> list:
 
 
 def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
-    """(query id, document id) of the pairs, in a fixed order. Raises ValueError."""
+    """(query id, document id) of the pairs, in a fixed order: of the pool at random, unless `choice` says otherwise.
+
+    Raises ValueError.
+    """
     collection = judge.collection
     pool = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
     if choice == Choice.SAMPLE:
@@ -90,9 +93,7 @@ def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
             for of in pooling.holes(collection, system, depth):
                 found.update((of.query.pk, hole.document.pk) for hole in of.holes)
         return sorted(found)
-    if choice == Choice.RANDOM:
-        return _random_sample(list(pool.order_by("query", "document").values_list("query", "document")), options)
-    raise ValueError(f"{choice!r} is none of {', '.join(Choice.values)}")
+    return _random_sample(list(pool.order_by("query", "document").values_list("query", "document")), options)
 
 
 def left(version: JudgeVersion, model: type[MachineGrade | Probe] = MachineGrade) -> QuerySet:

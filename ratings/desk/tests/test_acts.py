@@ -221,18 +221,6 @@ def test_a_warm_up_has_a_number_that_it_keeps_when_it_is_answered(collection, al
     assert (page.context["place"], page.context["warm_ups"]) == (2, 2)
 
 
-@pytest.mark.both_databases
-def test_a_warm_up_of_a_rater_who_gets_no_more_has_no_number(collection, alice):
-    anchor(make_pair(collection), collection)
-    browser = Client()
-    browser.force_login(alice.user)
-    token = browser.post(address("claim"), follow=True).context["token"]
-    alice.active = False
-    alice.save()
-    page = browser.get(address("rate_pair", token))
-    assert page.context["warm_up"] and '<span id="warm-up-place"></span>' in page.content.decode()
-
-
 def test_signed_out_is_told_and_not_redirected(collection):
     answer = Client(headers={"Accept": "application/json"}).post(address("claim"), {"count": 1})
     assert (answer.status_code, answer.json()) == (401, {"error": "Nobody is signed in."})

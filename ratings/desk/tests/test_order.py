@@ -228,16 +228,3 @@ def test_the_outlook_counts_far_enough_and_says_that_there_is_more(monkeypatch):
     assert not queue.outlook(alice, now=NOW).more
     monkeypatch.setitem(queue.outlook.__globals__, "COUNTED", 19)
     assert (queue.outlook(alice, now=NOW).left, queue.outlook(alice, now=NOW).more) == (19, True)
-
-
-def test_a_skip_that_was_undone_puts_nothing_off():
-    collection = make_collection()
-    for document in "ab":
-        make_pair(collection, "q1", document)
-    alice = make_rater(collection)
-    queue.skip(alice, next_pair(alice), now=NOW)
-    second = next_pair(alice)
-    queue.skip(alice, second, now=NOW)
-    queue.undo(alice, now=NOW)
-    queue.stop(alice)
-    assert next_pair(alice) == second

@@ -199,17 +199,6 @@ def test_a_grade_too_many_counts_when_more_are_wanted_and_is_asked_for_again_whe
         assert states(pair) == ["done", "open"]
 
 
-def test_wanting_more_ratings_adds_assignments_and_counts_what_is_there(collection):
-    pair = make_pair(collection, wanted=1)
-    queue.save(make_rater(collection, "alice"), pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
-    queue.save(
-        make_rater(collection, "bob"), pair, queue.Submission(grade=grade(collection, "1")), now=NOW
-    )  # surplus
-    assert queue.want([pair.pk], 3) == 1
-    assert queue.want([pair.pk], 3) == 0
-    assert states(pair) == ["done", "done", "open"]
-
-
 def test_imported_ratings_are_recorded_once_and_fill_what_was_wanted(collection):
     pair = make_pair(collection)
     rater = Rater.objects.create(collection=collection, name="qrels", kind="imported")

@@ -1,7 +1,5 @@
 """What an admin decides: limits, queries of one's own, who is active; pairs retired, brought back and released."""
 
-from datetime import timedelta
-
 import pytest
 
 from ratings.desk import queue
@@ -55,14 +53,6 @@ def test_a_limit_counts_what_is_graded_and_held_and_nothing_else(collection, ali
         queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW)
     assert queue.claim(alice, 10, now=NOW) == []
     assert (queue.outlook(alice, now=NOW).why, queue.outlook(alice, now=NOW).left) == ("limit", 0)
-
-
-def test_a_limit_never_refuses_what_was_done(collection, alice):
-    first, second = queue.claim(alice, 2, now=NOW)
-    limited(alice, 1)
-    for task in (first, second):
-        assert queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
-    assert Rating.objects.count() == 2
 
 
 def test_queries_of_their_own_are_all_that_a_rater_gets(collection, alice):
@@ -219,18 +209,3 @@ def test_everything_that_is_held_is_given_back_by_one_query(collection, alice):
     queue.claim(alice, 10, now=NOW)
     # The lock, the checks, what is held, the release, and who has lost what.
     assert len(statements(lambda: queue.stop(alice))) == 5
-
-
-def test_ones_own_lease_is_left_to_do_also_where_a_late_grade_waits_for_an_earlier_one():
-    collection = make_collection()
-    pair = make_pair(collection, "q1", "a", wanted=2)
-    alice, bob, carol = (make_rater(collection, name) for name in ("alice", "bob", "carol"))
-    first, second = Assignment.objects.filter(pair=pair).order_by("pk")
-    Assignment.objects.filter(pk=first.pk).update(
-        rater=bob, state="leased", leased_until=NOW - timedelta(minutes=1)
-    )
-    Assignment.objects.filter(pk=second.pk).update(rater=alice, state="leased", leased_until=NOW + queue.LEASE)
-    three = collection.grades.get(value=3)
-    facts = {"query": pair.query, "document": pair.document, "created_at": NOW, "changed_at": NOW}
-    Rating.objects.create(pair=pair, rater=carol, grade=three, **facts)  # late: it fills no assignment
-    assert queue.outlook(alice, now=NOW).left == 1

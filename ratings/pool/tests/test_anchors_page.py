@@ -149,13 +149,6 @@ def test_a_pair_of_another_collection_is_not_found(world):
         assert world.post(act, foreign.token, use="gold", grade="1").status_code == 404
 
 
-def test_a_collection_without_a_scale_has_pages(db):
-    collection = make_collection("sea", scale={})
-    client = signed_in(make_member(collection, "dora", Role.ADMIN))
-    anchor = reverse("anchor", args=["sea", make_pair(collection).token])
-    assert {client.get(page).status_code for page in (reverse("anchors", args=["sea"]), anchor)} == {200}
-
-
 QUERIES = {"anchors": 12, "anchor": 10}
 
 

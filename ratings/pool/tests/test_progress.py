@@ -5,7 +5,6 @@ from datetime import date, timedelta
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -14,7 +13,7 @@ from django.utils import timezone
 
 from ratings.desk import queue
 from ratings.desk.figures import Pace, Share
-from ratings.models import Anchor, Assignment, Check, Rater, Rating, RatingEvent, Role
+from ratings.models import Anchor, Assignment, Check, Rating, RatingEvent, Role
 from ratings.pool.progress.counts import Extent, pace, progress, ratings_left, work_of
 from ratings.pool.progress.counts import Progress as Counted
 from ratings.pool.progress.forecast import forecast
@@ -313,20 +312,6 @@ def test_what_a_rater_holds_is_released(world):
     assert world.post("release", rater=world.anna.pk).url == reverse("progress", args=["hills"])
 
 
-def stop_rating(rater: Rater, how: str) -> None:
-    """Make this rater one who cannot rate."""
-    role = rater.collection.memberships.filter(user=rater.user)
-    account = get_user_model().objects.filter(pk=rater.user_id)
-    {
-        "inactive": lambda: Rater.objects.filter(pk=rater.pk).update(active=False),
-        "limit": lambda: Rater.objects.filter(pk=rater.pk).update(limit=1),
-        "account": lambda: account.update(is_active=False),
-        "role": lambda: role.update(role=Role.ANALYST),
-        "left": role.delete,
-        "superuser": lambda: account.update(is_superuser=True),
-    }[how]()
-
-
 @pytest.mark.both_databases
 def test_pairs_that_two_raters_pass_are_listed_until_they_are_graded(world):
     clara = make_rater(world.collection, "clara")
@@ -367,14 +352,6 @@ def test_cannot_judge_uses_a_rater_up_too(world):
     assert world.stuck().unreachable == [world.pairs["a"]]
 
 
-@pytest.mark.parametrize("how", ["inactive", "limit", "account", "role", "left", "superuser"])
-def test_who_cannot_rate_does_not_make_a_pair_reachable(world, how):
-    world.grades(world.anna, "a", "1")
-    world.grades(world.boris, "b", "1")
-    stop_rating(world.boris, how)
-    assert world.stuck().unreachable == [world.pairs["a"]]
-
-
 @pytest.mark.both_databases
 def test_a_set_of_queries_makes_the_others_unreachable(world):
     other = make_pair(world.collection, "q2", "a")
@@ -386,13 +363,6 @@ def test_a_set_of_queries_makes_the_others_unreachable(world):
     for rater in (world.anna, world.boris):
         world.grades(rater, "a", "1")
     assert world.stuck().unreachable == [world.pairs["a"], other]
-
-
-def test_a_rating_outside_ones_queries_uses_nobody_up(world):
-    """Anna rated a before she was bound to q2, where c waits. Boris may still rate a."""
-    world.grades(world.anna, "a", "1")
-    world.anna.queries.add(world.collection.queries.get(key="q2"))
-    assert world.stuck().unreachable == []
 
 
 @pytest.mark.both_databases

@@ -5,7 +5,6 @@ on them. Only the history of a pair names people.
 """
 
 from collections.abc import Iterable
-from decimal import Decimal
 from statistics import mean
 from uuid import UUID
 
@@ -14,7 +13,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from ...models import Adjudication, Collection, Pair, RatingEvent
+from ...models import Adjudication, Collection, Pair
 from ...people.access import admin_page, record_act
 from ...presentation.guidelines.markdown import rendered
 from ...presentation.html import render_current
@@ -108,7 +107,17 @@ def pair_life(request: HttpRequest, collection: Collection, token: UUID) -> Http
     labels = {grade.value: grade.label for grade in context["scale"]}
     context |= {
         "pair": pair,
-        "acts": [act_row(event, number, undone_by, labels) for event in events],
+        # An undo has the number of the act that it undoes, and that act has the undo's.
+        "acts": [
+            {
+                "number": number[event.pk],
+                "event": event,
+                "label": labels.get(event.value, ""),
+                "undoes": number.get(event.undoes_id),
+                "undone_by": undone_by.get(event.pk),
+            }
+            for event in events
+        ],
     }
     return render(request, "ratings/pair_life.html", context)
 
@@ -168,17 +177,4 @@ def place_in_inbox(pair: Pair, collection: Collection) -> dict:
         "open": len(tokens),
         "previous": tokens[place - 1] if place else None,
         "next": next(iter(tokens[place + 1 :]), None) if place is not None else None,
-    }
-
-
-def act_row(
-    event: RatingEvent, number: dict[int, int], undone_by: dict[int, int], labels: dict[Decimal, str]
-) -> dict:
-    """A row of the history. An undo has the number of the act that it undoes, and that act has the undo's."""
-    return {
-        "number": number[event.pk],
-        "event": event,
-        "label": labels.get(event.value, ""),
-        "undoes": number.get(event.undoes_id),
-        "undone_by": undone_by.get(event.pk),
     }

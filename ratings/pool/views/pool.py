@@ -159,6 +159,7 @@ def pool_page(
     retired = Pair.objects.filter(query__collection=collection, retired_at__isnull=False)
     retired = retired.select_related("query", "document", "anchor").order_by("-retired_at", "-pk")
     retired = retired.defer("document__body", "document__fields")
+    mixed = cost.mixed_in(collection, waiting)
     wanted = wanted_by_number(collection)
     usual = most_usual(wanted)
     context = {
@@ -171,7 +172,8 @@ def pool_page(
         "wanted": wanted,
         "left": waiting,
         "pace": speed,
-        "mixed": mixed_in_context(collection, waiting, speed),
+        "mixed": mixed,
+        "mixed_hours": speed.hours(mixed) if speed else None,
         **paged(request, retired, AT_ONCE),
         "systems": collection.systems.annotate(n=Count("rankings")),
     }
@@ -226,12 +228,6 @@ def plan_context(plan: pooling.Plan, speed: Pace | None) -> dict:
         "hours": speed.hours(plan.new_ratings) if speed and plan.new_ratings else None,
         "by_system": [(name, n, plan.only_by_system[name]) for name, n in plan.by_system.items()],
     }
-
-
-def mixed_in_context(collection: Collection, waiting: int, speed: Pace | None) -> dict:
-    """The most gold and repeat answers that come with the ratings that are left, and their hours."""
-    answers = cost.mixed_in(collection, waiting)
-    return {"answers": answers, "hours": speed.hours(answers) if speed and answers else None}
 
 
 def wanted_by_number(collection: Collection) -> list[dict]:

@@ -1,6 +1,7 @@
 """The pages of progress, for admins: counts, forecast, costs and obstacles; and one rater in detail."""
 
 from datetime import date, timedelta
+from itertools import accumulate
 
 from django.contrib import messages
 from django.db.models import F, QuerySet
@@ -59,11 +60,8 @@ def cost_rows(collection: Collection, counted: Progress, paid: RateForm) -> list
 
 def by_day(counted: Progress) -> list[tuple[date, int, int]]:
     """(day, grades, all grades until then), the latest first."""
-    rows, total = [], 0
-    for day, n in counted.by_day.items():
-        total += n
-        rows.append((day, n, total))
-    return rows[::-1]
+    grades = counted.by_day.values()
+    return list(zip(counted.by_day, grades, accumulate(grades), strict=True))[::-1]
 
 
 def burn_up(counted: Progress, today: date) -> dict | None:
