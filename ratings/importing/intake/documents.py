@@ -60,18 +60,18 @@ class DocumentsImport(Import):
         varying: set[str] = set()
         columns = "SELECT key, title, body, url, fields, line FROM document WHERE file = ? ORDER BY key, rowid"
         for key, group in groupby(self.stage.execute(columns, [file]), key=lambda row: row[0]):
-            first, *others = group
-            fields = json.loads(first[4] or "{}")
-            for row in others:
-                other = json.loads(row[4] or "{}")
-                varying |= {name for name in fields.keys() | other.keys() if fields.get(name) != other.get(name)}
-                for role, one, two in zip(CONTENT[:3], first[1:4], row[1:4], strict=True):
-                    if one != two:
+            (_, *first_texts, first_fields, first_line), *repeats = group
+            fields = json.loads(first_fields or "{}")
+            for _, *texts, row_fields, line in repeats:
+                changed = json.loads(row_fields or "{}")
+                names = fields.keys() | changed.keys()
+                varying |= {name for name in names if fields.get(name) != changed.get(name)}
+                for role, before, text in zip(CONTENT[:3], first_texts, texts, strict=True):
+                    if text != before:
                         problem = f"document {key} has another {role}"
                         of_pair = Option("columns", {role: ""}, "the column belongs to the pair")
-                        self.report.refuse(
-                            source.refusal(row[5], problem, KEEP_ONE, of_pair, other=source.at(first[5]))
-                        )
+                        place = source.at(first_line)
+                        self.report.refuse(source.refusal(line, problem, KEEP_ONE, of_pair, other=place))
         if varying:
             kept = partial(_without, names=varying)
             self.stage.create_function("kept", 1, kept, deterministic=True)

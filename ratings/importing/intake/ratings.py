@@ -4,6 +4,7 @@ Ratings that differ from those in the database are written to a staging table, o
 ratings: see `ratings.desk.queue.importing`.
 """
 
+from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,10 +29,10 @@ from .report import Report
 from .stage import BATCH, batched, put, staged
 from .topics import ImportForQueries, Topics
 
-TABLE = (
-    "rating (rater TEXT, query INTEGER, document TEXT, grade TEXT, reason TEXT, comment TEXT, seconds REAL,"
-    " rated_at TEXT, file INTEGER, line INTEGER, unnamed INTEGER)"
-)
+# A rating in the stage: the grade as text, the time in UTC, and whether the file names no rater.
+Given = namedtuple("Given", "rater query document grade reason comment seconds rated_at file line unnamed")
+TABLE = f"rating ({', '.join(Given._fields)})"
+SAID = ("grade", "reason", "comment")
 REPEATS = ("raters", "last")  # what a pair that is rated again may mean
 ARE_RATERS = Option("repeats", "raters", "each is of another rater")
 LATEST = Option("repeats", "last", "the later one counts")
@@ -69,8 +70,6 @@ class RatingsImport(ImportForQueries):
     def __post_init__(self) -> None:
         if self.rater is not None:
             values.checked_name(self.rater, "rater", values.RATER_NAME_LENGTH)
-        if self.repeats not in (None, *REPEATS):
-            raise ValueError(f"repeats is {self.repeats!r}; give {' or '.join(REPEATS)}")
         if self.repeats == "raters" and self.rater:
             values.checked_name(f"{self.rater} 1000000", "rater", values.RATER_NAME_LENGTH)
         for source in self.sources:
@@ -135,7 +134,7 @@ class RatingsImport(ImportForQueries):
             grade = None if row.grade is None else f"{row.grade:f}"
             at, unnamed = row.rated_at and row.rated_at.isoformat(), asks and not row.rater
             content = grade, row.reason, row.comment, row.seconds, at
-            yield name, query, row.document, *content, file, row.line, unnamed
+            yield Given(name, query, row.document, *content, file, row.line, unnamed)
 
     # Check
 
@@ -170,10 +169,10 @@ class RatingsImport(ImportForQueries):
                 cure = "Give the imported rater another name."
                 self.report.refuse(self.sources[file].refusal(line, problem, cure))
 
-    def _rows(self) -> Iterator[list[tuple]]:
+    def _rows(self) -> Iterator[list[Given]]:
         """The rows of each rater and pair, in the order of the files."""
         rows = self.stage.execute("SELECT * FROM rating ORDER BY rater, query, document, file, line")
-        for _, group in groupby(rows, key=lambda row: row[:3]):
+        for _, group in groupby(map(Given._make, rows), key=lambda row: row[:3]):
             yield list(group)
 
     def _check_repeats(self) -> int:
@@ -186,24 +185,23 @@ class RatingsImport(ImportForQueries):
                 self.report.counts["duplicates"] += len(rows) - len(turns)
                 self.report.counts["earlier"] += len(turns) - 1
                 continue
-            first, *others = rows
-            for other in others:
-                if other[3:6] == first[3:6] and not other[10]:
+            first, *later = rows
+            for row in later:
+                if _said(row) == _said(first) and not row.unnamed:
                     self.report.counts["duplicates"] += 1
                 else:
-                    self._refuse_other(first, other)
+                    self._refuse_repeat(first, row)
         return total
 
-    def _refuse_other(self, first: tuple, other: tuple) -> None:
+    def _refuse_repeat(self, first: Given, row: Given) -> None:
         """Refuse a row that has another grade, reason or comment than the first one, or names nobody either."""
-        document, file, line, unnamed = other[2], *other[8:]
-        names = ("grade", 3), ("reason", 4), ("comment", 5)
-        what = " and ".join(name for name, at in names if other[at] != first[at])
+        what = " and ".join(name for name in SAID if getattr(row, name) != getattr(first, name))
         has = f"another {what}" if what else "the same rating"
-        problem = f"document {document} has {has} for the same query{' and no name of a rater' * unnamed}"
-        before = self.sources[first[8]].at(first[9])
-        cure = (ARE_RATERS, LATEST) if unnamed else (KEEP_ONE, LATEST)
-        self.report.refuse(self.sources[file].refusal(line, problem, *cure, other=before))
+        nobody = " and no name of a rater" if row.unnamed else ""
+        problem = f"document {row.document} has {has} for the same query{nobody}"
+        cure = (ARE_RATERS, LATEST) if row.unnamed else (KEEP_ONE, LATEST)
+        before = self.sources[first.file].at(first.line)
+        self.report.refuse(self.sources[row.file].refusal(row.line, problem, *cure, other=before))
 
     def _foresee(self) -> None:
         """Count what the import would make."""
@@ -211,7 +209,7 @@ class RatingsImport(ImportForQueries):
         strangers, done = Strangers(self.stage), 0
         for batch in self._batches():
             rows = [turns[-1] for turns in batch]
-            keys = [row[2] for row in rows]
+            keys = [row.document for row in rows]
             ids = known_ids(self.collection, keys)
             strangers.look_at(keys, ids)
             self._differing(rows, ids)
@@ -223,12 +221,12 @@ class RatingsImport(ImportForQueries):
         counts["grades"] = 0
         self._tell_of_scale()
 
-    def _batches(self) -> Iterator[list[list[tuple]]]:
+    def _batches(self) -> Iterator[list[list[Given]]]:
         """The row of each rater and pair, in their order, behind the earlier ones that stay in the history."""
         for_history = _in_turn if self.repeats == "last" else lambda rows: rows[:1]
         return batched(map(for_history, self._rows()), BATCH)
 
-    def _differing(self, rows: list[tuple], ids: np.ndarray) -> list[queue.ImportedRating]:
+    def _differing(self, rows: list[Given], ids: np.ndarray) -> list[queue.ImportedRating]:
         """The ratings that are new or change a stored one. Counts these and the others."""
         ratings = queue.differing(self.collection, list(map(_imported, rows, ids.tolist())))
         new = sum(row.rating_id is None for row in ratings)
@@ -242,7 +240,7 @@ class RatingsImport(ImportForQueries):
         documents = DocumentIds(job.collection, BATCH)
         for batch in self._batches():
             rows = [turns[-1] for turns in batch]
-            ids = documents.made(job, [row[2] for row in rows], self.report)
+            ids = documents.made(job, [row.document for row in rows], self.report)
             if ratings := self._differing(rows, ids):
                 queue.stage(job, [*_earlier(batch, ids, ratings), *ratings])
             done += len(batch)
@@ -293,14 +291,18 @@ def _plain(text: str) -> str:
     return plain_value(Decimal(text))
 
 
-def _in_turn(rows: list[tuple]) -> list[tuple]:
+def _said(row: Given) -> tuple:
+    return row.grade, row.reason, row.comment
+
+
+def _in_turn(rows: list[Given]) -> list[Given]:
     """The rows of one rater and pair by time, then by line, without those that say what the one before says."""
-    rows = sorted(rows, key=lambda row: (row[7] or "", row[8], row[9]))
-    return rows[:1] + [row for before, row in pairwise(rows) if row[3:6] != before[3:6]]
+    rows = sorted(rows, key=lambda row: (row.rated_at or "", row.file, row.line))
+    return rows[:1] + [row for before, row in pairwise(rows) if _said(row) != _said(before)]
 
 
 def _earlier(
-    batch: list[list[tuple]], ids: np.ndarray, ratings: list[queue.ImportedRating]
+    batch: list[list[Given]], ids: np.ndarray, ratings: list[queue.ImportedRating]
 ) -> Iterator[queue.ImportedRating]:
     """What was said before the new ones of the ratings. One that is stored has its history already."""
     new = {row[:3] for row in ratings if row.rating_id is None}
@@ -310,8 +312,8 @@ def _earlier(
                 yield earlier._replace(rating_id=queue.PAST)
 
 
-def _imported(row: tuple, document: int) -> queue.ImportedRating:
-    rater, query, _, grade, reason, comment, seconds, at, *_ = row
-    value = None if grade is None else Decimal(grade)
-    moment = datetime.fromisoformat(at) if at else None
-    return queue.ImportedRating(rater, query, document or None, value, reason, comment, seconds, moment)
+def _imported(row: Given, document: int) -> queue.ImportedRating:
+    value = None if row.grade is None else Decimal(row.grade)
+    moment = datetime.fromisoformat(row.rated_at) if row.rated_at else None
+    content = value, row.reason, row.comment, row.seconds, moment
+    return queue.ImportedRating(row.rater, row.query, document or None, *content)

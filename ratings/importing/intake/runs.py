@@ -17,8 +17,6 @@ from django.db.models import QuerySet
 
 from ...formats import trec, values
 from ...formats.rankings import (
-    ORDERS,
-    SYSTEM_FROM,
     FoundRanking,
     NearTie,
     all_contradictions,
@@ -53,7 +51,6 @@ class Tally:
 
     rankings: int = 0
     results: int = 0
-    depths: set[int] = field(default_factory=set)
     copies: int = 0
     unchanged: int = 0
     ties: int = 0
@@ -93,10 +90,6 @@ class RunImport(ImportForQueries):
     keep_first: bool = False
 
     def __post_init__(self) -> None:
-        if self.order not in (None, *ORDERS):
-            raise ValueError(f"The order is {self.order!r}; give rank or score")
-        if self.system_from not in (None, *SYSTEM_FROM):
-            raise ValueError(f"system_from is {self.system_from!r}; give {' or '.join(SYSTEM_FROM)}")
         if self.system is not None:
             values.checked_key(self.system, "system", values.SYSTEM_NAME_LENGTH)
             if self.system_from == "file":
@@ -198,7 +191,6 @@ class RunImport(ImportForQueries):
     def _check_ranking(self, ranking: FoundRanking, tally: Tally) -> None:
         tally.rankings += 1
         tally.results += len(ranking)
-        tally.depths.add(len(ranking))
         tally.copies += ranking.copies
         tally.queries.add(ranking.query)
         for refusal in repeats(ranking, self.sources):
@@ -291,10 +283,6 @@ class RunImport(ImportForQueries):
                 f"{name}: {counted(tally.rankings, 'ranking')} with {counted(tally.results, 'result')};"
                 f" {tally.rankings - tally.unchanged:,} new, {tally.unchanged:,} unchanged."
             )
-            if self.checking:
-                least, most = min(tally.depths), max(tally.depths)
-                depth = f"{most:,}" if least == most else f"{least:,} to {most:,}"
-                facts.append(f"{name}: {depth} result{'' if most == 1 else 's'} for a query.")
             if tally.copies:
                 copies = counted(tally.copies, "result")
                 warnings.append(f"{name}: {copies} left out, as their document has a better place.")

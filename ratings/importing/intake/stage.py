@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Any
 
 from ...formats import budget
@@ -131,13 +131,11 @@ class Import:
             f"SELECT key, file, line FROM {table} WHERE key IN"
             f" (SELECT key FROM {table} GROUP BY key HAVING COUNT(*) > 1) ORDER BY key, rowid"
         )
-        known = other = None
-        for key, file, line in rows:
-            if key == known:
-                problem = f"{table} {key} already appears"
-                self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=other))
-            else:
-                known, other = key, self.sources[file].at(line)
+        for key, group in groupby(rows, key=lambda row: row[0]):
+            (_, file, line), *repeats = group
+            first, problem = self.sources[file].at(line), f"{table} {key} already appears"
+            for _, file, line in repeats:
+                self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=first))
 
     def warn_of_shown(self) -> None:
         """Warn if the presentation shows raters ranks, scores or systems now. When it was saved, it did not."""

@@ -97,10 +97,10 @@ def obstacles(job: Job) -> Iterator[str]:
     brought = Q(document__job=job) | Q(query__job=job)
     if MachineGrade.objects.filter(brought).exists():
         yield "A judge was asked about pairs of what it brought, and its log stays."
-    elif names := _names_of_judges(SampledPair.objects.filter(brought)):
-        yield f"A sample of {names} has pairs of what it brought. Drop it first, on the page of the judge."
+    elif names := _names(SampledPair.objects.filter(brought), "sample__judge__name"):
+        yield f"A sample of the judge {names} has pairs of it. Drop it first, on the page of the judge."
     others = Ranking.objects.exclude(job=job)
-    if names := _names(others.filter(Q(query__job=job) | Q(system__job=job))):
+    if names := _names(others.filter(Q(query__job=job) | Q(system__job=job)), "system__name"):
         yield f"Rankings of {names} rest on it. Undo their imports first, or delete those systems."
     if names := _names_of_rankings_with(job):
         yield f"{names} returned documents that it brought. Undo their imports first, or delete those systems."
@@ -170,13 +170,9 @@ def _in_use() -> Q:
     )
 
 
-def _names_of_judges(pairs: QuerySet) -> str:
-    names = pairs.order_by().values_list("sample__judge__name", flat=True).distinct()
-    return " and ".join(f"the judge {name}" for name in sorted(names)[:5])
-
-
-def _names(rankings: QuerySet) -> str:
-    return ", ".join(rankings.values_list("system__name", flat=True).distinct().order_by("system__name")[:5])
+def _names(rows: QuerySet, name: str) -> str:
+    """The first five of these names, in their order, with commas; "" for no rows."""
+    return ", ".join(rows.order_by(name).values_list(name, flat=True).distinct()[:5])
 
 
 def _names_of_rankings_with(job: Job) -> str:
