@@ -98,7 +98,7 @@ ALIKE = [
         SUPERUSER_ACT,
         """
         mfa_deactivate_totp save_account make_password_link remove_second_factor delete_account send_archive
-        start_archive cancel_archive make_collection remove_collection copy_collection
+        cancel_archive make_collection remove_collection copy_collection
         """,
     ),
     (MEMBERS, "guidelines guidelines_versions guidelines_version picture"),
@@ -156,7 +156,7 @@ COPY = ["copy_job", "copy_progress", "cancel_copy"]
 JUDGE = ["judge", "make_judge_version", "draw_judge_sample", "take_judge_sample", "drop_judge_sample"]
 JUDGE += ["start_judge_run", "use_judge", "start_probes", "machine", "machine_csv", "machine_xlsx", "machine_json"]
 JUDGE_RUN = ["judge_run", "change_judge_run", "judge_log"]
-ARCHIVE = ["archive_job", "archive_progress", "start_archive", "cancel_archive"]
+ARCHIVE = ["archive_job", "archive_progress", "cancel_archive"]
 
 
 class World:

@@ -29,7 +29,8 @@ def sent(page: Page, archive: bytes) -> None:
     follow(page.get_by_role("link", name="Import a collection"))
     file = {"name": "hills.zip", "mimeType": "application/zip", "buffer": archive}
     page.get_by_label("File", exact=True).set_input_files(file)
-    follow(page.get_by_role("button", name="Send and check"))
+    page.get_by_label("Name in addresses").fill("hills")
+    follow(page.get_by_role("button", name="Make the collection"))
 
 
 def test_axe_finds_nothing_in_any_state(visit, archive):
@@ -39,11 +40,7 @@ def test_axe_finds_nothing_in_any_state(visit, archive):
     sent(page, archive)
     examine(page, "waiting")
     work()
-    expect(page.locator("h1")).to_have_text("Check: collection from hills.zip")  # the script noticed
-    examine(page, "checked")
-    follow(page.get_by_role("button", name="Make the collection"))
-    work()
-    expect(page.locator("h1")).to_have_text("Made: collection from hills.zip")
+    expect(page.locator("h1")).to_have_text("Made: collection from hills.zip")  # the script noticed
     examine(page, "made")
     Job.objects.filter(kind="archive").update(state="refused", message="Why.")
     page.reload()

@@ -1,4 +1,4 @@
-"""The forms of the pages of archives."""
+"""The form of an archive."""
 
 from django import forms
 
@@ -7,16 +7,13 @@ from .restoring import wrong_slug
 
 
 class ArchiveForm(forms.Form):
+    """A file, and the name of the new collection in addresses and commands."""
+
     file = forms.FileField(
         label="File",
         help_text=f"As <i>Export</i> or export_collection wrote it, here or on another server. At most {LARGEST}.",
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )
-
-
-class SlugForm(forms.Form):
-    """The name of a new collection in addresses and commands."""
-
     slug = forms.CharField(label="Name in addresses", max_length=80, help_text="Letters, digits, - and _.")
 
     def clean_slug(self) -> str:

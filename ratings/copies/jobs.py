@@ -19,7 +19,7 @@ def restore(job: Job, progress: Progress) -> Report:
     (file,) = job.files
     try:
         with uploads.opened(file) as stored, restoring.unpacked(stored, file["name"]) as opened:
-            return restoring.restore(opened, job.options.get("slug", ""), progress=progress, job=job)
+            return restoring.restore(opened, job.options["slug"], progress=progress, job=job)
     except Unreadable as unreadable:
         report = Report()
         report.refuse(unreadable.refusal)

@@ -173,7 +173,7 @@ def copy(source: Collection, slug: str, name: str, *, maker: User | None, progre
 
 def restore(
     archive: Archive,
-    slug: str = "",
+    slug: str,
     *,
     name: str = "",
     maker: User | None = None,
@@ -182,11 +182,10 @@ def restore(
 ) -> Report:
     """The report of making a collection `slug` from the archive. If it has a refusal, nothing was written.
 
-    With another `name` the collection counts as new, made now. `maker` becomes its admin. A job that only checks
-    needs no slug. Raises ValueError for a slug that is taken or invalid, and Superseded if the job was cancelled.
+    With another `name` the collection counts as new, made now. `maker` becomes its admin. Raises ValueError for a
+    slug that is taken or invalid, and Superseded if the job was cancelled.
     """
-    checking = bool(job and job.checking)
-    if not checking and (problem := wrong_slug(slug)):
+    if problem := wrong_slug(slug):
         raise ValueError(problem)
     report = Report()
     with staged(KEYS) as keys:
@@ -194,16 +193,15 @@ def restore(
         restoring.check(progress)
         if report.refused:
             return report
-        _tell(archive, restoring.made["name"] if checking else slug, checking, report)
-        if not checking:
-            try:
-                with transaction.atomic():
-                    _write(restoring, slug, name, maker, job, progress)
-            except Refused as refused:
-                report.clear()
-                report.refuse(*refused.refusals)
-    if not checking and not report.refused:
-        renew_statistics(sum(archive.counts.values()), *(table.model for table in archive.tables))
+        _tell(archive, slug, report)
+        try:
+            with transaction.atomic():
+                _write(restoring, slug, name, maker, job, progress)
+        except Refused as refused:
+            report.clear()
+            report.refuse(*refused.refusals)
+            return report
+    renew_statistics(sum(archive.counts.values()), *(table.model for table in archive.tables))
     return report
 
 
@@ -256,15 +254,14 @@ def _write(
     note_import(job, report)
 
 
-def _tell(archive: Archive, name: str, checking: bool, report: Report) -> None:
+def _tell(archive: Archive, slug: str, report: Report) -> None:
     n = {table.model._meta.model_name: archive.counts[table.member] for table in archive.tables}
     report.counts["new"] = 1
     content = [counted(n["query"], "query", "queries"), counted(n["document"], "document")]
     content += [counted(n["system"], "system"), counted(n["rater"], "rater"), counted(n["rating"], "rating")]
     if n.get("judge"):
         content += [counted(n["judge"], "judge"), counted(n["machinegrade"], "pair asked", "pairs asked")]
-    made = f"Collection {name}, with" if checking else f"Collection {name} made, with"
-    report.facts += [f"{made} {', '.join(content)}.", f"Snapshot {archive.snapshot}."]
+    report.facts += [f"Collection {slug} made, with {', '.join(content)}.", f"Snapshot {archive.snapshot}."]
 
 
 @dataclass

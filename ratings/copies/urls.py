@@ -7,7 +7,6 @@ urlpatterns = [
     path("archives/", archives.archives, name="archives"),
     path("archives/send/", archives.send_archive, name="send_archive"),
     path("archives/<int:pk>/", archives.archive_job, name="archive_job"),
-    path("archives/<int:pk>/start/", archives.start_archive, name="start_archive"),
     path("archives/<int:pk>/cancel/", archives.cancel_archive, name="cancel_archive"),
     path("archives/<int:pk>/progress/", archives.archive_progress, name="archive_progress"),
     path("copies/<int:pk>/", copies.copy_job, name="copy_job"),

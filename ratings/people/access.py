@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 from functools import partial, wraps
 
 from django.contrib import messages
-from django.contrib.auth import get_user_model
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.auth.views import redirect_to_login
@@ -17,7 +16,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.views.decorators.http import require_POST, require_safe
 
 from ..database.prepared import Blank, Prepared
-from ..models import AuditEvent, Collection, Deletion, Job, Rater, Role
+from ..models import Collection, Deletion, Job, Rater, Role
 from ..web import sent
 from ..web.pages import wants_json
 from ..web.ways_back import page_above, page_before
@@ -125,34 +124,14 @@ _rater = Prepared(_raters_of)
 of_rater = with_access(rater_in, "slug")
 
 
-def archives_for(request: HttpRequest) -> QuerySet[Job]:
-    """The imports of archives. Raises Http404 for all but superusers."""
+def superuser_for(request: HttpRequest) -> User:
+    """The superuser who asks. Raises Http404 for all others."""
     if not request.user.is_superuser:
-        raise Http404("You may not make collections.")
-    return Job.objects.filter(kind=Job.Kind.ARCHIVE).select_related("by", "collection")
+        raise Http404("Only superusers see this page.")
+    return request.user
 
 
-of_archives = with_access(archives_for)
-
-
-def audit_for(request: HttpRequest) -> QuerySet[AuditEvent]:
-    """The events of the audit. Raises Http404 for all but superusers."""
-    if not request.user.is_superuser:
-        raise Http404("Only superusers see the audit.")
-    return AuditEvent.objects.all()
-
-
-of_audit = with_access(audit_for)
-
-
-def accounts_for(request: HttpRequest) -> QuerySet:
-    """All accounts. Raises Http404 for all but superusers."""
-    if not request.user.is_superuser:
-        raise Http404("Only superusers see accounts.")
-    return get_user_model().objects.order_by("username")
-
-
-of_accounts = with_access(accounts_for)
+of_superusers = with_access(superuser_for)
 
 
 def deletion_for(request: HttpRequest, pk: int) -> Deletion:

@@ -147,7 +147,7 @@ def test_a_file_that_the_disk_has_no_room_for_is_not_kept_and_the_page_says_why(
     kept = uploads.keep
     monkeypatch.setattr(uploads, "keep", lambda sent: kept(Sent(sent.name, b"")))
     files = {"kind": "queries", "files": SimpleUploadedFile("q.tsv", b"q1\tx\n")}
-    file = {"file": SimpleUploadedFile("hills.zip", b"PK")}
+    file = {"file": SimpleUploadedFile("hills.zip", b"PK"), "slug": "new"}
     address = reverse("send_files", args=["hills"]) if page == "imports" else reverse("send_archive")
     answer = client.post(address, files if page == "imports" else file)
     assert answer.status_code == 503

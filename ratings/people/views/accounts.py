@@ -5,7 +5,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from ...web.pages import paged
 from .. import accounts as changing
 from .. import erasure, mail, sessions
-from ..access import of_accounts
+from ..access import of_superusers
 from ..audit import Act, note
 from ..forms import AccountForm
 from ..sign_in import second_factor
@@ -27,28 +27,28 @@ class SearchForm(forms.Form):
 
 
 @require_safe
-@of_accounts
-def accounts(request: HttpRequest, known: QuerySet) -> HttpResponse:
+@of_superusers
+def accounts(request: HttpRequest, superuser: User) -> HttpResponse:
     """All accounts by name, or those that the search finds."""
     form = SearchForm(request.GET)
     words = form.cleaned_data["q"] if form.is_valid() else ""
-    found = known.filter(Q(username__icontains=words) | Q(email__icontains=words)) if words else known
-    rows = found.annotate(collections=Count("memberships"))
-    context = {"form": form, "words": words, "at_all": known.count(), **paged(request, rows, AT_ONCE)}
+    found = User.objects.filter(Q(username__icontains=words) | Q(email__icontains=words))
+    rows = found.annotate(collections=Count("memberships")).order_by("username")
+    context = {"form": form, "words": words, "at_all": User.objects.count(), **paged(request, rows, AT_ONCE)}
     return render(request, "ratings/accounts.html", context, status=400 if form.errors else 200)
 
 
 @require_safe
-@of_accounts
-def account(request: HttpRequest, known: QuerySet, pk: int) -> HttpResponse:
-    return account_page(request, get_object_or_404(known, pk=pk))
+@of_superusers
+def account(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
+    return account_page(request, get_object_or_404(User, pk=pk))
 
 
 @require_POST
-@of_accounts
+@of_superusers
 @transaction.atomic
-def save_account(request: HttpRequest, known: QuerySet, pk: int) -> HttpResponse:
-    user = get_object_or_404(known, pk=pk)
+def save_account(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
+    user = get_object_or_404(User, pk=pk)
     changing.lock(user)
     form = AccountForm(request.POST, initial=changing.settings_of(user))
     if not form.is_valid():
@@ -64,11 +64,11 @@ def save_account(request: HttpRequest, known: QuerySet, pk: int) -> HttpResponse
 
 
 @require_POST
-@of_accounts
+@of_superusers
 @transaction.atomic
-def make_password_link(request: HttpRequest, known: QuerySet, pk: int) -> HttpResponse:
+def make_password_link(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
     """Show once a link by which the person sets a password."""
-    user = get_object_or_404(known, pk=pk)
+    user = get_object_or_404(User, pk=pk)
     if not settings.PASSWORDS:
         raise Http404("Nobody signs in by password here.")
     note(Act.SIGN_IN, about=user, made="link to set a password")
@@ -76,10 +76,10 @@ def make_password_link(request: HttpRequest, known: QuerySet, pk: int) -> HttpRe
 
 
 @require_POST
-@of_accounts
+@of_superusers
 @transaction.atomic
-def remove_second_factor(request: HttpRequest, known: QuerySet, pk: int) -> HttpResponse:
-    user = get_object_or_404(known, pk=pk)
+def remove_second_factor(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
+    user = get_object_or_404(User, pk=pk)
     if second_factor.remove_all(user):
         messages.success(request, f"{user} has no second factor any more and is signed out.")
     sessions.end_all(user)
@@ -87,9 +87,9 @@ def remove_second_factor(request: HttpRequest, known: QuerySet, pk: int) -> Http
 
 
 @require_POST
-@of_accounts
-def delete_account(request: HttpRequest, known: QuerySet, pk: int) -> HttpResponse:
-    user = get_object_or_404(known, pk=pk)
+@of_superusers
+def delete_account(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
+    user = get_object_or_404(User, pk=pk)
     try:
         pseudonym = erasure.delete_account(user)
     except erasure.Needed:
