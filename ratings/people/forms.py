@@ -19,7 +19,7 @@ from .tokens import MOST_DAYS, scopes_of
 EVERYWHERE = "*"  # in place of a slug: all collections
 MOST_TOKENS = 50  # of one account in a day
 MAILED = "Each gets a link of their own, which works once. It is mailed to addresses; for names you see it."
-NAME_TAKEN = "Somebody has this name already. If it is you, sign in with it below; otherwise choose another."
+NAME_TAKEN = "Somebody has this name already. If it is you, sign in; otherwise choose another."
 
 
 class InviteForm(forms.Form):

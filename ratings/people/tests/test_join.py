@@ -60,10 +60,9 @@ def test_who_will_rate_is_not_told_what_the_description_may_say_of_systems(role)
 
 def test_at_most_two_fields_which_take_a_paste_and_a_password_manager(world):
     text = world.client.get(world.address).content.decode()
-    for form in text.split("<form")[1:]:
-        assert form.split("</form>")[0].count('type="text"') <= 1
-    assert 'autocomplete="new-password"' in text and 'autocomplete="current-password"' in text
-    assert "onpaste" not in text
+    assert text.count('type="text"') == text.count('type="password"') == 1
+    assert 'autocomplete="new-password"' in text and "onpaste" not in text
+    assert 'autocomplete="current-password"' in world.client.get(reverse("sign_in")).content.decode()
 
 
 def test_a_superuser_cannot_rate(world):
@@ -92,14 +91,6 @@ def test_others_are_led_to_the_results_and_have_the_pages_of_their_role(role, na
     world = World(role)
     assert world.post(by="new", username="anna", password=PASSWORD).url == reverse("overview", args=["hills"])
     assert world.client.get(reverse(name, args=["hills"])).status_code == 200
-
-
-def test_who_has_an_account_joins_with_it(world):
-    make_user("boris")
-    response = world.post(by="account", username="boris", password="a pass phrase")
-    assert response.url == reverse("rate", args=["hills"])
-    assert world.members() == {"boris": "rater"}
-    assert signed_in(world.client) == "boris"
 
 
 def test_who_is_signed_in_joins_with_one_press_and_a_second_press_is_the_same(world):
@@ -157,8 +148,7 @@ def test_used_withdrawn_expired_and_unknown_links_get_one_and_the_same_page(worl
 
 
 def test_the_page_leaks_its_address_to_no_other_page_and_to_no_store(world):
-    refused = [world.post(by="new"), world.post(by="account", username="x")]
-    for response in (world.client.get(world.address), *refused):
+    for response in (world.client.get(world.address), world.post(by="new")):
         assert response["Referrer-Policy"] == "strict-origin"
         assert "no-store" in response["Cache-Control"]
         assert world.key not in response.content.decode()
@@ -186,10 +176,9 @@ def test_the_log_is_printed_by_that_formatter(settings):
     assert classes == {"config.logs.TextFormatter"}
 
 
-def test_passwords_cannot_be_tried_here_without_end_either(world, monkeypatch):
+def test_names_cannot_be_tried_here_without_end(world, monkeypatch):
+    """The answer tells which names are taken."""
     clocks.stopped(monkeypatch, 1_000_000)
-    make_user("boris")
-    wrong = [world.post(by="account", username="boris", password=f"wrong {i}") for i in range(5)]
-    assert {response.status_code for response in wrong} == {400}
-    assert world.post(by="account", username="boris", password="a pass phrase").status_code == 429
+    taken = [world.post(by="new", username="boris", password="weak").status_code for _ in range(6)]
+    assert taken == [400] * 5 + [429]
     assert not world.members()

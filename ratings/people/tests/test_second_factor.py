@@ -15,7 +15,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from ratings.models import AuditEvent, Role
-from ratings.people import members, throttle, tokens
+from ratings.people import throttle, tokens
 from ratings.people.audit import Act
 from ratings.people.sign_in import links, recovery_codes
 from ratings.people.sign_in.person import digest
@@ -135,18 +135,6 @@ def test_recovery_codes_and_passkeys_are_counted_with_them(anna, client):
         client.post(reverse("mfa_authenticate"), {"credential": "{}"})
     assert given(client, recovery_codes.renew(anna)[0]).status_code == 429
     assert client.post(reverse("mfa_authenticate"), {"credential": "{}"}).status_code == 429
-
-
-def test_an_invitation_asks_for_it_too(anna, client):
-    collection = make_collection("sea")
-    invited = members.invite(collection, ["anna"], role=Role.RATER, days=7, by=None)
-    address = reverse("join", args=[invited[0][1]])
-    sent = {"by": "account", "username": "anna", "password": "a pass phrase"}
-    assert client.post(address, sent).url == reverse("mfa_authenticate")
-    assert who(client) == "" and not collection.memberships.exists()
-    assert given(client, code()).url == address
-    assert client.post(address, {"by": "me"}).status_code == 302
-    assert collection.memberships.get().user == anna
 
 
 def test_so_does_a_link_which_works_once(anna, client):

@@ -6,8 +6,6 @@ Its address contains the key: the page sends no path as referrer, and `config.lo
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -18,7 +16,7 @@ from ...models import Invitation, Membership, Role
 from ...web.failures import AWAY
 from .. import members, throttle
 from ..forms import NAME_TAKEN, SignUpForm
-from ..sign_in import entering, second_factor
+from ..sign_in import entering
 from ..sign_in.answers import TOO_MANY, too_many, without_referrer
 
 BUSY = "The server is busy, and nothing was saved. Wait a few seconds and send it again."
@@ -52,21 +50,17 @@ def join(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def accept(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    """Accept with the signed-in account, with a new one, or with one whose password was sent."""
-    by = request.POST.get("by")
-    if request.user.is_authenticated:
-        # The page may be older than the sign-in: it must have named the account that joins.
-        if by != "me":
-            return join_page(request, invitation, status=409)
+    """Accept with the signed-in account, or with a new one."""
+    signed_in = request.user.is_authenticated
+    if signed_in != (request.POST.get("by") == "me"):  # the page is older than the sign-in or the sign-out
+        signed_out = "You were signed out. Sign in and open the link again, or make an account."
+        return join_page(request, invitation, refused="" if signed_in else signed_out, status=409)
+    if signed_in:
         members.accept(invitation, request.user)
         return welcome(request, invitation)
-    if by == "me":
-        return join_page(
-            request, invitation, refused="You were signed out. Sign in below, or make an account.", status=409
-        )
     if not settings.PASSWORDS:
         raise Http404("Nobody signs in by password here.")
-    return with_account(request, invitation) if by == "account" else with_new_account(request, invitation)
+    return with_new_account(request, invitation)
 
 
 def with_new_account(request: HttpRequest, invitation: Invitation) -> HttpResponse:
@@ -82,27 +76,6 @@ def with_new_account(request: HttpRequest, invitation: Invitation) -> HttpRespon
         form.add_error("username", NAME_TAKEN)
         return join_page(request, invitation, new=form, status=400)
     tried.succeeded()
-    return sign_in_member(request, invitation, user)
-
-
-def with_account(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    tried = throttle.begin(request, request.POST.get("username", ""))
-    form = AuthenticationForm(request, request.POST, auto_id="account_%s")
-    if not form.is_valid():
-        return join_page(request, invitation, account=form, status=400)
-    tried.succeeded()
-    user = form.get_user()
-    if second_factor.has_one(user):  # after it, they come back here, signed in
-        return entering.enter(request, user, entering.PASSWORD, request.path)
-    try:
-        members.accept(invitation, user)
-    except members.MemberAlready:
-        entering.enter(request, user, entering.PASSWORD)
-        return join_page(request, invitation, status=409)
-    return sign_in_member(request, invitation, user)
-
-
-def sign_in_member(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
     welcome(request, invitation)
     return entering.enter(request, user, entering.PASSWORD, destination(invitation))
 
@@ -124,7 +97,6 @@ def join_page(
     invitation: Invitation,
     *,
     new: SignUpForm | None = None,
-    account: AuthenticationForm | None = None,
     refused: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -141,8 +113,6 @@ def join_page(
         "as_what": with_article(invitation.role),
         "member": member,
         "new": new or SignUpForm(auto_id="new_%s"),
-        "account": account or AuthenticationForm(request, auto_id="account_%s"),
-        "account_open": account is not None,
         "provider": settings.OIDC,
         "passwords": settings.PASSWORDS,
         "refused": refused,

@@ -1,4 +1,4 @@
-"""Sign-in, sign-out and the account. Passwords are checked here, in join.py and in second_factor.py."""
+"""Sign-in, sign-out and the account. Passwords are checked here and in second_factor.py."""
 
 from django.conf import settings
 from django.contrib import messages
