@@ -83,7 +83,7 @@ def program(name: str):
     return pytest.fixture(lambda: needed(name), scope="session")
 
 
-chromium, pgbouncer, curl, redis_server = map(program, ("chromium", "pgbouncer", "curl", "redis"))
+chromium, curl = map(program, ("chromium", "curl"))
 
 
 @pytest.fixture(scope="session", autouse=True)

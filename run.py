@@ -121,9 +121,9 @@ def set_up(requirements: str, venv: Path = VENV) -> None:
 
 
 def runtime() -> str:
-    """The lock file that the server needs: a larger one where settings use a bucket or a cache."""
+    """The lock file that the server needs: a larger one where settings use a bucket."""
     in_bucket = "://" in os.environ.get("IDEALIST_BACKUPS", "")
-    return MACHINES if in_bucket or os.environ.get("STORAGE_URL") or is_set("CACHE_URL") else RUNTIME
+    return MACHINES if in_bucket or os.environ.get("STORAGE_URL") else RUNTIME
 
 
 def is_set(name: str) -> bool:

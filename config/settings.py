@@ -33,9 +33,7 @@ IDEALIST_SESSIONS  how long sessions last: role=idle/longest, as in admin=30m/12
 IDEALIST_MAIL     the mail server, as in smtp+tls://user:password@host:587 (default: none, and nothing is sent)
 IDEALIST_MAIL_FROM  the address that mail comes from; needed with a mail server
 IDEALIST_STATIC   folder of static files (default: static/ in IDEALIST_DATA); an image contains them
-DATABASE_POOLER   1 where DATABASE_URL leads to a pooler of transactions, such as PgBouncer
 STORAGE_URL       s3://BUCKET/FOLDER?endpoint=URL&region=NAME for uploads and pictures (default: IDEALIST_DATA)
-CACHE_URL         redis:// or valkey:// for what is short-lived (default: a table, or files beside SQLite)
 SECRET_KEY_FORMER former keys, separated by spaces, whose links, cookies and second factors are still valid
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent; machines share one
 
@@ -306,11 +304,6 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": checked_database(os.environ.get("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'db.sqlite3'}")}
-DATABASE_POOLER = env_bool("DATABASE_POOLER")
-if DATABASE_POOLER and not DATABASES["default"]["ENGINE"].endswith("postgresql"):
-    raise ImproperlyConfigured(
-        "DATABASE_POOLER is 1, but DATABASE_URL is not that of PostgreSQL. Correct one of them."
-    )
 # Processes that serve pages set IDEALIST_SHORT_WAITS; operators do not. A command may wait until an import ends; a
 # person may not.
 PATIENCE = 4  # seconds
@@ -343,15 +336,10 @@ elif SHORT_WAITS:
     options.setdefault("connect_timeout", 4)
     # Milliseconds after which a connection to a host that vanished fails.
     options.setdefault("tcp_user_timeout", 10_000)
-    if DATABASE_POOLER:
-        options["limits"] = limits
-    else:
-        url_options = [options["options"]] if "options" in options else []
-        options["options"] = " ".join([*url_options, *(f"-c {name}={limit}" for name, limit in limits.items())])
-if DATABASE_POOLER:
-    DATABASES["default"]["ENGINE"] = "config.pooled"
+    url_options = [options["options"]] if "options" in options else []
+    options["options"] = " ".join([*url_options, *(f"-c {name}={limit}" for name, limit in limits.items())])
 # One for all processes: tries to sign in, and signs of life. See `people.throttle` and `importing.signs`.
-CACHES = {"default": machines.cache(os.environ.get("CACHE_URL", ""), DATABASES["default"], DATA_DIR / "cache")}
+CACHES = {"default": machines.cache(DATABASES["default"], DATA_DIR / "cache")}
 # `manage.py work` runs the long tasks. The server keeps it running. See ratings/importing/jobs.py.
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -22,21 +22,19 @@ from ratings.people.sign_in import second_factor
 from ratings.words import nearest
 
 from . import services
-from .modes import Problem, open_to_others
+from .services import Problem
 
 MIN_FREE = 512 * 2**20  # bytes on the disk
 LOCK_WAIT = 1.5  # seconds for which a lock may be held
 TIMEOUT = 2.4  # seconds for all checks together, so that the doctor with its start takes less than five
-READING = 1.5  # seconds for which pages of SQLite are read
 NOT_OF_OPERATORS = {"IDEALIST_SHORT_WAITS"}
 MAKE_ROOM = "Make room there, or make it writable."
 PREPARE = "python3 run.py manage prepare"
 UPGRADE = "python3 run.py manage upgrade"
-RIGHTS = 'Give its account the rights that "Two accounts" in docs/operating.md lists, or name another account.'
 # Of messages of drivers, and what cures them.
 CURES = {
-    "unsupported startup parameter": "Set DATABASE_POOLER=1: DATABASE_URL leads to a pooler, such as PgBouncer.",
-    "permission denied": RIGHTS,
+    "unsupported startup parameter": "Name PostgreSQL itself in DATABASE_URL, not a pooler such as PgBouncer.",
+    "permission denied": 'Give its account the rights that "Two accounts" in docs/operating.md lists.',
     "malformed": "Stop Idealist, and restore the last backup into a new folder. Keep this one until that is done.",
     "not a database": "Correct DATABASE_URL or IDEALIST_DATA, or restore the last backup into a new folder.",
 }
@@ -169,43 +167,6 @@ def writing_to_postgresql() -> Iterator[Problem]:
             yield Problem("PostgreSQL is read-only.", cure)
 
 
-def rights() -> Iterator[Problem]:
-    """Whether the account may read and write every table of PostgreSQL."""
-    if connection.vendor != "postgresql":
-        return
-    tables = connection.introspection.django_table_names(only_existing=True)
-    may = " AND ".join(f"has_table_privilege(name, '{act}')" for act in ("SELECT", "INSERT", "UPDATE", "DELETE"))
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT name FROM unnest(%s::text[]) name WHERE NOT ({may}) ORDER BY name", [tables])
-        closed = [name for (name,) in cursor.fetchall()]
-    if closed:
-        yield Problem(f"The account may not read and write {len(closed)} tables, such as {closed[0]}.", RIGHTS)
-
-
-def damage() -> Iterator[Problem]:
-    """Whether the file of SQLite is whole. What takes longer than READING counts as whole."""
-    if connection.vendor != "sqlite" or not Path(connection.settings_dict["NAME"]).exists():
-        return
-    found: list[str] = []
-    thread = Thread(target=look_for_damage, args=[connection.settings_dict["NAME"], found], daemon=True)
-    thread.start()  # a thread, since older versions of SQLite do not let this be interrupted
-    thread.join(READING)
-    if found and found[0] != "ok":
-        yield Problem(f"The file of the database is damaged: {' '.join(found[0].split())}.", CURES["malformed"])
-
-
-def look_for_damage(path: str, found: list[str]) -> None:
-    file = sqlite3.connect(path, timeout=LOCK_WAIT)
-    try:
-        found += file.execute("PRAGMA quick_check(1)").fetchone()
-    except sqlite3.OperationalError:  # it is locked, or its disk is read-only: see `writing`
-        pass
-    except sqlite3.DatabaseError as error:
-        found.append(str(error))
-    finally:
-        file.close()
-
-
 def tls() -> Iterator[Problem]:
     """Whether people elsewhere sign in over TLS."""
     elsewhere = [
@@ -257,11 +218,6 @@ def static_files() -> Iterator[Problem]:
         yield Problem(f"There are no static files in {settings.STATIC_ROOT}.", PREPARE)
 
 
-def secrets() -> Iterator[Problem]:
-    """Whether other users of this machine cannot read secrets."""
-    yield from open_to_others(settings.DATA_DIR)
-
-
 def second_factors() -> Iterator[Problem]:
     """Whether the secrets of second factors can be read with the present keys."""
     if number := second_factor.unreadable():
@@ -274,15 +230,12 @@ CHECKS = [
     Check("database", database, in_readyz=True, blocks_pages=True),
     Check("migrations", migrations, in_readyz=True, blocks_pages=True),
     Check("writing", writing, in_readyz=True, blocks_pages=True),
-    Check("damage", damage, uses_database=False),
     Check("storage", storage, in_readyz=True, blocks_pages=True, uses_database=False),
     Check("static files", static_files, in_readyz=True, blocks_pages=True, uses_database=False),
     Check("disk", free_space, in_readyz=True, uses_database=False),
     Check("worker", worker, in_readyz=True, uses_database=services.CACHE_IN_DATABASE),
-    Check("rights", rights),
     Check("tls", tls, uses_database=False),
     Check("second factors", second_factors),
-    Check("secrets", secrets, in_readyz=True, uses_database=False),
     Check("store of files", services.store, in_readyz=True, uses_database=False),
     Check("cache", services.shared_cache, in_readyz=True, uses_database=services.CACHE_IN_DATABASE),
     Check("mail", services.mail, uses_database=False),

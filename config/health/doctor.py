@@ -4,24 +4,16 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import django
 from django.core.exceptions import ImproperlyConfigured
-
-from .modes import Problem, open_to_others
 
 if TYPE_CHECKING:
     from .checks import Outcome
 
 
 def main() -> int:
-    # Loading the settings closes files to others, so what is open is found before that.
-    folder = Path(
-        os.environ.get("IDEALIST_DATA", "").strip() or Path(__file__).resolve().parents[2] / "var"
-    ).resolve()
-    modes = list(open_to_others(folder))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     os.environ["IDEALIST_SHORT_WAITS"] = "1"
     try:
@@ -32,7 +24,7 @@ def main() -> int:
     from .checks import CHECKS, outcomes  # needs the settings
 
     print(head())
-    return report(outcomes(CHECKS), modes)
+    return report(outcomes(CHECKS))
 
 
 def head() -> str:
@@ -49,17 +41,16 @@ def head() -> str:
     return f"{version}, database {place}, data folder {settings.DATA_DIR}"
 
 
-def report(results: "list[Outcome]", modes: list[Problem]) -> int:
-    """Print the result of each check, and return the exit status. `modes`: files that were open before."""
+def report(results: "list[Outcome]") -> int:
+    """Print the result of each check, and return the exit status."""
     for outcome in results:
-        problems = [*outcome.problems, *(modes if outcome.check.name == "secrets" else ())]
         if not outcome.ran:
             print(f"skipped  {outcome.check.name}: it needs the database")
-        elif not problems:
+        elif not outcome.problems:
             print(f"ok       {outcome.check.name}")
-        for problem in problems:
+        for problem in outcome.problems:
             print(f"WRONG    {outcome.check.name}: {problem.wrong}\n         Cure: {problem.cure}")
-    return 1 if modes or any(outcome.problems for outcome in results) else 0
+    return int(any(outcome.problems for outcome in results))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The checks of services that Idealist uses (store of files, cache, mail), and of backups."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from django.conf import settings
 from django.core.cache import cache
@@ -10,12 +11,14 @@ from django.core.mail import get_connection
 from ratings.copies import schedule
 from ratings.people.mail import FAILED
 
-from .modes import Problem
-
 BUCKET = "config.machines.bucket.Bucket"
 CACHE_IN_DATABASE = settings.CACHES["default"]["BACKEND"].endswith(".Table")
 MAKE_TABLE = "Make its table: python3 run.py manage prepare"
-START_CACHE = "Start the cache of CACHE_URL, or correct that setting."
+
+
+class Problem(NamedTuple):
+    wrong: str
+    cure: str
 
 
 def store() -> Iterator[Problem]:
@@ -37,7 +40,7 @@ def shared_cache() -> Iterator[Problem]:
         cache.get("whether-it-answers")
     except Exception as error:  # each cache has its own classes of errors
         message = f"Tries to sign in cannot be counted: {error or type(error).__name__}"
-        yield Problem(message, MAKE_TABLE if CACHE_IN_DATABASE else START_CACHE)
+        yield Problem(message, MAKE_TABLE if CACHE_IN_DATABASE else "See the log of the server.")
 
 
 def mail() -> Iterator[Problem]:

@@ -48,26 +48,9 @@ def in_bucket(setting: str, url: str, folder: str = "") -> dict:
     return {"BACKEND": "config.machines.bucket.Bucket", "OPTIONS": options}
 
 
-def cache(url: str, database: dict, folder: Path) -> dict:
-    """The cache of all processes: Valkey or Redis where there is a `url`, files beside SQLite, or a table."""
-    if not url and database["ENGINE"].endswith("sqlite"):
-        return {
-            "BACKEND": "config.machines.caches.Files",
-            "LOCATION": folder,
-            "OPTIONS": {"MAX_ENTRIES": 1_000},
-        }
-    if not url:
-        backend = "config.machines.caches.Table"
-        return {"BACKEND": backend, "LOCATION": "cache", "OPTIONS": {"MAX_ENTRIES": 10_000}}
-    scheme = urlsplit(url).scheme.replace("valkey", "redis")
-    if scheme not in ("redis", "rediss", "unix"):
-        raise ImproperlyConfigured("CACHE_URL does not begin with redis://, rediss://, valkey:// or unix://.")
-    place = scheme + url[len(urlsplit(url).scheme) :]
-    # Seconds, as many as a page waits for the database.
-    options = {"socket_connect_timeout": 4, "socket_timeout": 4}
-    return {
-        "BACKEND": "config.machines.valkey.Valkey",
-        "LOCATION": place,
-        "KEY_PREFIX": "idealist",
-        "OPTIONS": options,
-    }
+def cache(database: dict, folder: Path) -> dict:
+    """The cache of all processes: files beside SQLite, or a table of PostgreSQL."""
+    if database["ENGINE"].endswith("sqlite"):
+        options = {"MAX_ENTRIES": 1_000}
+        return {"BACKEND": "config.machines.caches.Files", "LOCATION": folder, "OPTIONS": options}
+    return {"BACKEND": "config.machines.caches.Table", "LOCATION": "cache", "OPTIONS": {"MAX_ENTRIES": 10_000}}

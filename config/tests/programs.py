@@ -26,9 +26,7 @@ PROGRAMS: Mapping[str, Program] = {
         "chromium",
     ),
     "postgresql": Program("tests on PostgreSQL", ["initdb"], "postgresql"),
-    "pgbouncer": Program("tests of several machines", ["pgbouncer"], "pgbouncer"),
     "curl": Program("examples of the API", ["curl"], "curl"),
-    "redis": Program("tests of a shared cache", ["redis-server", "valkey-server"], "redis-server"),
 }
 
 

@@ -129,13 +129,9 @@ def test_compose_names_only_settings_that_exist_and_no_secret(services):
     assert asked <= told.keys() and not told["SECRET_KEY"] + told["POSTGRES_PASSWORD"]
 
 
-def test_servers_and_workers_go_through_the_pooler_after_the_tables_are_made(services):
+def test_servers_and_workers_start_after_the_tables_are_made(services):
     for name in OURS - {"prepare"}:
-        environment, before = services[name]["environment"], services[name]["depends_on"]
-        assert "@pgbouncer:" in environment["DATABASE_URL"] and environment["DATABASE_POOLER"] == "1"
-        assert before["prepare"]["condition"] == "service_completed_successfully"
-    assert services["prepare"]["environment"]["DATABASE_POOLER"] == "0"
-    assert services["pgbouncer"]["environment"]["POOL_MODE"] == "transaction"
+        assert services[name]["depends_on"]["prepare"]["condition"] == "service_completed_successfully"
 
 
 # Kubernetes
@@ -152,7 +148,6 @@ def test_every_pod_is_closed():
         "idealist-prepare",
         "idealist-web",
         "idealist-worker",
-        "idealist-pgbouncer",
     ]
     for name, pod in pods():
         assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"], name
@@ -174,12 +169,8 @@ def test_kubernetes_names_only_settings_that_exist_and_no_secret():
     assert not [item for item in items if item["kind"] == "Secret"]
     (told,) = (item["data"] for item in items if item["kind"] == "ConfigMap")
     assert told.keys() <= SETTINGS and all(isinstance(value, str) for value in told.values())
-    for name, pod in pods():
-        if name in ("idealist-web", "idealist-worker"):
-            given = {each["name"] for each in pod["containers"][0]["env"]}
-            assert given == {"DATABASE_URL", "DATABASE_POOLER"}
     keys = set(re.findall(r"--from-literal ([A-Z_]+)", text("README.md")))
-    assert keys == {"SECRET_KEY", "DATABASE_URL", "DATABASE_URL_POOLED"} | OF_BOTO
+    assert keys == {"SECRET_KEY", "DATABASE_URL"} | OF_BOTO
 
 
 # The proxy and systemd

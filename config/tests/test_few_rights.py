@@ -10,7 +10,6 @@ from django.db import ProgrammingError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
-from config.health import checks
 from config.help.documents import FOLDER
 from ratings.copies import backup
 from ratings.models import Collection, Rating, Role
@@ -53,15 +52,6 @@ def test_it_can_change_no_table(few_rights):
     ):
         with pytest.raises(ProgrammingError), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement)
-
-
-def test_the_doctor_names_a_table_that_is_closed_to_the_account(few_rights):
-    assert list(checks.rights()) == []
-    with connection.cursor() as cursor:
-        cursor.execute("RESET ROLE; REVOKE INSERT ON ratings_rating FROM idealist_serves")
-        cursor.execute("SET LOCAL ROLE idealist_serves")
-    (problem,) = checks.rights()
-    assert "1 tables, such as ratings_rating" in problem.wrong and "Two accounts" in problem.cure
 
 
 def test_people_rate_import_and_read_numbers_with_it(few_rights, tmp_path):

@@ -1,22 +1,18 @@
 """Two machines without a shared folder: everything that is begun on one can go on on the other.
 
 They are processes, as cluster.py starts them: two servers on two addresses and two workers, each machine
-with a data folder of its own, on one PostgreSQL behind PgBouncer in transaction mode, with a store of files.
+with a data folder of its own, on one PostgreSQL, with a store of files.
 """
 
 import io
 import json
-import re
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import quote
 from uuid import uuid4
 
-import psycopg
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import Argon2PasswordHasher, make_password
@@ -34,21 +30,16 @@ from bench._served import free_port
 from config import machines
 from config.machines import bucket as bucket_module
 from config.machines.bucket import Body
-from config.machines.valkey import Valkey
-from config.pooled.base import DatabaseWrapper
 from config.tests import cluster
 from config.tests.bucket import Silent, Store, store
-from evaluation.record import sql
 from ratings.formats.refusal import Refusal
 from ratings.importing import uploads
 from ratings.importing.pictures import store as pictures
 from ratings.importing.preview import certain_kind
 from ratings.importing.tests.test_pictures import SHOWING, picture_of
 from ratings.models import Collection, Document, Job, Picture, Rating
-from ratings.people import throttle
 from ratings.presentation import versions
-from ratings.tests import clocks
-from ratings.tests.races import race, until
+from ratings.tests.races import until
 
 DOCUMENTS = 30_000  # fewer would be imported before anybody is killed
 
@@ -73,11 +64,6 @@ def test_a_storage_that_is_none_is_refused_and_not_repeated(url, tmp_path):
 def test_a_store_of_files_without_a_scheme_is_refused_before_a_file_is_sent_there(endpoint, tmp_path):
     with pytest.raises(ImproperlyConfigured, match="STORAGE_URL has an endpoint without http:// or https://"):
         machines.files(f"s3://bucket?endpoint={endpoint}", tmp_path)
-
-
-def test_a_cache_that_is_none_is_refused():
-    with pytest.raises(ImproperlyConfigured, match="CACHE_URL does not begin with redis://"):
-        machines.cache("memcached://cache", {}, Path())
 
 
 # A store of files
@@ -230,137 +216,6 @@ def test_an_import_asks_to_try_again_while_the_store_is_silent(silent, monkeypat
     assert client.post(f"{page}cancel/").status_code == 302 and of(job).state == "cancelled"
 
 
-# Tries in Valkey or Redis
-
-
-@pytest.fixture(scope="module")
-def redis(redis_server, tmp_path_factory) -> Iterator[str]:
-    with cluster.redis(tmp_path_factory.mktemp("redis")) as url:
-        yield url
-
-
-@pytest.fixture
-def in_redis(redis, settings, monkeypatch) -> None:
-    settings.CACHES = {"default": machines.cache(redis, {}, Path())}
-    clocks.stopped(monkeypatch, 1_000_000)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_in_redis_of_twelve_tries_at_once_five_get_through(in_redis, rf):
-    requests = [rf.post("/", REMOTE_ADDR=f"10.0.0.{i}") for i in range(12)]
-    got = race(requests, lambda request: throttle.begin(request, "anna"))
-    assert sum(isinstance(each, throttle.Try) for each in got) == 5
-    next(each for each in got if isinstance(each, throttle.Try)).succeeded()
-    throttle.begin(requests[0], "anna")
-    with pytest.raises(throttle.TooMany):
-        throttle.begin(requests[0], "anna")
-
-
-@pytest.mark.django_db
-def test_where_redis_is_away_nobody_guesses_passwords_and_programs_go_on(settings, client):
-    settings.CACHES = {"default": machines.cache(f"redis://127.0.0.1:{free_port()}/0", {}, Path())}
-    client.raise_request_exception = False
-    sent = {"username": "anna", "password": "wrong"}
-    assert client.post("/accounts/sign-in/", sent).status_code == 503
-    throttle.count_call(None, str(uuid4()))
-
-
-ROOT = Path(__file__).resolve().parents[2]
-USED = {"add": ["key", 1], "get": ["key"], "set": ["key", 1]}
-USED |= {"delete": ["key"], "delete_many": [["key"]]}
-
-
-def test_where_redis_is_away_each_method_that_is_used_says_so_as_a_page_expects():
-    facts = machines.cache(f"redis://127.0.0.1:{free_port()}/0", {}, Path())
-    tries = Valkey(facts["LOCATION"], {"OPTIONS": facts["OPTIONS"]})
-    for method, arguments in USED.items():
-        with pytest.raises(ConnectionError, match="The cache cannot be used"):
-            getattr(tries, method)(*arguments)
-
-
-def test_the_methods_of_the_cache_that_are_used_are_those_above():
-    names = "|".join(dir(Valkey))
-    files = [
-        path for app in ("config", "ratings") for path in (ROOT / app).rglob("*.py") if "tests" not in path.parts
-    ]
-    called = {m for path in files for m in re.findall(rf"\bcache\.({names})\(", path.read_text())}
-    assert called - {"make_key"} <= USED.keys() and "add" in called
-
-
-# PgBouncer
-
-
-@pytest.fixture
-def pooler() -> Iterator[str]:
-    """The URL of the database of the tests behind PgBouncer in transaction mode."""
-    port = free_port()
-    with TemporaryDirectory(prefix="idealist-pooler-", dir="/tmp") as folder:  # PgBouncer runs as another user
-        program = cluster.pooler_in(Path(folder), url_of_database(), port)
-        program.start()
-        program.await_port(port)
-        yield f"postgres://idealist@127.0.0.1:{port}/shared"
-        program.kill()
-
-
-@pytest.fixture
-def pooled(pooler) -> Iterator[DatabaseWrapper]:
-    """A connection with the limits of a page."""
-    limits = {"OPTIONS": {"limits": {"lock_timeout": "1s", "statement_timeout": "30s"}}}
-    place = {"NAME": "shared", "HOST": "127.0.0.1", "PORT": pooler.rpartition(":")[2].partition("/")[0]}
-    wrapper = DatabaseWrapper(connection.settings_dict | {"USER": "idealist", "PASSWORD": ""} | place | limits)
-    yield wrapper
-    wrapper.close()
-
-
-def limit_of(cursor) -> str:
-    cursor.execute("SELECT current_setting(%s)", ["lock_timeout"])
-    return cursor.fetchone()[0]
-
-
-@pytest.mark.postgresql
-@pytest.mark.usefixtures("pgbouncer")
-@pytest.mark.django_db(transaction=True)
-def test_behind_a_pooler_a_page_has_its_limits_and_leaves_none_behind(pooler, pooled):
-    with pooled.cursor() as cursor:
-        assert limit_of(cursor) == "1s"
-        pooled.set_autocommit(False)
-        assert [limit_of(cursor), limit_of(cursor)] == ["1s", "1s"]
-        cursor.execute("UPDATE cache SET value = %s WHERE cache_key = 'nobody'", ["100 %"])
-        assert cursor.rowcount == 0
-        pooled.rollback()
-        pooled.set_autocommit(True)
-    with psycopg.connect(pooler, autocommit=True) as other:  # it gets the session that the page had
-        assert other.execute("SHOW lock_timeout").fetchone() == ("0",)
-        with pytest.raises(psycopg.OperationalError, match="options"):
-            psycopg.connect(pooler, options="-c lock_timeout=4s")
-
-
-@pytest.mark.postgresql
-@pytest.mark.usefixtures("pgbouncer")
-@pytest.mark.django_db(transaction=True)
-def test_behind_a_pooler_many_rows_come_through_a_cursor_of_their_transaction(pooled):
-    outside = pooled.chunked_cursor()
-    assert not getattr(outside.cursor, "name", "")
-    pooled.set_autocommit(False)
-    pooled.in_atomic_block = True
-    with pooled.chunked_cursor() as inside:
-        inside.execute("SELECT generate_series(1, 5)")
-        assert inside.fetchmany(2) == [(1,), (2,)] and inside.cursor.name
-    pooled.in_atomic_block = False
-    pooled.rollback()
-
-
-@pytest.mark.postgresql
-@pytest.mark.usefixtures("pgbouncer")
-@pytest.mark.django_db(transaction=True)
-def test_behind_a_pooler_rankings_come_as_the_bytes_that_they_are(pooled, monkeypatch):
-    """Evaluations ask for binary results, and pages do so outside of a transaction."""
-    monkeypatch.setattr(sql, "connection", pooled)
-    with sql._cursor_for_bytes() as cursor:
-        cursor.execute("SELECT decode('00ff27', 'hex')")
-        assert cursor.fetchone() == (b"\x00\xff'",)
-
-
 # All of it
 
 
@@ -395,7 +250,6 @@ class Person(Browser):
 
 
 @pytest.mark.postgresql
-@pytest.mark.usefixtures("pgbouncer")
 @pytest.mark.django_db(transaction=True)
 def test_what_is_begun_on_one_machine_goes_on_on_the_other():
     from bench import _round  # its models need Django
@@ -407,14 +261,14 @@ def test_what_is_begun_on_one_machine_goes_on_on_the_other():
     root.password = make_password(PASSWORD, hasher=Argon2PasswordHasher())
     root.save()
     with cluster.machines(url_of_database()) as found:
-        first, second = found.all
+        first, second = found
         rated_on_both(first, second)
         admin = Person(first.address, "root")
         other = admin.on(second.address)
         imported_after_a_kill(first, second, admin)
         shown_on_both(admin, other)
         archived_and_restored(admin, other)
-        for machine in found.all:
+        for machine in found:
             assert not any((machine.data / name).exists() for name in ("pictures", "secret.key", "cache"))
             assert not list((machine.data / "uploads").iterdir())
             assert "Traceback" not in machine.web.said() + machine.worker.said()

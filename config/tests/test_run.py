@@ -16,7 +16,7 @@ from django.core.management import get_commands
 
 SOURCE = Path(__file__).resolve().parents[2] / "run.py"
 SET_BY_THE_USER = ("DATABASE_URL", "IDEALIST_HOSTS", "IDEALIST_DEMO")
-SET_BY_THE_USER += ("STORAGE_URL", "CACHE_URL", "IDEALIST_BACKUPS")
+SET_BY_THE_USER += ("STORAGE_URL", "IDEALIST_BACKUPS")
 MANAGE = """
 import json, os, sqlite3, sys
 from pathlib import Path
@@ -52,7 +52,7 @@ def project(tmp_path, monkeypatch) -> Path:
     (tmp_path / "data").mkdir()
     shutil.copy(SOURCE, tmp_path)
     (tmp_path / "requirements.lock").write_text("Django==5.2\n")
-    (tmp_path / "requirements-machines.lock").write_text("Django==5.2\nredis==8.1\n")
+    (tmp_path / "requirements-machines.lock").write_text("Django==5.2\nboto3==1.4\n")
     (tmp_path / "requirements-dev.lock").write_text("Django==5.2\npytest==9.2\n")
     (tmp_path / "manage.py").write_text(MANAGE)
     return tmp_path
@@ -164,7 +164,7 @@ def test_an_install_counts_until_the_requirements_or_python_change(installed, ru
     ],
 )
 def test_a_larger_install_counts_as_the_smaller_ones_and_is_left_alone(installed, run, lock, counts_as):
-    """As of a service with CACHE_URL, before which root runs the doctor without that setting."""
+    """As of a service with STORAGE_URL, before which root runs the doctor without that setting."""
     stamp(run, lock)
     assert {name for name in (run.RUNTIME, run.MACHINES, run.DEVELOPMENT) if run.is_installed(name)} == counts_as
     before = (run.VENV / run.STAMP).stat()
@@ -340,7 +340,7 @@ def test_the_tests_run_in_the_environment_with_all_locks_and_get_the_arguments(i
     ("setting", "lock"),
     [
         ("", "requirements.lock"),
-        ("CACHE_URL", "requirements-machines.lock"),
+        ("STORAGE_URL", "requirements-machines.lock"),
     ],
 )
 def test_the_settings_say_what_is_installed(run, monkeypatch, setting, lock):

@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from django.conf import settings
 from django.db import DatabaseError, connection
 
 LOCK = 4_936_218_057  # any number that is the same in every version
@@ -15,9 +14,8 @@ PAUSE = 0.2  # seconds between two tries to get the lock
 def alone() -> Iterator[None]:
     """The block runs while no other machine makes tables in this PostgreSQL. On one machine, run.py has a lock.
 
-    The lock is of a session, which a pooler would hand on. Tables are made past it.
     """
-    if connection.vendor == "sqlite" or settings.DATABASE_POOLER:
+    if connection.vendor == "sqlite":
         yield
         return
     # It asks again and again: an index that is built concurrently waits for all statements, even waiting ones.

@@ -115,8 +115,7 @@ class Statement:
 
 
 def can_prepare(connection) -> bool:
-    """Whether a PREPARE lasts. Behind a transaction pooler each transaction may run in another session."""
-    return connection.vendor == "postgresql" and getattr(connection, "lasting_sessions", True)
+    return connection.vendor == "postgresql"
 
 
 class Prepared:

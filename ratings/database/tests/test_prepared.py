@@ -148,15 +148,6 @@ def test_a_statement_outlives_the_transaction_that_told_it(pairs):
     assert by_key(pk=pairs[0].pk) == [pairs[0]]
 
 
-@pytest.mark.postgresql
-def test_behind_a_pool_of_transactions_nothing_is_told(pairs, monkeypatch):
-    monkeypatch.setattr(connection, "lasting_sessions", False, raising=False)
-    by_key = Prepared(lambda: Pair.objects.filter(pk=Blank("pk", Pair, "id")))
-    with CaptureQueriesContext(connection) as asked:
-        assert by_key(pk=pairs[0].pk) == [pairs[0]]
-    assert asked[0]["sql"].startswith("SELECT")
-
-
 def in_its_thread(prepared: Prepared, **given) -> list:
     try:
         return prepared(**given)

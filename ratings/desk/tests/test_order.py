@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from ratings.database import prepared
 from ratings.desk import queue
 from ratings.desk.queue import order
 from ratings.models import UNRANKED, Assignment, Collection
@@ -146,8 +147,8 @@ def test_the_pool_command_chooses_the_order():
 
 def plans(act, asks: str = " AS part0 ", begins: str = "SELECT") -> str:
     """How the database walks the assignments in the SELECTs that look for the next one, or in other statements."""
-    # As behind a pool of transactions: in full and not by the names of prepared statements.
-    in_full = patch.object(connection, "lasting_sessions", False, create=True)
+    # In full, and not by the names of prepared statements.
+    in_full = patch.object(prepared, "can_prepare", return_value=False)
     with CaptureQueriesContext(connection) as asked, in_full:
         act()
     explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"

@@ -31,7 +31,7 @@ def refused(request: HttpRequest, why: str, user: User | None = None, act: Act =
         note(act, about=user or "an unknown name", why=why)
     except throttle.TooMany:
         pass  # it is in the log
-    except (DatabaseError, ConnectionError) as error:
+    except DatabaseError as error:
         log.error("This refusal is only in the log, because the audit could not be written: %s", error)
 
 
