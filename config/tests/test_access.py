@@ -322,7 +322,7 @@ class World:
             "save_scale": {"base": "1", "relevant_from": "2"},
             "describe_collection": {"name": "Hills"},
             "save_account": {"is_active": "on", "may_make": "on"},
-            "delete_collection": {"name": "Hills", "download": "kept"},
+            "delete_collection": {"name": "Hills"},
             "make_baseline": {"kind": "release", "reason": "it runs"},
             "withdraw_adjudication": {"reason": "not so clear", "seen": self.adjudication.pk},
         }.get(name, {})

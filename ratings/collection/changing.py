@@ -126,7 +126,6 @@ def consequences(collection: Collection, scale: list[Grade], wanted: Change, use
     """The consequences for ratings and numbers, as sentences; none if the change has none."""
     return [
         *_of_grades(wanted, used),
-        *_of_ends(steps_of(scale), wanted.steps(scale)),
         *_of_relevance(collection.relevant_from, scale, wanted, used),
     ]
 
@@ -142,17 +141,6 @@ def _of_grades(wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:
             yield f"{step} gets another meaning: {effect}."
     for step in wanted.added:
         yield f"{step} is new. Earlier ratings could not choose it, and stay as they are."
-
-
-def _of_ends(before: list[Step], after: list[Step]) -> Iterator[str]:
-    if not before or not after:
-        if before:
-            yield "The collection has no scale then. The first judgments that are imported bring one."
-        return
-    if after[-1].value != before[-1].value:
-        yield f"The highest grade becomes {after[-1]}: ERR and RBP, and the bounds of what is unjudged, change."
-    if after[0].value != before[0].value:
-        yield f"The lowest grade becomes {after[0]}: the bounds of what is unjudged change."
 
 
 def _of_relevance(before: Decimal, scale: list[Grade], wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:

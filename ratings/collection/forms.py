@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from django import forms
-from django.contrib.auth.models import User
 from django.core.validators import RegexValidator
 from django.utils.text import capfirst
 
@@ -13,7 +12,7 @@ from ..models import Collection, Grade, plain_value
 from ..web.settings_forms import Versioned, refuse_others
 from ..words import as_sentence
 from .changing import Change, Use
-from .making import free_slug, just_made
+from .making import free_slug
 from .scales import (
     BY_NAME,
     LONGEST_LABEL,
@@ -30,7 +29,6 @@ from .scales import (
 OWN = "own"
 FACTS = ("name", "scale", "description", "relevant_from")
 NEW = 2  # grades that can be added at once
-LONGEST_DESCRIPTION = 1_000
 ONE_LINE = RegexValidator(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", "A name is one line, without control characters.", inverse_match=True
 )
@@ -51,12 +49,13 @@ def name_field() -> forms.CharField:
     )
 
 
-def description_field() -> forms.CharField:
+def description_field(**more) -> forms.CharField:
     return forms.CharField(
         label="What is rated",
-        max_length=LONGEST_DESCRIPTION,
+        max_length=1_000,
         required=False,
         help_text="A sentence for analysts and admins, such as: Products of our shop. Raters do not see it.",
+        **more,
     )
 
 
@@ -88,41 +87,18 @@ class DescriptionForm(Versioned, forms.Form):
     """The name and the description of a collection."""
 
     name = name_field()
-    # An archive may have brought a longer one, or one of several lines, which can stay.
-    description = forms.CharField(
-        label="What is rated",
-        required=False,
-        widget=forms.Textarea(
-            attrs={
-                "rows": 3,
-                "dir": "auto",
-            }
-        ),
-        help_text="For analysts and admins. Raters do not see it.",
-    )
+    description = description_field(widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}))
 
     def __init__(self, *args, collection: Collection, **kwargs) -> None:
         super().__init__(*args, initial={"name": collection.name, "description": collection.description}, **kwargs)
-        self.longest = max(LONGEST_DESCRIPTION, len(collection.description))
-        self.fields["description"].widget.attrs["maxlength"] = self.longest
 
     def clean_description(self) -> str:
-        description = self.cleaned_data["description"].replace("\r\n", "\n")
-        if len(description) > self.longest:
-            problem = f"It has {len(description):,} characters, and at most {self.longest:,} fit."
-            raise forms.ValidationError(problem)
-        return description
+        return self.cleaned_data["description"].replace("\r\n", "\n")
 
 
 class DeletionForm(forms.Form):
-    """The name of the collection, typed to confirm, and whether everything was downloaded."""
+    """The name of the collection, typed to confirm."""
 
-    download = forms.ChoiceField(
-        label="The download",
-        choices=[("kept", "I have downloaded everything"), ("unneeded", "I do not need the download")],
-        widget=forms.RadioSelect,
-        error_messages={"required": "Download everything first, or choose that you do not need it."},
-    )
     name = forms.CharField(
         label="Its name, to confirm",
         max_length=400,
@@ -200,15 +176,6 @@ class NewCollectionForm(CopyForm):
     def facts(self) -> dict:
         """The arguments of `making.make`."""
         return {name: self.cleaned_data[name] for name in ("slug", *FACTS)}
-
-    def just_made(self, by: User) -> Collection | None:
-        """The collection that this person has just made of the same form, for which its slug is taken now."""
-        # PostgreSQL takes no question about a NUL.
-        if self.errors.keys() - {"slug"} or self.has_error("slug", "null_characters_not_allowed"):
-            return None
-        facts = {name: self.cleaned_data[name] for name in FACTS}
-        return just_made(by, slug=self.data.get("slug", "").strip(), **facts)
-
 
 class GradeForm(forms.Form):
     """The label and the meaning of a grade, and whether it is removed."""

@@ -1,24 +1,20 @@
 """Make a collection. The command, the page and the API all call `make`."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from decimal import Decimal
 
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from django.utils.text import slugify
 
 from ..models import Collection, Grade, Membership, Role
 from ..people.audit import Act, note
 from ..presentation.guidelines import versions
 from ..presentation.guidelines.template import first_text
-from .scales import Step, steps_of
+from .scales import Step
 
 LONGEST_SLUG = Collection._meta.get_field("slug").max_length
-AT_ONCE = timedelta(minutes=1)  # within which the same form is the same act
 TAKEN = "Another collection has this name in its address."
 
 
@@ -53,17 +49,6 @@ def make(
         Membership.objects.create(collection=collection, user=by, role=Role.ADMIN)
         versions.publish(collection, first_text(collection.grades.all()), base=0)
     return collection
-
-
-def just_made(by: User, *, slug: str, scale: Sequence[Step], **facts) -> Collection | None:
-    """The collection that this person has just made of the same form; an empty slug was made of the name.
-
-    Call it in a transaction: of a form that is sent twice at once, the second one waits for the first.
-    """
-    get_user_model().objects.select_for_update().get(pk=by.pk)
-    mine = Collection.objects.filter(memberships__user=by, memberships__role=Role.ADMIN)
-    alike = mine.filter(created_at__gte=timezone.now() - AT_ONCE, **facts, **({"slug": slug} if slug else {}))
-    return next((made for made in alike if steps_of(made.grades.all()) == list(scale)), None)
 
 
 @transaction.atomic

@@ -127,25 +127,5 @@ PRESETS = [
         ("4", "Good", "Answers a good part of the need."),
         ("5", "Excellent", "Answers the need fully and at once."),
     ),
-    _preset(
-        "ten",
-        "Points, 0 to 10",
-        "5",
-        ("0", "Irrelevant", "Of no use for this need."),
-        *((str(points), "", "") for points in (1, 2, 3, 4)),
-        ("5", "Half of it", "Answers about half of the need."),
-        *((str(points), "", "") for points in (6, 7, 8, 9)),
-        ("10", "Perfect", "Answers the need fully and at once."),
-    ),
-    _preset(
-        "shares",
-        "Shares, from 0 to 1",
-        "0.5",
-        ("0", "Nothing", "Answers nothing of the need."),
-        ("0.25", "A quarter", "Answers a small part of the need."),
-        ("0.5", "Half", "Answers about half of the need."),
-        ("0.75", "Most", "Answers most of the need."),
-        ("1", "All", "Answers the need fully."),
-    ),
 ]
 BY_NAME = {preset.name: preset for preset in PRESETS}

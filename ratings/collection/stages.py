@@ -27,7 +27,6 @@ from ..models import (
     short_value,
 )
 from ..people.members import OPEN
-from ..pool import pooling
 from ..pool.progress.counts import pace, ratings_left
 from ..presentation.guidelines.template import first_text
 from ..web.template_tags.figures import hours
@@ -35,7 +34,6 @@ from ..words import counted
 
 NAMES = ("scale", "queries", "documents", "presentation", "runs", "pool", "guidelines", "people")
 MOST_CHECKED = 1_000  # documents that are checked for a text
-MOST_PLANNED = 2_000  # the most rankings for which the page plans a pool; more take too long
 DEPTH = 10
 
 
@@ -176,16 +174,7 @@ def _pool(collection: Collection, systems: list[System], *, rated: bool) -> dict
     if not systems:
         return texts | {"state": "What raters are asked: the top of what the systems return. It needs runs."}
     parameters = "&".join([f"?depth={DEPTH}&wanted=1", *(f"systems={system.pk}" for system in systems)])
-    planned = _planned(collection, systems)
-    cost = f" The first {DEPTH} places are {counted(planned, 'pair')}." if planned else ""
-    return texts | {"state": f"No rating is wanted yet.{cost}", "parameters": f"{parameters}#plan"}
-
-
-def _planned(collection: Collection, systems: list[System]) -> int:
-    """How many pairs the usual pool would have; 0 if that takes too long to find out."""
-    if Ranking.objects.filter(system__in=systems)[:MOST_PLANNED].count() == MOST_PLANNED:
-        return 0
-    return pooling.plan(collection, depth=DEPTH, wanted=1, systems=systems).pairs
+    return texts | {"state": "No rating is wanted yet.", "parameters": f"{parameters}#plan"}
 
 
 def _guidelines(collection: Collection, scale: list[Grade]) -> dict:

@@ -88,12 +88,6 @@ def test_a_wrong_name_or_description_is_refused_and_nothing_is_changed(client, c
     assert collection.name == "Hills"
 
 
-def test_a_long_description_that_an_archive_brought_can_stay(client, collection):
-    Collection.objects.update(description="x" * 3000)
-    assert client.post(PAGE + "describe/", {"name": "Hills", "description": "x" * 3000}).status_code == 302
-    assert client.post(PAGE + "describe/", {"name": "Hills", "description": "x" * 3001}).status_code == 400
-
-
 def test_the_page_takes_the_same_queries_whatever_the_collection_holds(client, django_assert_num_queries):
     with django_assert_num_queries(7):
         client.get(PAGE)
@@ -283,7 +277,7 @@ def test_a_source_that_is_deleted_meanwhile_ends_the_copy(maker, collection):
 
 
 def sent(**changes) -> dict:
-    return {"download": "kept", "name": "Hills"} | changes
+    return {"name": "Hills"} | changes
 
 
 def test_the_page_counts_what_goes_and_offers_the_download(admin):
@@ -295,8 +289,8 @@ def test_the_page_counts_what_goes_and_offers_the_download(admin):
     assert 'href="/collections/sea/export/archive/"' in page.content.decode()
 
 
-def test_nothing_is_deleted_without_its_name_and_the_word_on_the_download(client):
-    for wrong in ({"name": "hills"}, {"name": ""}, {"download": ""}, {"download": "perhaps"}):
+def test_nothing_is_deleted_without_its_name(client):
+    for wrong in ({"name": "hills"}, {"name": ""}):
         assert client.post(DELETE + "confirm/", sent(**wrong)).status_code == 400
     assert Collection.objects.filter(slug="hills").exists() and not Deletion.objects.exists()
 

@@ -34,19 +34,6 @@ def sent(**changes) -> dict:
     return {"name": "The shop", "slug": "", "description": "", "preset": "graded", "grades": ""} | changes
 
 
-# Sent twice
-
-
-def test_a_form_that_is_sent_twice_makes_one_collection(client):
-    for changes in ({}, {"name": "Hats", "slug": "hats"}):
-        first, second = (client.post(ACT, sent(**changes)) for _ in range(2))
-        assert first.status_code == second.status_code == 302
-        assert first.url == second.url
-    assert Collection.objects.count() == 2
-    another = client.post(ACT, sent(preset="binary"))
-    assert another.url != first.url and Collection.objects.count() == 3
-
-
 # Who may
 
 

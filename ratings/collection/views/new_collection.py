@@ -25,10 +25,8 @@ def new_collection(request: HttpRequest, maker: User) -> HttpResponse:
 @of_makers
 @transaction.atomic
 def make_collection(request: HttpRequest, maker: User) -> HttpResponse:
-    """Make it, with the person who asks as its admin. A form that is sent twice leads to the first collection."""
+    """Make it, with the person who asks as its admin."""
     form = NewCollectionForm(request.POST)
-    if made := form.just_made(maker):
-        return redirect("set_up", made.slug)
     if not form.is_valid():
         return new_page(request, form)
     try:
