@@ -43,11 +43,11 @@ from .values import as_json, plain, stored
 FORMAT, VERSION = "idealist backup", 1
 AT_ONCE = 500  # rows
 NOT_OURS = "Check that this is the file you meant: backup makes such files, import_collection reads archives."
-Progress = Callable[[str], None]
+Progress = Callable[[str], object]
 Node = tuple[str, str]  # a migration: its app and its name
 
 
-class Refused(Exception):
+class Refused(ValueError):
     """The database is not one that can be backed up or restored into. The message has the cure."""
 
 
@@ -101,6 +101,13 @@ def rows(model: type[Model], fields: Sequence[Field]) -> Iterator[bytes]:
 
 def member_of(table: str) -> str:
     return f"tables/{table}.jsonl"
+
+
+def summary(manifest: dict) -> str:
+    """A text with the size, the moment and the version of a backup, from its manifest."""
+    tables = [lines - 1 for name, (lines, _) in manifest["members"].items() if name.startswith("tables/")]
+    made_at = manifest["made_at"][:16].replace("T", " ")
+    return f"{sum(tables):,} rows of {len(tables)} tables, of {made_at} UTC, by Idealist {manifest['program']}"
 
 
 # Write

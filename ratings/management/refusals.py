@@ -1,13 +1,35 @@
 """Refusals as commands print them: one line each, whose cures are options of the command."""
 
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from django.core.management.base import CommandError
+from django.db import DatabaseError
 
 from ..formats.columns import SEVERAL
 from ..formats.refusal import Option, Refusal
+from ..words import as_sentence
 
 COMMANDS = {"results": "import_run"}
 IMPORTS = {"kind", "before"}  # options that name another import command
+
+
+class Refused(CommandError):
+    """The command did nothing. Django prints the name of the class: "Refused: Nothing was written."."""
+
+
+@contextmanager
+def refusing(outcome: str = "Nothing was written.") -> Iterator[None]:
+    """Raises Refused for errors that the operator can cure. `outcome`: what was not done, as a sentence."""
+    try:
+        yield
+    except DatabaseError as error:
+        raise Refused(f"The database refused: {' '.join(str(error).split())}. {outcome}") from error
+    except OSError as error:
+        raise Refused(f"{error.filename or ''}: {error.strerror or error}. {outcome}".lstrip(": ")) from error
+    except ValueError as error:
+        raise Refused(f"{as_sentence(error)} {outcome}") from error
 
 
 def line_of(refusal: Refusal, known: Collection[str]) -> str:

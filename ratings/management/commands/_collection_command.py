@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from ratings.database.snapshot import snapshot
 from ratings.formats.columns import NAMES as COLUMNS
@@ -20,7 +20,7 @@ from ratings.importing import jobs
 from ratings.importing.intake import Report, opening
 from ratings.importing.intake.ratings import REPEATS
 from ratings.management.progress import ProgressLine
-from ratings.management.refusals import line_of
+from ratings.management.refusals import Refused, line_of, refusing
 from ratings.management.whole_file import whole_file
 from ratings.models import Collection
 from ratings.people import audit
@@ -29,10 +29,6 @@ from ratings.words import as_sentence
 PRINTED = 20  # refusals
 NO_CHECKS: list[str] = []  # Django's checks load every page, which takes half the time of a short command
 RAW = "of a table: write cells as they are, without the apostrophe that keeps a spreadsheet from computing them"
-
-
-class Refused(CommandError):
-    """The command did nothing. Django prints the name of the class: "Refused: Nothing was written."."""
 
 
 class CollectionCommand(BaseCommand):
@@ -97,20 +93,10 @@ class ImportCommand(ReportingCommand, CollectionCommand):
     ) -> None:
         """Run one of the imports with its own `choices`. Raises Refused."""
         collection = self.collection(slug, to_change=True)
-        progress = ProgressLine(self.stderr)
-        try:
-            with ExitStack() as stack:
-                streams = [stack.enter_context(stream_at(path)) for path in files]
-                sources = stack.enter_context(opening.sources(streams, reading))
-                report = intake(collection, sources, progress=progress, **choices)
-        except OSError as error:
-            raise Refused(
-                f"{error.filename or 'a file'}: {error.strerror or error}. Nothing was written."
-            ) from error
-        except ValueError as error:
-            raise Refused(f"{as_sentence(error)} Nothing was written.") from error
-        finally:
-            progress.clear()
+        with refusing(), ProgressLine(self.stderr) as progress, ExitStack() as stack:
+            streams = [stack.enter_context(stream_at(path)) for path in files]
+            sources = stack.enter_context(opening.sources(streams, reading))
+            report = intake(collection, sources, progress=progress, **choices)
         self.print_report(report)
         jobs.fetch_pictures(collection, None)
 
@@ -160,13 +146,11 @@ class ImportRowsCommand(ImportCommand):
         self, intake: Callable[..., Report], slug: str, files: Sequence[str], options: dict, *own: str
     ) -> None:
         """Run one of the imports with the options of the command. `own` names those that only it has."""
-        try:
+        with refusing():
             # Each may be given again, as a refusal that names one asks for it beside those given before.
             lists = {"columns": pairs(",".join(options["columns"]), "--columns", none=True)}
             lists["grades"] = pairs(",".join(options.get("map", [])), "--map")
             reading = opening.reading(options | lists)
-        except ValueError as error:
-            raise Refused(f"{as_sentence(error)} Nothing was written.") from error
         choices = {name: options[name] for name in ("format", "queries_by", *own) if name in options}
         self.run_import(intake, slug, files, reading, **choices)
 

@@ -3,8 +3,8 @@ from pathlib import Path
 from django.core.management.base import BaseCommand
 
 from ratings.copies import backup
-from ratings.management.backups import refusals, summary
-from ratings.management.progress import Line
+from ratings.management.progress import ProgressLine
+from ratings.management.refusals import refusing
 
 
 class Command(BaseCommand):
@@ -16,8 +16,8 @@ class Command(BaseCommand):
 
     def handle(self, *, file: Path, **options) -> None:
         backup.lower_priority()
-        with refusals("Nothing was written."), Line(self.stderr) as progress:
+        with refusing("Nothing was written."), ProgressLine(self.stderr) as progress:
             manifest = backup.write(file, progress=progress)
         for name in manifest["missing"]:
             self.stderr.write(f"Warning: the backup has no {name}, which is lost or was deleted meanwhile.")
-        self.stdout.write(f"{file}: {summary(manifest)}, {file.stat().st_size / 2**20:,.1f} MB.")
+        self.stdout.write(f"{file}: {backup.summary(manifest)}, {file.stat().st_size / 2**20:,.1f} MB.")

@@ -2,10 +2,11 @@ from pathlib import Path
 
 from ratings.copies import archive
 from ratings.management.progress import ProgressLine
+from ratings.management.refusals import refusing
 from ratings.management.whole_file import whole_file
 from ratings.people import audit
 
-from ._collection_command import CollectionCommand, Refused
+from ._collection_command import CollectionCommand
 
 
 class Command(CollectionCommand):
@@ -21,13 +22,8 @@ class Command(CollectionCommand):
         )
 
     def handle(self, *, slug: str, output: str | None, judges: bool = False, **options) -> None:
-        collection, progress = self.collection(slug), ProgressLine(self.stderr)
-        try:
-            with whole_file(Path(output or f"{slug}.zip")) as file:
-                snapshot = archive.write(collection, file, judges=judges, progress=progress)
-        except OSError as error:
-            raise Refused(f"{output or slug}: {error.strerror or error}. Nothing was written.") from error
-        finally:
-            progress.clear()
+        collection, path = self.collection(slug), Path(output or f"{slug}.zip")
+        with refusing(), ProgressLine(self.stderr) as progress, whole_file(path) as file:
+            snapshot = archive.write(collection, file, judges=judges, progress=progress)
         audit.note(audit.Act.EXPORTED, collection, about=archive.file_name(slug, snapshot))
-        self.stdout.write(f"{output or f'{slug}.zip'}: snapshot {snapshot}.")
+        self.stdout.write(f"{path}: snapshot {snapshot}.")

@@ -1,7 +1,6 @@
 from ratings.copies import restoring
-from ratings.copies.package import Unreadable
 from ratings.management.progress import ProgressLine
-from ratings.words import as_sentence
+from ratings.management.refusals import refusing
 
 from ._collection_command import Refused, ReportingCommand
 
@@ -16,17 +15,7 @@ class Command(ReportingCommand):
     def handle(self, *, file: str, slug: str, **options) -> None:
         if problem := restoring.wrong_slug(slug):
             raise Refused(f"{problem} with --slug. Nothing was written.")
-        progress = ProgressLine(self.stderr)
-        try:
-            with restoring.opened(file) as opened:
-                report = restoring.restore(opened, slug, progress=progress)
-        except OSError as error:
-            raise Refused(f"{file}: {error.strerror or error}. Nothing was written.") from error
-        except Unreadable as unreadable:
-            raise Refused(f"{unreadable.refusal} Nothing was written.") from unreadable
-        except ValueError as error:
-            raise Refused(f"{as_sentence(error)} Nothing was written.") from error
-        finally:
-            progress.clear()
+        with refusing(), ProgressLine(self.stderr) as progress, restoring.opened(file) as opened:
+            report = restoring.restore(opened, slug, progress=progress)
         self.print_report(report)
         self.stderr.write(f"It has no members yet: python3 run.py manage add_member {slug} NAME admin")

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 from ratings.importing import intake
+from ratings.management.refusals import refusing
 
 from ._collection_command import ImportRowsCommand, Refused
 
@@ -34,8 +35,6 @@ class Command(ImportRowsCommand):
 
         if not options["model"]:
             raise Refused("Which model graded? Name it with --model. Nothing was written.")
-        try:
+        with refusing():
             prompt = options["prompt"] and Path(options["prompt"]).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise Refused(f"{options['prompt']}: it cannot be read ({error}). Nothing was written.") from error
         self.run_row_import(import_grades, slug, files, options | {"prompt": prompt}, "rater", "model", "prompt")

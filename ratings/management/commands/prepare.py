@@ -10,7 +10,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from ratings.collection import sample
 from ratings.copies import backup
 from ratings.database import making
-from ratings.management.backups import refusals
+from ratings.management.refusals import refusing
 
 from ._writable import refuse_unwritable
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         refuse_unwritable()
         with making.alone():
             if MigrationRecorder(connection).applied_migrations():
-                with refusals("Nothing was changed."):
+                with refusing("Nothing was changed."):
                     backup.applied()
             call_command("migrate", verbosity=0)
             call_command("createcachetable", verbosity=0)

@@ -7,7 +7,7 @@ from django.conf import settings
 from ratings.formats import strict_json
 from ratings.importing import pull
 from ratings.management.progress import ProgressLine
-from ratings.words import as_sentence
+from ratings.management.refusals import refusing
 
 from ._collection_command import CollectionCommand, Refused, ReportingCommand
 
@@ -54,32 +54,24 @@ class Command(ReportingCommand, CollectionCommand):
         )
 
     def handle(self, *, slug: str, system: str, url: str, depth: int, query: list[str], **options) -> None:
-        collection, progress = self.collection(slug, to_change=True), ProgressLine(self.stderr)
+        collection = self.collection(slug, to_change=True)
         if not 1 <= depth <= DEEPEST:
             raise Refused(f"--depth must be from 1 to {DEEPEST:,}, not {depth}.")
+        limits = pull.Limits(options["seconds"], int(options["size"] * 1e6), options["total_seconds"])
         try:
-            report = pull.pull(
-                collection,
-                system=system,
-                engine=pull.Engine(
-                    pull.checked_place(url, settings.PULL_HOSTS),
-                    dialect_of(options),
-                    authorization(),
-                    pull.Limits(options["seconds"], int(options["size"] * 1e6), options["total_seconds"]),
-                ),
-                depth=depth,
-                queries=query,
-                keep_first=options["keep_first"],
-                progress=progress,
-            )
-        except OSError as error:
-            raise Refused(f"{error.filename or slug}: {error.strerror or error}. Nothing was written.") from error
-        except ValueError as error:
-            raise Refused(f"{as_sentence(error)} Nothing was written.") from error
+            with refusing(), ProgressLine(self.stderr) as progress:
+                place = pull.checked_place(url, settings.PULL_HOSTS)
+                report = pull.pull(
+                    collection,
+                    system=system,
+                    engine=pull.Engine(place, dialect_of(options), authorization(), limits),
+                    depth=depth,
+                    queries=query,
+                    keep_first=options["keep_first"],
+                    progress=progress,
+                )
         except KeyboardInterrupt:
             raise Refused("Stopped. Nothing was written.") from None
-        finally:
-            progress.clear()
         self.print_report(report)
 
 

@@ -3,8 +3,8 @@ from pathlib import Path
 from django.core.management.base import BaseCommand
 
 from ratings.copies import backup
-from ratings.management.backups import refusals, summary
-from ratings.management.progress import Line
+from ratings.management.progress import ProgressLine
+from ratings.management.refusals import refusing
 
 
 class Command(BaseCommand):
@@ -16,6 +16,6 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path)
 
     def handle(self, *, file: Path, **options) -> None:
-        with refusals("Nothing was restored."), Line(self.stderr) as progress:
+        with refusing("Nothing was restored."), ProgressLine(self.stderr) as progress:
             manifest = backup.restore(file, progress=progress)
-        self.stdout.write(f"{file}: {summary(manifest)}. Restored. Everybody must sign in again.")
+        self.stdout.write(f"{file}: {backup.summary(manifest)}. Restored. Everybody must sign in again.")

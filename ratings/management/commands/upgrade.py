@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from ratings.copies import backup
 from ratings.database import making
-from ratings.management.backups import Refused, refusals, summary
-from ratings.management.progress import Line
+from ratings.management.progress import ProgressLine
+from ratings.management.refusals import Refused, refusing
 
 
 class Command(BaseCommand):
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--backup", type=Path, metavar="FILE", help=text)
 
     def handle(self, *, plan: bool, backup: Path | None, **options) -> None:
-        with refusals("Nothing was changed."):
+        with refusing("Nothing was changed."):
             steps = pending()
         if not steps:
             self.stdout.write(f"The database is that of Idealist {settings.VERSION}. There is nothing to do.")
@@ -37,11 +37,11 @@ class Command(BaseCommand):
             self.upgrade(backup or default_path())
 
     def upgrade(self, path: Path) -> None:
-        with refusals("Nothing was changed."), Line(self.stderr) as progress:
+        with refusing("Nothing was changed."), ProgressLine(self.stderr) as progress:
             manifest = backup.write(path, progress=progress)
             with path.open("rb") as file:
                 backup.opened(file, path.name)
-        self.stdout.write(f"Backed up and read again: {path}: {summary(manifest)}.")
+        self.stdout.write(f"Backed up and read again: {path}: {backup.summary(manifest)}.")
         way_back = f"To go back: install the former version, and restore {path} into an empty database"
         try:
             with making.alone():
