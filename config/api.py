@@ -34,32 +34,6 @@ STATUSES = DETAILS | {
     " account or for two others or, with the type urn:idealist:problem:no-room, there is no space for the body."
     " Nothing was written; send the same again after the seconds of Retry-After."
 }
-# {type of an error of pydantic: message}. Its own are about Python. A value_error has one of this project.
-MESSAGES = {
-    "extra_forbidden": "There is no such member here.",
-    "missing": "It is missing.",
-    "string_pattern_mismatch": "It has characters that are not allowed here.",
-    "string_type": "It must be text.",
-    "string_too_short": "It must not be empty.",
-    "string_too_long": "It has at most %(max_length)s characters.",
-    "int_type": "It must be a whole number.",
-    "int_from_float": "It must be a whole number.",
-    "float_type": "It must be a number.",
-    "finite_number": "It must be a finite number.",
-    "bool_type": "It must be true or false.",
-    "bool_parsing": "It must be true or false.",
-    "uuid_type": "It must be a UUID.",
-    "uuid_parsing": "It must be a UUID.",
-    "list_type": "It must be a list.",
-    "dict_type": "It must be an object.",
-    "model_type": "It must be an object.",
-    "model_attributes_type": "It must be an object.",
-    "too_short": "It must not be empty.",
-    "too_long": "It has at most %(max_length)s entries, not %(actual_length)s.",
-    "greater_than_equal": "It must be at least %(ge)s.",
-    "less_than_equal": "It must be at most %(le)s.",
-    "literal_error": "It must be %(expected)s.",
-}
 # The scope that the calls under a tag need, and the calls that need another scope or none.
 SCOPES = {"evaluation": Scope.READ, "import": Scope.IMPORT, "record": Scope.READ, "rating": Scope.RATE}
 OTHER_SCOPES = {
@@ -166,48 +140,24 @@ def on_unreadable_body(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    errors = [error_entry(each, request) for each in error.errors[:LISTED]]
+    errors = [error_entry(each) for each in error.errors[:LISTED]]
     return Problem(422, "What was sent is not as described.", kind="invalid", errors=errors).response()
 
 
-def error_entry(error: dict, request: HttpRequest) -> dict:
+def error_entry(error: dict) -> dict:
     """An entry of `errors`, with the place and the message, but never the value that was sent."""
     source, *location = error["loc"]
-    detail = message_of(error)
+    message = error["msg"].removeprefix("Value error, ")
+    detail = as_sentence(f"{message[0].upper()}{message[1:]}")
     if source != "body":
         # The last part of a parameter that is a list is the place in it.
         name = next((part for part in reversed(location) if isinstance(part, str)), source)
         return {"parameter": name, "detail": detail}
     # The first part is the name of the argument that takes the body.
     location = location[1:]
-    if error["type"] == "extra_forbidden":
-        *place, name = location
-        question = nearest(name, members_at(request, place))
-        detail = f"There is no such name here; {question}" if question else detail
     pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in location)
     index = next((part for part in location if isinstance(part, int)), None)
     return {"pointer": pointer, "detail": detail} | ({} if index is None else {"index": index})
-
-
-def message_of(error: dict) -> str:
-    if error["type"] == "value_error":
-        message = error["msg"].removeprefix("Value error, ")
-        return as_sentence(f"{message[0].upper()}{message[1:]}")
-    return MESSAGES.get(error["type"], "It is not as described.") % error.get("ctx", {})
-
-
-def members_at(request: HttpRequest, location: list[str | int]) -> list[str]:
-    """The members that a body of this call may have at this place, by the description of the API."""
-    description = openapi_schema(ROOT)
-    call = description["paths"]["/" + described(request.resolver_match.route)][request.method.lower()]
-    schema = call["requestBody"]["content"]["application/json"]["schema"]
-    for part in [*location, None]:
-        schema = next((each for each in schema.get("anyOf", []) if each.get("type") != "null"), schema)
-        if "$ref" in schema:
-            schema = description["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-        if part is not None:
-            schema = schema.get("items", {}) if isinstance(part, int) else schema["properties"][part]
-    return list(schema.get("properties", {}))
 
 
 def described(route: str) -> str:

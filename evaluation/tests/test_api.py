@@ -89,9 +89,9 @@ def test_what_has_no_answer_names_the_parameter(reader, path, asked):
     ("path", "name", "said"),
     [
         ("evaluation", "profile", "'trec_eval -c'"),
-        ("evaluation", "discount", "It must be 'log_shift' or 'jk2002'."),
+        ("evaluation", "discount", "Input should be 'log_shift' or 'jk2002'."),
         ("judgments", "rule", "'majority'"),
-        ("judgments", "adjudications", "It must be 'use' or 'ignore'."),
+        ("judgments", "adjudications", "Input should be 'use' or 'ignore'."),
     ],
 )
 def test_an_unknown_word_is_refused_with_those_to_choose_from(reader, path, name, said):
