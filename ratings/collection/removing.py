@@ -9,9 +9,7 @@ from ..copies.tables import rows_to_delete
 from ..database.snapshot import snapshot
 from ..models import Collection, Deletion
 
-# Rows may be large, so pieces are small at first. They grow while they are quick.
-FIRST, MOST = 16, 2_000  # rows
-QUICK = 0.05  # seconds
+AT_ONCE = 500  # rows
 LONGEST_PAUSE = 0.2  # seconds
 
 
@@ -37,17 +35,13 @@ def remove_collection(collection: Collection) -> None:
 
 
 def _delete(rows: models.QuerySet, pks: np.ndarray) -> None:
-    """Delete the rows with these ids, in pieces of a size that keeps others waiting only for a moment."""
-    start, size = 0, FIRST
-    while start < len(pks):
-        some = rows.filter(pk__in=pks[start : start + size].tolist())
+    """Delete the rows with these ids in pieces, so that others wait only for a moment."""
+    for start in range(0, len(pks), AT_ONCE):
+        some = rows.filter(pk__in=pks[start : start + AT_ONCE].tolist())
         begun = time.monotonic()
         with transaction.atomic():
             some._raw_delete(some.db)
-        took = time.monotonic() - begun
-        start += size
-        size = min(MOST, 2 * size) if took < QUICK else max(1, size // 2)
-        give_way(took)
+        give_way(time.monotonic() - begun)
 
 
 def give_way(seconds: float) -> None:

@@ -1,7 +1,5 @@
 """The forms of accounts, invitations, tokens and terms."""
 
-from collections.abc import Sequence
-
 from django import forms
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -104,7 +102,7 @@ class RoleForm(Versioned, forms.Form):
 
 
 class TermsForm(Versioned, forms.Form):
-    """The arguments of `members.set_terms`, or a tag in place of the queries."""
+    """The arguments of `members.set_terms`."""
 
     limit = forms.IntegerField(
         label="Rates at most",
@@ -127,18 +125,9 @@ class TermsForm(Versioned, forms.Form):
         help_text="Ids of queries, one a line. Empty: all.",
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto", "spellcheck": "false"}),
     )
-    tag = forms.ChoiceField(
-        label="Or all queries with the tag",
-        required=False,
-        help_text="Those that have it now; queries that come later are not added.",
-    )
-
-    def __init__(self, *args, collection: Collection, tags: Sequence[str], **kwargs) -> None:
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.collection = collection
-        self.fields["tag"].choices = [("", "no tag"), *((tag, tag) for tag in tags)]
-        if not tags:
-            del self.fields["tag"]
 
     def clean_queries(self) -> list[Query]:
         keys = list(dict.fromkeys(self.cleaned_data["queries"].split()))
@@ -148,12 +137,6 @@ class TermsForm(Versioned, forms.Form):
             more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
             raise forms.ValidationError(f"There is no query {', '.join(missing[:5])}{more} in this collection.")
         return [known[key] for key in keys]
-
-    def clean(self) -> dict:
-        cleaned = super().clean()
-        if cleaned.get("tag") and cleaned.get("queries"):
-            raise forms.ValidationError("Give ids of queries or a tag, not both.")
-        return cleaned
 
 
 class AccountForm(Versioned, forms.Form):

@@ -343,15 +343,5 @@ def with_work(people: Sequence[Person]) -> list[Person]:
     ]
 
 
-def queries_tagged(collection: Collection, tag: str) -> list[Query]:
-    # In Python, because SQLite cannot search in JSON lists by index.
-    return [query for query in collection.queries.only("key", "tags") if tag in query.tags]
-
-
-def tags_of(collection: Collection) -> list[str]:
-    lists = collection.queries.filter(~Q(tags=[])).values_list("tags", flat=True)
-    return sorted({tag for tags in lists for tag in tags if isinstance(tag, str)})
-
-
 def invitations(collection: Collection) -> QuerySet:
     return collection.invitations.select_related("created_by", "accepted_by")

@@ -4,7 +4,6 @@ from collections import Counter
 from datetime import timedelta
 from functools import partial
 
-import numpy as np
 import pytest
 from django.apps import apps
 from django.contrib.auth import get_user_model
@@ -21,7 +20,6 @@ from ratings.models import (
     Check,
     Collection,
     Deletion,
-    Document,
     Job,
     JudgeRun,
     JudgeSample,
@@ -254,24 +252,6 @@ def test_a_collection_that_was_made_of_an_archive_goes_too_and_the_archive_stays
     deleting.remove_due(now=NOW + DAYS)
     assert not Collection.written.exists()
     assert Job.objects.get(pk=job.pk).collection is None
-
-
-def test_pieces_begin_small_and_grow_only_while_they_are_quick(monkeypatch):
-    collection = make_collection(queries=[], documents=[f"d{n}" for n in range(100)])
-    seen, clock = [], iter(range(10_000))
-    monkeypatch.setattr(removing, "give_way", lambda took: seen.append(Document.objects.count()))
-    monkeypatch.setattr(removing.time, "monotonic", lambda: 0.0)
-    removing._delete(Document.objects.all(), pks_of(Document))
-    assert seen == [100 - 16, 100 - 48, 0]  # 16, 32, and the rest
-    Document.objects.bulk_create(Document(collection=collection, key=f"e{n}") for n in range(40))
-    seen.clear()
-    monkeypatch.setattr(removing.time, "monotonic", lambda: float(next(clock)))  # each piece takes a second
-    removing._delete(Document.objects.all(), pks_of(Document))
-    assert seen == [24, 16, 12, 10, *range(9, -1, -1)]
-
-
-def pks_of(model) -> np.ndarray:
-    return np.array(list(model.objects.values_list("pk", flat=True)), np.int64)
 
 
 class Killed(BaseException):

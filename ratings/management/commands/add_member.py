@@ -17,9 +17,8 @@ class Command(CollectionCommand):
         super().add_arguments(parser)
         parser.add_argument("username")
         parser.add_argument("role", choices=Role.values)
-        parser.add_argument("--site", metavar="URL", help=f"where people reach Idealist ({mail.usual_site()})")
 
-    def handle(self, *, slug: str, username: str, role: str, site: str | None, **options) -> None:
+    def handle(self, *, slug: str, username: str, role: str, **options) -> None:
         collection = self.collection(slug)
         user = get_user_model().objects.filter(username=names.stored(username)).first() or new_account(username)
         try:
@@ -32,7 +31,7 @@ class Command(CollectionCommand):
             raise CommandError(str(error)) from error
         by_provider = user.socialaccount_set.exists()
         if settings.PASSWORDS and not user.has_usable_password() and not by_provider:
-            link = (site or mail.usual_site()).rstrip("/") + mail.password_link(user)
+            link = mail.usual_site() + mail.password_link(user)
             self.stdout.write(f"{username} sets a password here, once and within an hour: {link}")
             self.stdout.write("Another call of this command prints a new link.")
         self.stdout.write(f"{username} is {role} of {collection.slug}.")

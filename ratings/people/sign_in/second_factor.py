@@ -137,8 +137,8 @@ class OneTimeCode:
             str(self.user.pk), re.sub(r"\D", "", code)
         ):
             raise Adapter().validation_error("incorrect_code")
-        if secrets_at_rest.renew(self.authenticator.data):
-            self.authenticator.save(update_fields=["data"])
+        secrets_at_rest.renew(self.authenticator.data)
+        self.authenticator.save(update_fields=["data"])
         return code
 
 

@@ -49,19 +49,9 @@ def is_readable(data: dict) -> bool:
     return True
 
 
-def renew(data: dict) -> bool:
-    """Encrypt the secrets in the data of a factor with the current key. Returns whether that changed anything."""
-    old = {name: data[name] for name in SECRETS & data.keys() if not is_current(data[name])}
-    data.update({name: encrypt(decrypt(text)) for name, text in old.items()})
-    return bool(old)
-
-
-def is_current(text: str) -> bool:
-    try:
-        Fernet(key_of(settings.SECRET_KEY)).decrypt(text.removeprefix(MARK).encode())
-    except InvalidToken:
-        return False
-    return True
+def renew(data: dict) -> None:
+    """Encrypt the secrets in the data of a factor with the current key, so that former keys become needless."""
+    data.update({name: encrypt(decrypt(data[name])) for name in SECRETS & data.keys()})
 
 
 def keys() -> MultiFernet:

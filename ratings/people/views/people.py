@@ -151,9 +151,6 @@ def save_terms(request: HttpRequest, collection: Collection, pk: int) -> HttpRes
         context = person_context(collection, membership_of(rater), rater, terms=form)
         return render(request, "ratings/person.html", context, status=400)
     terms = form.cleaned_data
-    tag = terms.pop("tag", "")
-    if tag:
-        terms["queries"] = members.queries_tagged(collection, tag)
     members.set_terms(rater, **terms)
     number = len(terms["queries"])
     messages.success(request, f"{rater} rates {number or 'all'} quer{'y' if number == 1 else 'ies'}. Saved.")
@@ -240,8 +237,7 @@ def person_context(
 def terms_of(collection: Collection, rater: Rater, data: QueryDict | None = None) -> TermsForm:
     keys = rater.queries.order_by("pk").values_list("key", flat=True)
     initial = {"limit": rater.limit, "weight": plain_value(rater.weight), "queries": "\n".join(keys)}
-    tags = members.tags_of(collection)
-    return TermsForm(data, initial=initial, collection=collection, tags=tags, auto_id="terms_%s")
+    return TermsForm(data, initial=initial, collection=collection, auto_id="terms_%s")
 
 
 def name_of(membership: Membership | None, rater: Rater | None) -> str:
