@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import re
+from bisect import bisect_left
 from pathlib import Path
 
 from django.conf import settings
@@ -67,18 +68,13 @@ class NotBreached:
 def is_listed(path: Path, digest: bytes) -> bool:
     """Whether a line of a sorted file begins with this hash. It reads some dozen lines of the file."""
     with path.open("rb") as file:
-        # A line begins at `low`, and all lines before it are smaller. The first line that begins at `high` or
-        # after it is not smaller.
-        low, high = 0, file.seek(0, 2)
-        while low < high:
-            middle = (low + high) // 2
-            file.seek(max(middle - 1, 0))
-            if middle:
-                file.readline()  # to the first line that begins at `middle` or after it
-            line = file.readline()
-            if line and line[:DIGITS].upper() < digest:
-                low = file.tell()
-            else:
-                high = middle
-        file.seek(low)
-        return file.readline()[:DIGITS].upper() == digest
+
+        def hash_from(position: int) -> bytes:
+            """The hash of the first line that begins at this byte or after it; after the last one, the largest."""
+            file.seek(max(position - 1, 0))
+            if position:
+                file.readline()
+            return file.readline()[:DIGITS].upper() or b"~"
+
+        size = file.seek(0, 2)
+        return hash_from(bisect_left(range(size), digest, key=hash_from)) == digest

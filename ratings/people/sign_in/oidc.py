@@ -235,14 +235,10 @@ def fitting_keys(token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
     if algorithm not in ALGORITHMS:
         raise Refused(f"the token is signed with {algorithm!r}, which proves nothing here")
     kind = {"RS": "RSA", "PS": "RSA", "ES": "EC"}.get(algorithm[:2], "OKP")
+    wanted = {"kty": kind, "use": "sig", "alg": algorithm} | ({"kid": header["kid"]} if "kid" in header else {})
     for key in published:
-        same = key.get("kid") == header["kid"] if "kid" in header else True
-        if (
-            same
-            and key["kty"] == kind
-            and key.get("use", "sig") == "sig"
-            and key.get("alg", algorithm) == algorithm
-        ):
+        # A published key need not say its use and its algorithm.
+        if wanted.items() <= ({"use": "sig", "alg": algorithm} | key).items():
             fitting = jwt.PyJWK.from_dict(key, algorithm)
             if kind == "RSA" and fitting.key.key_size < settings.OIDC_RSA_BITS:
                 raise Refused(
