@@ -14,12 +14,10 @@ from django_tasks_db.management.commands import db_worker
 from ratings.collection import deleting, putting_away
 from ratings.desk import queue
 from ratings.management.commands._collection_command import Refused
-from ratings.models import Anchor, Assignment, Check, Collection, Deletion, Job, JudgeRun, Rating, Role
+from ratings.models import Anchor, Assignment, Collection, Deletion, Job, JudgeRun, Rating, Role
 from ratings.people import tokens
-from ratings.pool import anchors
 from ratings.tests.cast import (
     NOW,
-    grade,
     make_asked,
     make_collection,
     make_member,
@@ -86,11 +84,11 @@ def test_a_wrong_name_or_description_is_refused_and_nothing_is_changed(client, c
 
 
 def test_the_page_takes_the_same_queries_whatever_the_collection_holds(client, django_assert_num_queries):
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(5):
         client.get(PAGE)
     make_whole("sea")
     make_ranking(Collection.objects.get(slug="hills"), "bm25", "q1", "abcd")
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(5):
         client.get(PAGE)
 
 
@@ -119,14 +117,6 @@ def test_put_away_raters_get_nothing_and_go_on_when_it_is_taken_out(client, coll
     client.post(PAGE + "take-out/")
     (task,) = queue.claim(rater)
     assert {task.pair, Rating.objects.get().pair} == {first, second}
-
-
-def test_a_warm_up_on_the_screen_of_a_rater_is_put_away_too(client, collection):
-    anchors.set_anchor(make_pair(collection), use="warm_up", grade=grade(collection, "1"), explanation="So.")
-    rater = make_rater(collection)
-    assert len(queue.claim(rater)) == 1 and Check.objects.get().turn is not None
-    put_away(client)
-    assert not queue.held(rater) and queue.outlook(rater).why == "put_away"
 
 
 def test_a_run_of_a_judge_pauses_and_can_be_stopped_but_not_continued(client, collection):
@@ -187,13 +177,6 @@ def test_it_leaves_the_list_for_one_of_its_own_and_its_numbers_stay(client, coll
     assert "you are a rater" in text(signed_in(rater.user).get("/"))
     client.post(PAGE + "take-out/")
     assert 'id="away"' not in client.get("/").content.decode()
-
-
-def test_put_away_twice_it_keeps_its_first_time(client, collection):
-    put_away(client)
-    at = Collection.objects.get().put_away_at
-    put_away(client)
-    assert Collection.objects.get().put_away_at == at
 
 
 # Delete

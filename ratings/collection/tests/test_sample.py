@@ -1,11 +1,9 @@
 from collections import Counter
 
 import pytest
-from django.utils import timezone
 
-from ratings.collection import deleting, sample
-from ratings.desk import queue
-from ratings.models import Collection, Rater, Rating
+from ratings.collection import sample
+from ratings.models import Collection, Rating
 
 pytestmark = pytest.mark.django_db
 
@@ -34,18 +32,3 @@ def test_an_installation_with_collections_of_its_own_gets_no_sample():
     Collection.objects.create(slug="own", name="Own")
     assert not sample.load_on_first_start()
     assert Collection.objects.count() == 1
-
-
-def test_a_sample_that_was_deleted_does_not_come_back_at_the_next_start():
-    sample.load_on_first_start()
-    deleting.delete(Collection.objects.get(), None)
-    assert not sample.load_on_first_start()
-    deleting.remove_due(now=timezone.now() + deleting.KEPT)
-    assert not Collection.written.exists()
-    assert not sample.load_on_first_start()
-
-
-def test_pairs_are_left_for_the_visitor():
-    sample.load_on_first_start()
-    visitor = Rater.objects.get(user__username="sample-rater")
-    assert queue.outlook(visitor).left >= 14

@@ -6,7 +6,6 @@ from html import unescape
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -112,23 +111,6 @@ def test_a_changed_scale_is_a_new_version_and_numbers_are_computed_anew(world):
     assert (world.now().scale_version, world.now().version) == (2, before + 1)
     world.rated(make_pair(world.collection, "q2", "d"), "0.5")
     assert RatingEvent.objects.last().scale_version == 2
-
-
-@pytest.mark.both_databases
-def test_what_is_relevant_makes_old_numbers_old_and_no_new_version_of_the_scale(world):
-    before = world.now().version
-    world.post("save_scale", world.form(relevant="2"))
-    assert (world.now().relevant_from, world.now().scale_version) == (Decimal(2), 1)
-    assert world.now().version == before + 1
-
-
-@pytest.mark.slow
-def test_an_unused_scale_of_hundreds_of_grades_can_be_removed(db):
-    wide, client = make_collection("wide", scale={str(value): "" for value in range(300)}), Client()
-    client.force_login(make_member(wide, "emil", Role.ADMIN))
-    sent = {"base": "1", "relevant_from": "1"} | {f"grade-{step.pk}-remove": "on" for step in wide.grades.all()}
-    assert client.post("/collections/wide/scale/save/", sent).status_code == 302
-    assert not wide.grades.exists() and client.get("/collections/wide/scale/").status_code == 200
 
 
 # What is refused

@@ -14,7 +14,6 @@ from ratings.desk import queue
 from ratings.importing import samples, signs
 from ratings.management.commands.work import work
 from ratings.models import Collection, Job, Role
-from ratings.people import members
 from ratings.pool import pooling
 from ratings.presentation import versions as presentation
 from ratings.presentation.guidelines import versions
@@ -96,21 +95,6 @@ def test_the_pool_has_its_cost(client, new):
     assert states(new)["pool"] == "11 ratings wanted, about 11 minutes."
 
 
-def test_judgments_that_were_brought_need_no_pool(new):
-    filled(new)
-    pair = make_pair(new, "q1", "a", wanted=0)
-    queue.save(make_rater(new, "anna"), pair, queue.Submission(grade=grade(new, "2")), now=NOW)
-    assert stages.done(new)["pool"]
-
-
-def test_an_invitation_that_is_over_is_none(new):
-    members.invite(new, ["anna"], role=Role.RATER, days=-1, by=None)
-    members.withdraw(members.invite(new, ["boris"], role=Role.RATER, days=7, by=None)[0][0])
-    assert not stages.done(new)["people"]
-    members.invite(new, ["carla"], role=Role.RATER, days=7, by=None)
-    assert stages.done(new)["people"]
-
-
 # The navigation
 
 
@@ -164,13 +148,13 @@ def test_a_stage_is_done_if_there_is_anything_of_it_and_no_other_collection_coun
 
 def test_the_number_of_database_queries_is_pinned(client, new, django_assert_num_queries):
     filled(new)
-    with django_assert_num_queries(24):
+    with django_assert_num_queries(19):
         shown(client)
     for key in ("q3", "q4", "q5"):
         new.queries.create(key=key, text=key)
         make_ranking(new, "dense", key, "cba")
         make_rater(new, f"rater of {key}")
-    with django_assert_num_queries(24):
+    with django_assert_num_queries(19):
         shown(client)
     with django_assert_num_queries(1):  # of the navigation
         assert stages.unfinished(new)

@@ -10,7 +10,7 @@ from ratings.formats import tables, trec
 from ratings.formats.registry import BY_NAME
 from ratings.formats.source import Source
 from ratings.importing import intake
-from ratings.models import Rating, System
+from ratings.models import System
 from ratings.tests.cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater
 
 pytestmark = pytest.mark.django_db
@@ -35,14 +35,6 @@ def test_a_run_is_ranked_from_one_in_the_order_of_the_queries_with_exact_scores(
     assert run_text(System.objects.get()) == (
         "q1 Q0 c 1 3.0 bm25\nq1 Q0 a 2 3.0 bm25\nq1 Q0 b 3 -1e-07 bm25\nq2 Q0 b 1 0.30000000000000004 bm25\n"
     )
-
-
-def test_an_exported_run_is_imported_as_unchanged():
-    collection = make_collection()
-    intake.import_run(collection, [source("q1 Q0 b 7 0.30000000000000004 s\nq1 Q0 a 9 0.1 s\nq2 Q0 a 0 5 s\n")])
-    text = run_text(System.objects.get())
-    report = intake.import_run(collection, [source(text)])
-    assert (report.refused, report.counts["unchanged"]) == (0, 2)
 
 
 def test_results_without_scores_get_falling_ones():
@@ -95,26 +87,6 @@ def test_an_undone_grade_is_not_exported_and_gives_its_seconds_back():
     assert (row.grade, row.seconds) == (2, 4.5)
     queue.undo(alice, now=NOW)
     assert list(rows.ratings(collection, BY_NAME["csv"])) == []
-
-
-def test_export_import_export_is_the_same_byte_for_byte():
-    """Into a fresh collection with its queries in another order, no documents and no scale."""
-    first = make_collection("first", queries=["q1", "q10", "q2"], scale={"-1": "", "0.5": "", "2": ""})
-    alice = make_rater(first, "alice")
-    queue.save(
-        alice,
-        make_pair(first, "q10", "b"),
-        queue.Submission(grade=grade(first, "0.5"), seconds=1 / 3, comment="a\r\nb,\n"),
-        now=NOW,
-    )
-    queue.save(alice, make_pair(first, "q2", "d"), queue.Submission(reason="other", comment=" =1+1 "), now=NOW)
-    intake.import_qrels(first, [source("q1 0 zebra -1\nq1 0 Zoo 2\nq10 0 b 2\n")])
-    text = ratings_text(first)
-    second = make_collection("second", queries=["q2", "q10", "q1"], documents="", scale={})
-    report = intake.import_ratings(second, [source(text)])
-    assert report.refused == 0
-    assert ratings_text(second) == text
-    assert Rating.objects.filter(rater__collection=second, rater__kind="imported").count() == 5
 
 
 def test_an_export_costs_two_queries_for_each_query_and_two_more(django_assert_num_queries):

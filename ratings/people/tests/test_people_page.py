@@ -187,22 +187,7 @@ def test_a_role_is_changed_and_the_last_admin_stays(world):
     assert world.membership("carla").role == "rater"
 
 
-def test_who_removes_somebody_stays_and_who_removes_themselves_is_led_home(world):
-    other, own = (world.membership(name).pk for name in ("carla", "dora"))
-    world.post("set_role", world.membership("anna").pk, role="admin")
-    assert world.post("remove_member", other, follow=False).url == address("people")
-    assert world.post("remove_member", own, follow=False).url == reverse("home")
-    assert world.get().status_code == 404
-
-
 # Raters
-
-
-def test_a_member_who_rates_has_the_page_of_the_rater(world):
-    assert world.get("member", world.membership("anna").pk).url == address("rater_settings", world.rater.pk)
-    assert "1 pair rated" in text(world.get("rater_settings", world.rater.pk))
-    assert world.get("rater_settings", world.imported.pk).status_code == 200
-    assert world.get("member", world.membership("carla").pk).status_code == 200
 
 
 def test_a_limit_queries_and_a_weight_are_kept_and_shown(world):
@@ -223,12 +208,6 @@ def test_terms_that_make_no_sense_are_refused_and_nothing_is_changed(world):
     for sent in (*queries, *numbers):
         assert world.post("save_terms", world.rater.pk, **{"weight": "2"} | sent).status_code == 400
     assert Rater.objects.get(pk=world.rater.pk).weight == 1
-
-
-def test_who_is_deactivated_can_rate_again_when_they_are_let(world):
-    for act, active in (("deactivate_rater", False), ("reactivate_rater", True)):
-        world.post(act, world.rater.pk)
-        assert Rater.objects.get(pk=world.rater.pk).active is active
 
 
 # Erasure

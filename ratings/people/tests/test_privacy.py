@@ -103,12 +103,6 @@ def test_the_export_is_one_json_document_with_all_that_is_kept(world):
     assert data["adjudications"] == []
 
 
-def test_the_export_of_an_admin_has_what_they_decided(world):
-    data = download(world.dora)
-    assert [row["reason"] for row in data["adjudications"]] == ["clear"]
-    assert data["ratings"] == []
-
-
 def test_the_export_holds_nothing_of_others_and_nothing_that_a_rater_must_not_know(world):
     world.collection.queries.filter(key="q1").update(key="canary-query")
     world.collection.documents.filter(key="a").update(key="canary-document")
@@ -281,13 +275,6 @@ def test_the_erased_holds_nothing_and_gets_nothing_more(world):
     assert not rater.assignments.filter(state="leased").exists()
 
 
-def test_a_lease_that_outlived_the_membership_is_given_back(world):
-    queue.claim(world.rater, 20)
-    world.collection.memberships.filter(user=world.rater.user).delete()
-    erasure.erase(world.rater)
-    assert not world.rater.assignments.filter(state="leased").exists()
-
-
 def test_the_last_admin_is_not_erased_and_nothing_of_them(world):
     members.set_role(world.collection.memberships.get(user=world.rater.user), Role.ADMIN)
     members.remove(world.collection.memberships.get(user=world.dora))
@@ -308,9 +295,3 @@ def test_events_have_no_other_door(world):
         RatingEvent.objects.filter(rater=world.rater).update(actor=None)
     with pytest.raises(TypeError):
         RatingEvent.objects.filter(rater=world.rater).delete()
-
-
-def test_an_imported_rater_without_an_account_becomes_a_pseudonym_too(world):
-    imported = Rater.objects.create(collection=world.collection, name="canary imported", kind="imported")
-    erasure.erase(imported)
-    assert "canary" not in everything()

@@ -65,13 +65,6 @@ def test_factors_of_a_lost_key_are_counted(app, settings):
     assert unreadable() == 0
 
 
-def test_a_secret_of_a_former_version_holds_and_is_encrypted_at_its_next_use(app):
-    Authenticator.objects.update(data={"secret": SECRET})
-    assert sign_in(right_code()) == "anna"
-    app.refresh_from_db()
-    assert app.data["secret"].startswith(MARK) and decrypt(app.data["secret"]) == SECRET
-
-
 def test_a_former_key_reads_and_the_next_use_makes_it_needless(app, settings):
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = FORMER, [settings.SECRET_KEY]
     assert sign_in(right_code()) == "anna"

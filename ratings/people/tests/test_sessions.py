@@ -1,6 +1,5 @@
 """Where people are signed in, who ends it, and what a change of password ends."""
 
-import json
 from datetime import timedelta
 from io import StringIO
 
@@ -12,11 +11,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from ratings.copies import person
 from ratings.models import Role, Session
-from ratings.people import members, sessions, throttle, tokens
+from ratings.people import members, sessions, throttle
 from ratings.tests import clocks
-from ratings.tests.calls import Caller, make_caller
+from ratings.tests.calls import make_caller
 from ratings.tests.cast import make_collection, make_member, make_rater, make_user
 
 pytestmark = pytest.mark.django_db
@@ -131,14 +129,6 @@ def test_an_ended_session_is_not_kept_by_a_request_that_is_under_way():
     assert not Session.objects.exists()
 
 
-def test_the_export_tells_of_sessions_without_their_keys():
-    user = make_user("anna")
-    key = browser("anna").session.session_key
-    text = "".join(person.export(user))
-    (told,) = json.loads(text)["sessions"]
-    assert told["with"] == "Firefox on Linux" and key not in text
-
-
 # The old password
 
 
@@ -247,9 +237,3 @@ def test_who_is_stopped_is_signed_out_but_only_by_admins_of_a_collection_of_thei
     members.remove(rater.collection.memberships.get(user=rater.user))
     members.deactivate(rater)
     assert is_signed_in(client)
-
-
-def test_the_key_of_a_token_made_after_the_change_works(anna):
-    on_the_page(anna)
-    _, key = tokens.make(anna, anna.memberships.get().collection, name="new", scopes=["read"], days=7)
-    assert Caller(key).get("/token").status_code == 200

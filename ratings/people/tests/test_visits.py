@@ -3,7 +3,6 @@
 from io import StringIO
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
@@ -11,7 +10,7 @@ from django.urls import reverse
 from ratings.collection import sample
 from ratings.models import Collection, Role, Scope
 from ratings.people import tokens, visits
-from ratings.tests.cast import make_collection, make_member
+from ratings.tests.cast import make_member
 
 pytestmark = pytest.mark.django_db
 
@@ -99,19 +98,6 @@ def test_where_it_is_off_nobody_is_in_and_no_token_of_a_visitor_opens(settings):
     assert visitor("rater")
 
 
-def test_no_account_of_the_sample_has_a_password_or_all_power():
-    accounts = get_user_model().objects.filter(username__in=visits.NAMES)
-    assert len(accounts) == 3
-    assert not any(account.has_usable_password() or account.is_superuser for account in accounts)
-
-
-def test_without_the_switch_there_is_no_sample(settings):
-    Collection.objects.all().delete()
-    settings.DEMO = False
-    sample.prepare()
-    assert not Collection.objects.exists()
-
-
 def test_a_start_prints_a_link_for_each_role_and_none_without_the_sample(settings):
     out = StringIO()
     call_command("sign_in_link", sample=True, site="http://127.0.0.1:8000/", stdout=out)
@@ -120,13 +106,3 @@ def test_a_start_prints_a_link_for_each_role_and_none_without_the_sample(setting
     out = StringIO()
     call_command("sign_in_link", sample=True, stdout=out)
     assert out.getvalue() == ""
-
-
-def test_a_start_without_a_sample_says_why_and_how_to_see_one():
-    Collection.objects.all().delete()
-    get_user_model().objects.filter(username__in=visits.NAMES).delete()
-    make_collection()
-    sample.prepare()
-    out = StringIO()
-    call_command("sign_in_link", sample=True, stdout=out)
-    assert "no sample" in out.getvalue() and "IDEALIST_DATA=" in out.getvalue() and "/link/" not in out.getvalue()
