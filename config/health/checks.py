@@ -136,11 +136,9 @@ def migrations_on_disk() -> set[tuple[str, str]]:
 
 
 def writing() -> Iterator[Problem]:
-    """Whether the database can be written to, and no lock prevents it."""
-    yield from writing_to_sqlite() if connection.vendor == "sqlite" else writing_to_postgresql()
-
-
-def writing_to_sqlite() -> Iterator[Problem]:
+    """Whether no lock keeps SQLite from being written to."""
+    if connection.vendor != "sqlite":
+        return
     # A connection of its own: that of Django would wait for writers of this process, too.
     probe = sqlite3.connect(connection.settings_dict["NAME"], timeout=LOCK_WAIT, isolation_level=None)
     try:
@@ -157,14 +155,6 @@ def writing_to_sqlite() -> Iterator[Problem]:
             yield Problem(message, cure)
     finally:
         probe.close()
-
-
-def writing_to_postgresql() -> Iterator[Problem]:
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW transaction_read_only")
-        if cursor.fetchone()[0] == "on":
-            cure = "Name the primary server in DATABASE_URL, or end default_transaction_read_only."
-            yield Problem("PostgreSQL is read-only.", cure)
 
 
 def tls() -> Iterator[Problem]:

@@ -333,17 +333,6 @@ def test_a_missing_file_of_sqlite_is_not_made(monkeypatch, tmp_path):
     assert not (tmp_path / "db.sqlite3").exists()
 
 
-@pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
-def test_a_server_that_only_reads():
-    with connection.cursor() as cursor:
-        cursor.execute("SET default_transaction_read_only = on")
-        try:
-            assert [problem.wrong for problem in checks.writing()] == ["PostgreSQL is read-only."]
-        finally:
-            cursor.execute("SET default_transaction_read_only = off")
-
-
 # Faults that keep settings from being read
 
 

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet, RestrictedError
+from django.utils.text import get_text_list
 
 from ..models import Adjudication, Anchor, Collection, Grade, Rating, short_value
 from ..people.audit import Act, note
@@ -17,8 +19,7 @@ class Outdated(Exception):
     """Somebody changed the scale since it was read, or gave a grade that was to be removed."""
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """The ratings, anchors and decisions that use a grade, and so keep it from being removed."""
 
     ratings: int = 0
@@ -26,37 +27,25 @@ class Use:
     decisions: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.ratings or self.anchors or self.decisions)
+        return any(self)
 
     @property
     def effect(self) -> str:
         """What the change means for the uses of the grade: the second half of a sentence."""
         if not self:
             return "nothing uses it"
-        one = self.ratings + self.anchors + self.decisions == 1
-        return f"{self} {'has it and keeps it' if one else 'have it and keep it'}"
+        return f"{self} {'has it and keeps it' if sum(self) == 1 else 'have it and keep it'}"
 
     def __str__(self) -> str:
-        """Such as "12 ratings and 1 anchor"."""
-        parts = [
-            counted(self.ratings, "rating") if self.ratings else "",
-            counted(self.anchors, "anchor") if self.anchors else "",
-            counted(self.decisions, "decision") if self.decisions else "",
-        ]
-        *first, last = [part for part in parts if part] or ["nothing"]
-        return f"{', '.join(first)} and {last}" if first else last
+        """Such as "12 ratings and 1 anchor"; empty for none."""
+        nouns = ("rating", "anchor", "decision")
+        return get_text_list([counted(number, noun) for number, noun in zip(self, nouns, strict=True) if number], "and")
 
 
 def uses(collection: Collection) -> dict[int, Use]:
     """Grade id → its use, for every grade. Three queries, one of which counts all ratings."""
-    counts = {
-        "ratings": Rating.objects.filter(grade__collection=collection),
-        "anchors": Anchor.objects.filter(grade__collection=collection),
-        "decisions": Adjudication.objects.filter(grade__collection=collection),
-    }
-    found = {name: _by_grade(rows) for name, rows in counts.items()}
-    grades = set().union(*found.values())
-    return {pk: Use(**{name: by_grade.get(pk, 0) for name, by_grade in found.items()}) for pk in grades}
+    found = [_by_grade(model.objects.filter(grade__collection=collection)) for model in (Rating, Anchor, Adjudication)]
+    return {pk: Use(*(by_grade.get(pk, 0) for by_grade in found)) for pk in set().union(*found)}
 
 
 def _by_grade(rows: QuerySet) -> dict[int, int]:

@@ -19,7 +19,7 @@ from ..database.prepared import Blank, Prepared
 from ..models import Collection, Deletion, Rater, Role
 from ..web import sent
 from ..web.pages import wants_json
-from ..web.ways_back import page_above, page_before
+from ..web.ways_back import page_above
 
 READERS = (Role.ANALYST, Role.ADMIN)
 
@@ -60,13 +60,8 @@ def admin_page(view: View) -> View:
 
 
 def admin_act(view: View) -> View:
-    """A decorator: a view for POST, called as view(request, collection, …) for admins of the collection.
-
-    The attribute `is_act` marks such views: no way back leads to their addresses.
-    """
-    act = require_POST(of_collection(Role.ADMIN)(view))
-    act.is_act = True
-    return act
+    """A decorator: a view for POST, called as view(request, collection, …) for admins of the collection."""
+    return require_POST(of_collection(Role.ADMIN)(view))
 
 
 def record_act(view: View) -> View:
@@ -182,7 +177,7 @@ class SignInRequired(LoginRequiredMiddleware):
             return JsonResponse({"error": "Nobody is signed in."}, status=401)
         if request.method in ("GET", "HEAD"):
             return super().handle_no_permission(request, view_func)
-        answer = redirect_to_login(page_before(request))
+        answer = redirect_to_login(page_above(request.path_info))
         if written := sent.written(request):
             context = {"sign_in": answer.url, "written": written, "files": bool(request.FILES)}
             return render(request, "ratings/signed_out.html", context, status=403)

@@ -50,8 +50,8 @@ def test_a_collection_is_made_with_its_scale_or_waits_for_it():
     command("create_collection", "hills", "--name", "The hills", "--grades", "-1:Harmful,0:No,0.5:Half: way,1")
     collection = Collection.objects.get(slug="hills")
     assert collection.name == "The hills"
-    grades = [(g.plain, g.label) for g in collection.grades.all()]
-    assert grades == [("-1", "Harmful"), ("0", "No"), ("0.5", "Half: way"), ("1", "")]
+    grades = [(g.plain, g.label, g.meaning) for g in collection.grades.all()]
+    assert grades == [("-1", "Harmful", ""), ("0", "No", ""), ("0.5", "Half", "way"), ("1", "", "")]
     command("create_collection", "sea")
     assert Collection.objects.get(slug="sea").name == "sea"
 

@@ -4,7 +4,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand
 
 from ratings.collection import making, scales
-from ratings.models import Collection
+from ratings.copies.restoring import wrong_slug
 
 from ._collection_command import Refused
 
@@ -25,35 +25,14 @@ class Command(BaseCommand):
 
     def handle(self, *, slug: str, name: str | None, grades: str | None, **options) -> None:
         try:
-            scale = scale_of(grades or "")
+            scale = scales.read((grades or "").replace(",", "\n"))
+        except ValueError as error:
+            raise Refused(f"Of the grades, {error}, with a comma between two.") from error
+        if problem := wrong_slug(slug):
+            raise Refused(f"{problem}.")
+        try:
             making.make(slug, name or slug, scale)
-        except (ValueError, ValidationError) as error:
-            raise Refused(message_of(error, slug)) from error
+        except ValidationError as error:
+            raise Refused(" ".join(error.messages)) from error
         steps = f"{len(scale)} grades" if scale else "no scale yet"
         self.stdout.write(f"Collection {slug} made, with {steps}.")
-
-
-def scale_of(text: str) -> list[scales.Step]:
-    """The steps of "-1:Harmful,0:Irrelevant"; a label may be left out. Raises ValueError."""
-    scale = {}
-    for typed in filter(None, map(str.strip, text.split(","))):
-        value, _, label = typed.partition(":")
-        try:
-            step = scales.step(value, label)
-        except ValueError as error:
-            raise ValueError(f"In --grades, {error}. Write VALUE:LABEL,VALUE:LABEL.") from error
-        if step.value in scale:
-            raise ValueError(f"In --grades, {typed!r} repeats a value. Give each value once.")
-        scale[step.value] = step
-    return sorted(scale.values())
-
-
-def message_of(error: Exception, slug: str) -> str:
-    """What is wrong with the collection, and the cure."""
-    if not isinstance(error, ValidationError):
-        return str(error)
-    if "slug" not in error.message_dict:
-        return " ".join(error.messages)
-    if Collection.objects.filter(slug=slug).exists():
-        return f"There is a collection {slug!r} already. Choose another name."
-    return f"The name {slug!r} cannot be part of an address. Use at most 80 letters, digits, - and _."
