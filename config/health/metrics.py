@@ -10,7 +10,6 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Count, Min, Q
 from django.http import HttpRequest, HttpResponse
-from django.urls import Resolver404, resolve
 from django.utils import timezone
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, Info, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -51,21 +50,11 @@ def count_and_time(request: HttpRequest, get_response: Callable[[HttpRequest], H
     """The response, counted and timed by its view. Addresses would be too many, and some contain keys."""
     started = time.perf_counter()
     response = get_response(request)
-    view = view_name(request)
+    # There is none for static files, unknown addresses, and what a middleware answered.
+    view = (request.resolver_match and request.resolver_match.view_name) or "other"
     requests.labels(view, response.status_code).inc()
     latency.labels(view).observe(time.perf_counter() - started)
     return response
-
-
-def view_name(request: HttpRequest) -> str:
-    """The name of the view; "other" for static files and for unknown addresses, which are countless."""
-    match = request.resolver_match
-    if match is None:  # a middleware answered
-        try:
-            match = resolve(request.path_info)
-        except Resolver404:
-            return "other"
-    return match.view_name or "other"
 
 
 class DatabaseCollector:

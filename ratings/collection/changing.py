@@ -38,14 +38,15 @@ class Use(NamedTuple):
 
     def __str__(self) -> str:
         """Such as "12 ratings and 1 anchor"; empty for none."""
-        nouns = ("rating", "anchor", "decision")
-        return get_text_list([counted(number, noun) for number, noun in zip(self, nouns, strict=True) if number], "and")
+        pairs = zip(self, ("rating", "anchor", "decision"), strict=True)
+        return get_text_list([counted(number, noun) for number, noun in pairs if number], "and")
 
 
 def uses(collection: Collection) -> dict[int, Use]:
     """Grade id → its use, for every grade. Three queries, one of which counts all ratings."""
-    found = [_by_grade(model.objects.filter(grade__collection=collection)) for model in (Rating, Anchor, Adjudication)]
-    return {pk: Use(*(by_grade.get(pk, 0) for by_grade in found)) for pk in set().union(*found)}
+    models = (Rating, Anchor, Adjudication)
+    counts = [_by_grade(model.objects.filter(grade__collection=collection)) for model in models]
+    return {pk: Use(*(by_grade.get(pk, 0) for by_grade in counts)) for pk in set().union(*counts)}
 
 
 def _by_grade(rows: QuerySet) -> dict[int, int]:

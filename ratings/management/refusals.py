@@ -4,9 +4,11 @@ import shlex
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
+from ..database import disk
 from ..formats.columns import SEVERAL
 from ..formats.refusal import Option, Refusal
 from ..words import as_sentence
@@ -30,6 +32,12 @@ def refusing(outcome: str = "Nothing was written.") -> Iterator[None]:
         raise Refused(f"{error.filename or ''}: {error.strerror or error}. {outcome}".lstrip(": ")) from error
     except ValueError as error:
         raise Refused(f"{as_sentence(error)} {outcome}") from error
+
+
+def refuse_unwritable() -> None:
+    """Raises Refused where the data folder cannot be written, before a command that runs for long."""
+    with refusing("Free space there, make it writable, or name another folder in IDEALIST_DATA."):
+        disk.try_out(settings.DATA_DIR)
 
 
 def line_of(refusal: Refusal, known: Collection[str]) -> str:

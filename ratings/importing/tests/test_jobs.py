@@ -17,7 +17,6 @@ from django_tasks_db.models import DBTaskResult
 
 from ratings.importing import intake, jobs, signs, uploads
 from ratings.importing.intake.publishing import Superseded
-from ratings.management.commands import work as command
 from ratings.management.commands.work import work
 from ratings.models import Document, Job, Ranking, System
 from ratings.tests.cast import make_collection
@@ -142,16 +141,6 @@ def test_files_that_nobody_came_back_to_are_forgotten_and_the_import_says_so():
     jobs.start(old)
     work()
     assert (now_of(old).state, now_of(old).message) == ("failed", "The file is no longer stored. Send it again.")
-
-
-def test_a_database_that_is_away_is_told_once_a_minute(monkeypatch, caplog):
-    monkeypatch.setattr(command, "_told_at", time.monotonic() - command.TELL)
-    for _ in range(3):
-        command.tell_of_wait(OperationalError("connection refused"))
-    assert caplog.text.count("waits for the database: connection refused") == 1
-    monkeypatch.setattr(command, "_told_at", time.monotonic() - command.TELL)
-    command.tell_of_wait(OperationalError("connection refused"))
-    assert caplog.text.count("connection refused") == 2
 
 
 def running(**facts) -> Job:

@@ -10,9 +10,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from ratings.collection import sample
 from ratings.copies import backup
 from ratings.database import making
-from ratings.management.refusals import refusing
-
-from ._writable import refuse_unwritable
+from ratings.management.refusals import refuse_unwritable, refusing
 
 
 class Command(BaseCommand):
