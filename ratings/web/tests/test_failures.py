@@ -98,31 +98,17 @@ def test_what_was_written_while_signed_out_comes_back_to_be_copied(client):
     assert answer.status_code == 403 and "You were signed out before this was saved." in page
     assert "\na &lt; b\n&lt;script&gt;</textarea>" in page
     assert "canary" not in page and ">Base<" not in page
-    assert f'href="/accounts/sign-in/?next={edit}%3Ffrom%3D1" target="_blank"' in page
+    assert 'href="/accounts/sign-in/?next=/collections/hills/guidelines/" target="_blank"' in page
     assert "sessionid" not in client.cookies or not client.cookies["sessionid"].value
 
 
-@pytest.mark.parametrize(
-    ("referer", "leads"),
-    [
-        ("", "/collections/hills/people/raters/5/"),
-        ("https://evil.example/collections/hills/people/", "/collections/hills/people/raters/5/"),
-        ("http://testserver.evil.example/help/", "/collections/hills/people/raters/5/"),
-        ("http://testserver//evil.example/", "/collections/hills/people/raters/5/"),
-        ("http://testserver/help/", "/help/"),
-        ("http://testserver/collections/hills/people/invite/", "/collections/hills/people/"),
-    ],
-)
-def test_the_sign_in_after_a_form_leads_to_a_page_of_ours(client, referer, leads):
+def test_the_sign_in_after_a_form_leads_to_the_page_above(client):
     client.logout()
-    headers = {"referer": referer} if referer else {}
-    for sent in ({"limit": "3"}, {"queries": "a b"}):
-        answer = client.post(reverse("save_terms", args=["hills", 5]), sent, headers=headers)
-        place = f'"{answer.url}"' if answer.status_code == 302 else answer.content.decode()
-        assert (answer.status_code, f'"/accounts/sign-in/?next={leads}"' in place) == (
-            403 if sent.get("queries") else 302,
-            True,
-        )
+    for sent, status in (({"limit": "3"}, 302), ({"queries": "a b"}, 403)):
+        answer = client.post(reverse("save_terms", args=["hills", 5]), sent)
+        place = f'"{answer.url}"' if status == 302 else answer.content.decode()
+        assert answer.status_code == status
+        assert '"/accounts/sign-in/?next=/collections/hills/people/raters/5/"' in place
 
 
 def test_a_form_whose_token_is_out_of_date_can_be_sent_again_by_its_own_page(client):
