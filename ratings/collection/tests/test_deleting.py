@@ -98,7 +98,7 @@ def make_whole(slug: str) -> Collection:
     job = Job.objects.create(collection=collection, kind="documents", files=[file], state="checked")
     job.former_texts.create(document=collection.documents.get(key="b"), title="", body="", url="", fields={})
     frozen.freeze(collection, "first", scores.Asked.of(collection))
-    collection.baselines.create(kind="fixed", system=collection.systems.get(), name="bm25", reason="The first one.")
+    collection.baselines.create(kind="fixed", system=collection.systems.get(), name="bm25", reason="First.")
     return collection
 
 
