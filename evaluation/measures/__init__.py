@@ -8,7 +8,6 @@ from .gains import cautions
 from .kernel import Scores, effective, evaluate, mean
 from .notation import Measure, parse_measure, with_gmax
 from .options import Options
-from .pack import pack
 from .profiles import PROFILES
 from .reasons import COUNTED, NOT_JUDGED, REASONS
 from .registry import MEASURES, OF_SOME

@@ -23,7 +23,8 @@ from evaluation.expected import (
 )
 from evaluation.expected import model as models
 from evaluation.expected.estimate import means
-from evaluation.measures import Options, evaluate, pack
+from evaluation.measures import Options, evaluate
+from evaluation.tests.packing import pack
 
 from ...tests import random_collections
 from ...tests.worlds import play, world

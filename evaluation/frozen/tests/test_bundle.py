@@ -109,9 +109,10 @@ def test_a_mean_over_a_log_is_computed_again_from_the_chances_in_the_files(tmp_p
     again = frozen.evaluation_of(found)
     assert again.standing("hybrid") == replace(living.standing("hybrid"), pk=None)
     assert again.label == living.label and "est=log" in latex.table(found, again)
-    assert "weighted to all searches of the log from which 12 of the queries were drawn" in made(found).read(
-        "methods.txt"
-    ).decode()
+    assert (
+        "weighted to all searches of the log from which 12 of the queries were drawn"
+        in made(found).read("methods.txt").decode()
+    )
     call_command("evaluate_bundle", saved(found, tmp_path), stdout=io.StringIO())
 
 

@@ -14,9 +14,9 @@ from evaluation.measures import (
     Options,
     bounds,
     evaluate,
-    pack,
     unjudged,
 )
+from evaluation.tests.packing import pack
 from ratings.tests.thorough import examples
 
 RANKED = ["a", "b", "c", "d", "e", "f"]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.measures import PROFILES, evaluate, pack, parse_measure
+from evaluation.measures import PROFILES, evaluate, parse_measure
+from evaluation.tests.packing import pack
 
 NAMES = {
     "ndcg_cut_5": "nDCG@5",

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from evaluation.measures import Options, bounds, evaluate, explain, pack
+from evaluation.measures import Options, bounds, evaluate, explain
+from evaluation.tests.packing import pack
 
 MEASURES = {"cg": "CG", "dcg": "DCG", "idcg": "IDCG", "ndcg": "nDCG", "judged_at_k": "Judged"}
 

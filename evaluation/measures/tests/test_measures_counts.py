@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from evaluation.measures import Options, evaluate, pack, parse_measure
+from evaluation.measures import Options, evaluate, parse_measure
+from evaluation.tests.packing import pack
 
 GRADES = {"D1": 3, "D2": 2, "D3": 3, "D4": 0, "D5": 1, "D6": 2, "D7": 3, "D8": 2}
 RANKING = ["D1", "D2", "D3", "D4", "D5", "U", "D6"]

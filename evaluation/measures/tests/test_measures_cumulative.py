@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from evaluation.measures import Options, evaluate, pack
+from evaluation.measures import Options, evaluate
 from evaluation.measures.discounts import discount
+from evaluation.tests.packing import pack
 
 from ...tests.one_query import value
 

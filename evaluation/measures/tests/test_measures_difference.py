@@ -12,9 +12,9 @@ from evaluation.measures import (
     difference,
     evaluate,
     explain,
-    pack,
     parse_measure,
 )
+from evaluation.tests.packing import pack
 from evaluation.tests.random_collections import collection
 
 

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from evaluation.measures import Options, explain, pack
+from evaluation.measures import Options, explain
+from evaluation.tests.packing import pack
 
 
 def opened(cutoff, grades: dict, ranking, **options):

@@ -14,11 +14,11 @@ from evaluation.measures import (
     Options,
     Rankings,
     evaluate,
-    pack,
     parse_measure,
 )
 from evaluation.measures.arrays import distinct
 from evaluation.measures.matching import ROWS_AT_A_TIME
+from evaluation.tests.packing import pack
 
 NAN = float("nan")
 

@@ -8,7 +8,8 @@ import pytest
 import pytrec_eval
 from sklearn.metrics import ndcg_score
 
-from evaluation.measures import PROFILES, Scores, evaluate, pack, parse_measure
+from evaluation.measures import PROFILES, Scores, evaluate, parse_measure
+from evaluation.tests.packing import pack
 
 from ...tests.random_collections import collection
 

@@ -17,9 +17,9 @@ from evaluation.measures import (
     Rankings,
     evaluate,
     explain,
-    pack,
     parse_measure,
 )
+from evaluation.tests.packing import pack
 from ratings.tests.thorough import examples
 
 from ...tests.random_collections import collection as random_collection

@@ -6,8 +6,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from evaluation.measures import Options, Rankings, evaluate, pack
+from evaluation.measures import Options, Rankings, evaluate
 from evaluation.measures.options import BY_SCORE
+from evaluation.tests.packing import pack
 
 from ...tests.one_query import value
 

@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from evaluation.measures import Options, evaluate, pack, parse_measure, with_gmax
+from evaluation.measures import Options, evaluate, parse_measure, with_gmax
+from evaluation.tests.packing import pack
 
 from ...tests.one_query import GRADES, RANKING, value
 from ...tests.random_collections import collection

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .arrays import Judgments, Rankings
+from evaluation.measures import Judgments, Rankings
 
 
 def pack(
