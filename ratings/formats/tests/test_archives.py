@@ -219,12 +219,3 @@ def test_a_list_of_names_that_is_too_long_is_not_read(monkeypatch):
     monkeypatch.setattr(archives, "LARGEST_LIST", 100_000)
     assert "its list of files is too long" in refused(zipped({f"{i:0200}": b"" for i in range(1_000)}))
     assert "its list of files is too long" in refused(tarred({"x" * 200_000: b"1\n"}, tarfile.GNU_FORMAT))
-
-
-def test_a_kind_is_seen_in_an_archive():
-    with ExitStack() as stack:
-        (first,) = files_of(Source("a.zip", io.BytesIO(zipped({"x": b"1 Q0 d 1 2.5 s\n"}))), stack)
-        assert certain_kind(first) == "results"
-        (first,) = files_of(Source("a.zip", io.BytesIO(zipped({}))), stack)
-        with pytest.raises(ValueError, match="there is no file in the archive"):
-            certain_kind(first)

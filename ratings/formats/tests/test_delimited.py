@@ -7,13 +7,12 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Reading, Source
-from ratings.formats.tables import read, write
+from ratings.formats.tables import read
 from ratings.tests.refusals import offered
 
 HEADER = "query,document,rater,grade,reason,comment,seconds,rated_at\r\n"
@@ -108,21 +107,6 @@ def test_a_line_that_is_no_text_ends_the_reading_with_one_refusal():
 words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 
 
-@given(words, st.none() | st.floats(0, 1e9), st.decimals(-99, 99, places=3))
-def test_what_is_written_reads_the_same_and_is_written_the_same_again(comment, seconds, grade):
-    at = datetime(2026, 3, 2, 9, 0, 0, 123456, tzinfo=UTC)
-    row = RatingLine(2, "q", "a", "alice", grade, "", comment, seconds, at)
-    text = "".join(write("ratings", [row]))
-    assert rows_of(text) == [row]
-    assert "".join(write("ratings", rows_of(text))) == text
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_is_that_of_the_header_and_columns_stand_in_any_order(delimiter):
-    text = "grade,rater,document,query\n1,alice,a,q\n".replace(",", delimiter)
-    assert rows_of(text) == [RatingLine(2, "q", "a", "alice", Decimal(1))]
-
-
 def test_columns_are_known_by_their_usual_names_and_what_was_guessed_is_told():
     table = source("Query Text,Doc ID,Doc Position,Rating\nred shoes,d1,1,2.5\n")
     assert list(read("csv", "ratings", table)) == [RatingLine(2, "red shoes", "d1", "", Decimal("2.5"))]
@@ -130,14 +114,6 @@ def test_columns_are_known_by_their_usual_names_and_what_was_guessed_is_told():
         "r.csv: query from 'Query Text', document from 'Doc ID', grade from 'Rating'.",
         "r.csv: nothing is read from the columns 'Doc Position'.",
     ]
-
-
-def test_what_was_said_of_the_columns_stands_above_their_names():
-    (row,) = rows_of("query,other,document,grade\nq1,q2,a,1\n", columns={"query": "other"})
-    assert row.query == "q2"
-    for columns in ({"query": "Q"}, {"colour": "query"}):
-        (refusal,) = rows_of("query,document,grade\nq,a,1\n", columns=columns)
-        assert isinstance(refusal, Refusal) and refusal.line == 1
 
 
 def test_a_column_for_each_rater_becomes_ratings_of_named_raters():
@@ -234,11 +210,6 @@ def test_a_table_that_is_too_wide_is_refused(text, said):
     (refusal,) = read("csv", "ratings", source(text))
     assert said in refusal.problem and refusal.cure
     assert time.process_time() - begun < 20
-
-
-def test_a_thousand_columns_are_read():
-    text = "query,document," + ",".join(f"rater{i}" for i in range(998)) + "\nq,d" + ",1" * 998 + "\n"
-    assert sum(1 for _ in read("csv", "ratings", source(text))) == 998
 
 
 def test_lines_of_json_whose_names_all_differ_are_forgotten():

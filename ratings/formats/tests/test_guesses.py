@@ -96,12 +96,6 @@ def test_what_is_said_of_the_header_decides():
     assert queries_of("query,1\nred,2\n", header=False, columns=two_and_one) == [("1", "query"), ("2", "red")]
 
 
-def test_lines_that_are_queries_and_no_more_are_offered_as_such():
-    text = 'red shoes, big\n5" pipe\nhat\n'
-    assert ("header", "no") in offered(refusal_of("queries", text))
-    assert queries_of(text, header=False) == [(None, "red shoes, big"), (None, '5" pipe'), (None, "hat")]
-
-
 # The delimiter
 
 
@@ -282,10 +276,6 @@ def test_numbers_with_a_decimal_comma_are_read():
 def test_a_mark_that_may_be_for_thousands_is_refused(kind, text):
     refusals = [row for row in rows_of(kind, text) if isinstance(row, Refusal)]
     assert len(refusals) == 1 and "decimals" in refusals[0].problem
-
-
-def test_numbers_of_json_have_a_decimal_point():
-    assert rows_of("queries", '{"key": "1", "text": "red", "weight": 1.125}\n')[0].weight == 1.125
 
 
 def test_ranks_may_begin_with_0_and_stand_as_decimals():

@@ -117,19 +117,6 @@ def test_what_cannot_be_read_is_refused_with_line_and_cure(reader, text, line, p
     assert refusal.line == line and problem in refusal.problem and refusal.cure
 
 
-JUDGED = [RatingLine(0, q, d, "", Decimal(g)) for q, d, g in [("a b", "1", 2), ('x"', "1", 0), ('x"', "ü", 3)]]
-
-
-@pytest.mark.parametrize("format", [opensearch, rre])
-def test_what_is_written_reads_the_same_and_is_written_the_same_again(format):
-    fine = [RatingLine(0, "q", "a", "", Decimal("-0.25")), RatingLine(0, "q", "b", "", Decimal("0.3333333"))]
-    for rows in (JUDGED, fine, []):
-        text = "".join(format.write_judgments(rows))
-        again = read(format.read_ratings, text)
-        assert [row[1:5] for row in again] == [row[1:5] for row in rows]
-        assert "".join(format.write_judgments(again)) == text
-
-
 def test_titles_of_documents_in_letor_are_no_text_of_their_query():
     refusal, _ = read(letor.read_queries, "1 qid:1 # a Rambo\n1 qid:1 # b Rambo III\n")
     assert refusal.line == 2 and "has another text" in refusal.problem
@@ -141,8 +128,3 @@ def test_the_text_of_a_query_of_letor_can_be_given_in_a_comment_as_the_cure_says
     (refusal,) = read(letor.read_queries, lines)
     comment = re.search('"(# .*)"', refusal.cure_text())[1].replace("qid:1:", f"qid:{key}:")
     assert read(letor.read_queries, f"{comment}\n{lines}") == [Topic(1, key, "red shoes")]
-
-
-def test_letor_is_written_with_keys():
-    rows = [row._replace(query="q1") for row in JUDGED]
-    assert "".join(letor.write_judgments(rows)) == "2 qid:q1 # 1\n0 qid:q1 # 1\n3 qid:q1 # ü\n"

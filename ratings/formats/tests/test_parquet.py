@@ -13,7 +13,7 @@ from pyarrow import parquet as pq
 
 from ratings.formats import budget, parquet
 from ratings.formats.refusal import Refusal
-from ratings.formats.rows import RatingLine, RunLine, Topic
+from ratings.formats.rows import RatingLine, Topic
 from ratings.formats.source import Reading, Source
 from ratings.formats.tables import read
 
@@ -40,11 +40,6 @@ def test_columns_of_any_type_are_read_by_their_names(pack):
         RatingLine(1, "1", "a", "ann", Decimal("0.5")),
         RatingLine(3, "3", "c", "bob", Decimal(-1)),
     ]
-
-
-def test_a_column_for_each_rater_becomes_ratings_of_named_raters():
-    table = {"query": ["q", "q"], "docid": ["a", "b"], "Ann": [1, None], "Bob": pa.array([None, float("nan")])}
-    assert rows_of(made(table), raters={"Ann", "Bob"}) == [RatingLine(1, "q", "a", "Ann", Decimal(1))]
 
 
 @pytest.mark.parametrize(
@@ -116,17 +111,6 @@ def test_a_cell_that_json_does_not_have_is_refused_by_the_name_of_its_column(cel
     *good, refusal = rows_of(made({"docid": ["a", "b", "c"], "picture": pa.array(cells)}), "documents")
     assert [row.key for row in good] == ["a", "b"]
     assert refusal.line == 3 and "the column 'picture' holds" in refusal.problem
-
-
-def test_ratings_and_runs_are_read_as_they_were_written():
-    at = datetime(2026, 3, 2, 9, 0, 0, 123456, tzinfo=UTC)
-    ratings = [
-        RatingLine(1, "q", "a", "ann", Decimal("-0.123456789"), "", "fine\r\n", 12.5, at),
-        RatingLine(2, "q", "b", "ann", None, "broken"),
-    ]
-    assert rows_of(b"".join(parquet.write("ratings", ratings))) == ratings
-    run = [RunLine(1, "q", "a", 1, 0.1 + 0.2, "s"), RunLine(2, "q", "b", 2, -1e300, "s")]
-    assert rows_of(b"".join(parquet.write("results", run)), "results") == run
 
 
 def test_a_row_that_is_no_rating_is_refused_with_its_number():

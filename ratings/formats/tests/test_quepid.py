@@ -7,7 +7,6 @@ from decimal import Decimal
 import pytest
 
 from ratings.formats import quepid
-from ratings.formats.registry import BY_NAME
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Reading, Source
 
@@ -150,32 +149,3 @@ def test_a_query_with_two_information_needs_is_refused():
     assert (refusal.line, refusal.problem) == (3, "query 'hats' has another information need")
     assert refusal.other == (refusal.file, 2)
     assert topic.need == "To buy"
-
-
-# A book as CSV
-
-
-def test_a_book_is_written_with_a_column_a_rater_and_read_again_where_these_are_known():
-    rows = [
-        RatingLine(0, "red shoes", "d1", "bob", Decimal("-0.5"), "", "a comment"),
-        RatingLine(0, "red shoes", "d1", "=ann", Decimal(3)),
-        RatingLine(0, "red shoes", "d2", "bob", None, "language"),
-        RatingLine(0, "hats", "d1", "=ann", Decimal(0)),
-    ]
-    written = "".join(quepid.write_book(rows))
-    assert written == (
-        "query,docid,'=ann,bob\r\nred shoes,d1,3,-0.5\r\nred shoes,d2,,unrateable\r\nhats,d1,0,\r\n"
-    )
-    found = BY_NAME["csv"].reads["ratings"](source(written, raters={"=ann", "bob"}))
-    assert {row[1:6] for row in found} == {
-        ("red shoes", "d1", "bob", Decimal("-0.5"), ""),
-        ("red shoes", "d1", "=ann", Decimal(3), ""),
-        ("red shoes", "d2", "bob", None, "other"),
-        ("hats", "d1", "=ann", Decimal(0), ""),
-    }
-
-
-def test_a_rater_who_would_be_taken_for_another_column_is_refused():
-    for name in ("grade", "DocId", "user email", "comment"):
-        with pytest.raises(ValueError, match="would be read as something else: choose csv"):
-            list(quepid.write_book([RatingLine(0, "q", "d", name, Decimal(1))]))

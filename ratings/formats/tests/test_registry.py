@@ -7,12 +7,10 @@ import os
 import random
 import zipfile
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
 from hypothesis import example, given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ratings.formats import values
@@ -26,7 +24,6 @@ from ratings.formats.registry import (
     readable,
     recognised,
     unsupported,
-    writable,
 )
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic, one_by_one
 from ratings.formats.source import Source
@@ -196,10 +193,6 @@ def test_markup_that_is_no_page_is_taken_for_no_page():
         assert unsupported(source(content).start) is None
 
 
-def test_text_that_shows_no_format_is_tried_as_the_default():
-    assert recognised(source(b"1 2 3\n"), "ratings", "trec-qrels").name == "trec-qrels"
-
-
 @pytest.mark.parametrize("text", ["q1 0 d1 1 extra\n", "q1 d1 1\n", "q1 d1 1\nq1 d2 0\n", "q1  184  -1.5\n"])
 def test_nearly_qrels_are_refused_as_qrels_with_the_columns(text):
     found = source(text.encode())
@@ -238,57 +231,6 @@ def test_json_of_other_rows_is_lines_or_a_list(kind, value):
         assert recognised(source(json.dumps(content).encode()), kind, DEFAULTS[kind]).name == "jsonl"
     refusal = recognised(source(json.dumps([{"text": "fog", "more": [1]}]).encode()), kind, DEFAULTS[kind])
     assert "one object on each line" in refusal.cure_text()
-
-
-# What is lossless
-
-
-names = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
-times = st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1)).map(lambda time: time.replace(tzinfo=UTC))
-texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
-grades = st.decimals(-99, 99, places=9) | st.integers(-3, 3).map(Decimal)
-nothing = st.just("")
-seconds = st.none() | st.floats(0, 1e9)
-rated = st.builds(RatingLine, st.just(1), names, names, names, grades, nothing, texts, seconds, st.none() | times)
-reasons = st.sampled_from(["broken", "other"])
-cannot = rated.flatmap(lambda row: reasons.map(lambda reason: row._replace(grade=None, reason=reason)))
-scores = st.floats(allow_nan=False, allow_infinity=False)
-results = st.builds(RunLine, st.just(1), names, names, st.integers(1, 10**6), scores, names)
-
-
-def again(name: str, kind: str, rows: list) -> tuple[list, bytes, bytes]:
-    """Rows as they are read from what was written of them, the bytes, and the bytes of those."""
-    write, read = BY_NAME[name].writes[kind], BY_NAME[name].reads[kind]
-    written = [part if isinstance(part, bytes) else part.encode() for part in write(rows)]
-    found = sorted(one_by_one(read(source(b"".join(written)))), key=lambda row: row.line)
-    second = [part if isinstance(part, bytes) else part.encode() for part in write(found)]
-    return [row._replace(line=1) for row in found], b"".join(written), b"".join(second)
-
-
-@pytest.mark.parametrize("name", ["csv", "jsonl", "parquet"])
-@given(st.lists(rated | cannot, min_size=1, max_size=4))
-@hypothesis_settings(max_examples=40)
-def test_ratings_are_read_as_they_were_written_and_written_the_same_again(name, rows):
-    found, first, second = again(name, "ratings", rows)
-    assert (found, first) == (rows, second)
-
-
-@pytest.mark.parametrize("name", ["csv", "jsonl", "parquet", "trec-run"])
-@given(st.lists(results, min_size=1, max_size=4))
-@hypothesis_settings(max_examples=40)
-def test_runs_are_read_as_they_were_written_and_written_the_same_again(name, rows):
-    rows = [row._replace(query=f"q{row.query}") for row in rows] if name == "trec-run" else rows
-    found, first, second = again(name, "results", rows)
-    assert (found, first) == (rows, second)
-
-
-def test_every_format_of_judgments_writes_what_it_or_csv_reads():
-    rows = [RatingLine(1, "q1", "d1", "", Decimal(2)), RatingLine(1, "q1", "d2", "", Decimal(0))]
-    assert len(writable("judgments")) > 7
-    for format in writable("judgments"):
-        written = [part if isinstance(part, bytes) else part.encode() for part in format.writes["judgments"](rows)]
-        read = (format if format.reads else BY_NAME["csv"]).reads["ratings"]
-        assert [row[1:5] for row in read(source(b"".join(written)))] == [row[1:5] for row in rows], format.name
 
 
 # What is no file of any format

@@ -11,10 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ratings.desk import queue
-from ratings.formats import spreadsheet, tables
-from ratings.formats.rows import RatingLine
-from ratings.formats.source import Reading, Source
-from ratings.formats.values import grade as grade_value
+from ratings.formats import spreadsheet
 from ratings.models import Rating
 from ratings.tests.cast import NOW, grade, make_collection, make_pair, make_rater
 
@@ -146,18 +143,6 @@ def test_a_number_that_begins_a_line_takes_what_follows_along_where_commas_do_no
     (line,) = spreadsheet.written([["-1", "5+1"]])
     assert line == "'-1,5+1\r\n" and spreadsheet.unguarded("'-1") == "-1"
     assert "".join(spreadsheet.written([["-1", "5+1"]], raw=True)) == "-1,5+1\r\n"
-
-
-@hypothesis_settings(max_examples=30)
-@given(st.lists(st.text(st.sampled_from("=+-@'1ab＝"), min_size=1, max_size=4), min_size=1, max_size=20))
-def test_ids_come_back_from_a_table_in_both_forms(ids):
-    rows = [RatingLine(n, f"q{n}", key, key, grade_value("-1"), comment=key) for n, key in enumerate(ids, 2)]
-    for raw in (False, True):
-        text = "".join(tables.write("ratings", rows, raw=raw))
-        source = Source("file", io.BytesIO(text.encode()), Reading(raw=raw))
-        assert list(tables.read("csv", "ratings", source)) == rows
-        marked = any(spreadsheet.safe(key) != key for key in ids)
-        assert bool(source.notes) == (marked and not raw)
 
 
 def test_numbers_nothing_and_nan_are_no_text():

@@ -12,7 +12,7 @@ from ratings.formats import trec
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import RatingLine, RunLine, one_by_one
 from ratings.formats.source import Source
-from ratings.formats.trec import doubt, read_qrels, read_run, write_qrels, write_run
+from ratings.formats.trec import doubt, read_qrels, read_run
 
 
 def source(text: str | bytes) -> Source:
@@ -107,19 +107,6 @@ def test_a_line_that_is_no_grade_is_refused_with_a_hint(line, said):
     assert str(refusal).startswith("a.txt, line 1: ") and said in str(refusal)
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 10**6))
-def test_a_written_run_reads_as_the_same_floats(score, rank):
-    row = RunLine(1, "q", "d#1", rank, score, "tag")
-    assert run_of("".join(write_run([row]))) == [row]
-
-
-def test_a_query_whose_lines_would_be_comments_is_not_written():
-    run, qrels = [RunLine(1, "#1", "d", 1, 1.0, "s")], [RatingLine(1, "#1", "d", "", Decimal(1))]
-    for written in (write_run(run), write_qrels(qrels)):
-        with pytest.raises(ValueError, match="a line of query '#1' would be read as a comment"):
-            list(written)
-
-
 # Blocks of regular lines
 
 
@@ -151,12 +138,6 @@ def test_a_name_with_a_blank_behind_the_last_tab_is_refused_and_not_cut():
     first, second = read_run(source("\n".join(lines)))
     assert "'BM25 a' has a blank" in first.problem
     assert "'BM25 b' has a blank" in second.problem
-
-
-def test_comments_in_a_row_are_no_results():
-    file = source("".join(f"#a Q0 d{n} {n} {9 - n} s\n" for n in range(1, 9)) + "a Q0 d1 1 1 s\n")
-    assert list(one_by_one(read_run(file))) == [RunLine(9, "a", "d1", 1, 1.0, "s")]
-    assert file.comments == 8
 
 
 KEYS = st.sampled_from(
