@@ -72,9 +72,9 @@ def _random_sample(every: list, options: dict) -> list:
 
 
 def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
-    """(query id, document id) of the pairs, in a fixed order: of the pool at random, unless `choice` says otherwise.
+    """(query id, document id) of the pairs, in a fixed order. Raises ValueError.
 
-    Raises ValueError.
+    The last choice, which no condition names, is a random part of the pool.
     """
     collection = judge.collection
     pool = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
