@@ -145,5 +145,5 @@ def test_numbers_that_machines_touched(visit):
     judged.rate(make_rater(collection, "late"), made.drawn.count())
     found, _ = frozen.freeze(collection, "Spring", scores.Asked.of(collection), expected=True)
     page, ask = visit.sign_in(visit.page(), "eva"), "?measure=nDCG@5"
-    addresses = [ask, f"compare/{ask}", f"expected/{ask}", f"pool/decisive/{ask}&apart=0.1"]
+    addresses = [ask, f"compare/{ask}", f"expected/{ask}", f"pool/decisive/{ask}"]
     look(page, collection, *addresses, f"frozen/{found.short}/")

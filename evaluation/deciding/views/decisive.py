@@ -1,10 +1,9 @@
-"""The page of the decisive order: its measure and systems, a plan of judgments, and its rounds."""
+"""The page of the decisive order: its measure and systems, and its rounds."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 from urllib.parse import urlencode
 
-from django import forms
 from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
@@ -13,45 +12,28 @@ from django.shortcuts import redirect, render
 from ratings.models import Collection
 from ratings.people.access import admin_page, record_act
 from ratings.pool import judging
-from ratings.pool.progress.counts import pace
 
 from ...measures.refusal import refuse_unknown
 from ...page.address import page, with_options
 from ...scores import Asked
 from ...scores.asked import DEFAULTS
-from ...scores.expected import predicting
 from ..aims import checked, stored
-from ..plan import plan_of
 from ..state import State
 
-APART = 0.02
 ROUNDS = 30  # listed on the page, the latest first
 
 
-class PlanForm(forms.Form):
-    apart = forms.FloatField(
-        label="Differences of",
-        initial=APART,
-        min_value=0.001,
-        max_value=0.5,
-        help_text="The plan says after how many judgments the 90 % interval of a difference reaches no further.",
-        widget=forms.NumberInput(attrs={"step": "any", "size": 6}),
-    )
-
-
 @admin_page
-@with_options("apart", many=["system"])
+@with_options(many=["system"])
 def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """The page for the measure, options and systems of the address; with ?apart= also a plan."""
+    """The page for the measure, options and systems of the address."""
     if collection.aim and not request.GET:
         return redirect(request.path + stored_in(collection))
     names, chosen = systems_in(request, collection)
-    form = PlanForm(request.GET) if "apart" in request.GET else PlanForm()
     rounds = collection.rounds.annotate(pairs=Count("drawn")).order_by("-number")
     context = page(request, collection, "pool", asked) | {
         "names": names,
         "chosen": chosen,
-        "plan_form": form,
         "keep": address([*asked.texts, *(("system", name) for name in chosen if len(chosen) < len(names))]),
         "hidden": asked.texts,
         "in_use": collection.order == Collection.Order.DECISIVE,
@@ -59,14 +41,10 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         "rounds_in_all": rounds.count(),
     }
     try:
-        state = State.of(collection, aim_for(collection, asked, chosen))
-        context |= pool_in(state)
-        if form.is_bound and form.is_valid() and not state.from_the_top:
-            context |= plan(collection, state, form.cleaned_data["apart"])
+        context |= pool_in(State.of(collection, aim_for(collection, asked, chosen)))
     except ValueError as error:
         context["refused"] = str(error)
-    status = 400 if form.is_bound and not form.is_valid() else 200
-    return render(request, "evaluation/decisive.html", context, status=status)
+    return render(request, "evaluation/decisive.html", context)
 
 
 def pool_in(state: State) -> dict:
@@ -123,14 +101,3 @@ def stored_in(collection: Collection) -> str:
 def address(parts: Iterable[tuple[str, str]]) -> str:
     """The query string with all parameters, defaults too: without any, the page shows the stored aim."""
     return f"?{urlencode(list(parts), safe='@()=:,')}"
-
-
-def plan(collection: Collection, state: State, apart: float) -> dict:
-    """The context of a plan, with its hours of rating at the present pace."""
-    made, speed = plan_of(state, apart), pace(collection)
-
-    def hours(judged: int | None) -> float | None:
-        return speed.hours(judged - made.judged) if speed and judged and judged > made.judged else None
-
-    named = predicting(state.predicted_with)
-    return {"plan": made, "machines": named, "hours_middle": hours(made.middle), "hours_all": hours(made.all)}
