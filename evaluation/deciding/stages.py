@@ -26,22 +26,6 @@ class Stage:
     machines: tuple[str, ...] = ()  # whose grades helped to predict
     triage: tuple[str, ...] = ()  # machines by whose grades the round drew some pairs at a higher rate
 
-    @property
-    def width(self) -> float | None:
-        """The mean width of the intervals."""
-        widths = [high - low for _, low, high in self.means.values() if low is not None and high is not None]
-        return sum(widths) / len(widths) if widths else None
-
-    @property
-    def first(self) -> str:
-        """The system with the highest expected mean; "" where there is none."""
-        known = {name: mean for name, (mean, *_) in self.means.items() if mean is not None}
-        return max(known, key=known.get, default="")
-
-    @property
-    def of_first(self) -> float | None:
-        return self.best.get(self.first)
-
 
 def now(expected: Expected) -> Stage:
     """The present stage."""

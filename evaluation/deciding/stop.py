@@ -2,26 +2,14 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ratings.models import Collection
 from ratings.pool.progress.counts import pace
 
-from ..expected import judgments_to_settle, settled
-from ..expected.order import WRONG
+from ..expected import judgments_to_settle
 from ..scores.expected import Expected
 from .state import State
 
 FEWEST, MOST = 1 / 3, 3.0  # range of a forecast, which held in 80 % of simulations: bench/simulations/README.md
-
-
-@dataclass(frozen=True)
-class OpenOrder:
-    """Two systems whose order is not settled."""
-
-    first: str
-    second: str
-    wrong: float  # chance that they are .02 or more apart and in the wrong order
 
 
 @dataclass(frozen=True)
@@ -31,7 +19,6 @@ class Forecast:
     more: int | None  # judgments that would settle the order; None: not settled before all are judged
     left: int  # unjudged pairs of the pool
     hours: float | None  # of rating at the present pace; None: no rating was timed
-    open: tuple[OpenOrder, ...]  # by chance of a wrong order, highest first
 
     @property
     def fewest(self) -> int | None:
@@ -60,18 +47,4 @@ def forecast(collection: Collection, state: State, expected: Expected) -> Foreca
         more=more,
         left=left,
         hours=speed.hours(more if more is not None else left) if speed and not expected.settled else None,
-        open=_open_orders(expected),
     )
-
-
-def _open_orders(expected: Expected) -> tuple[OpenOrder, ...]:
-    """The pairs of systems whose order is not settled, the better one by its mean first in each."""
-    rows, mean, covariance = [], expected.estimate.mean, expected.estimate.covariance
-    for first in range(len(mean)):
-        for second in range(first):
-            both = [first, second]
-            wrong, _ = settled(mean[both], covariance[np.ix_(both, both)])
-            if wrong > WRONG / 2:
-                names = sorted(both, key=lambda place: -mean[place])
-                rows.append(OpenOrder(*(expected.systems[place] for place in names), wrong))
-    return tuple(sorted(rows, key=lambda row: -row.wrong))

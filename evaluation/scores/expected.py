@@ -135,13 +135,19 @@ class Expected:
     @property
     def named_machines(self) -> str:
         """The sentences that name the machines in the model and in triage; "" where there are none."""
-        sentences = [predicting(self.machines)]
+        sentences = []
+        if self.machines:
+            sentences.append(
+                "The grades of a machine help to predict the missing judgments: "
+                f"{'; '.join(map(str, self.machines))}. None of them counts as a judgment, and the judgments that "
+                "were drawn correct them."
+            )
         if self.triage:
             sentences.append(
                 "Rounds drew pairs more readily where people are likely to grade otherwise than "
                 f"{'; '.join(self.triage)}. The chance of each pair is known, so that this favours no system."
             )
-        return " ".join(filter(None, sentences))
+        return " ".join(sentences)
 
     @property
     def predicted(self) -> bool:
@@ -190,16 +196,6 @@ class Expected:
         """The expected difference of two systems; None where there is no interval."""
         difference = self.estimate.difference(*(self.systems.index(name) for name in (first, second)))
         return None if difference is None else Difference(first, second, *difference)
-
-
-def predicting(named: Sequence[Machine]) -> str:
-    """The sentences on these machines, whose grades are features of the model; "" for none."""
-    if not named:
-        return ""
-    return (
-        f"The grades of a machine help to predict the missing judgments: {'; '.join(map(str, named))}. "
-        "None of them counts as a judgment, and the judgments that were drawn correct them."
-    )
 
 
 # The room that computes them

@@ -13,6 +13,8 @@ from ..page.numbers import LOW, decimals, scored
 
 register = template.Library()
 
+MARKDOWN = set("\\`*_[]<>#|")  # its special characters
+
 for name in ("decimals", "number", "exact", "signed", "chance", "likely", "share", "count", "queries_behind"):
     register.filter(name, getattr(numbers, name))
 for name in ("span", "bounds", "resampled", "score", "scored"):
@@ -36,3 +38,9 @@ def shaded(cells: Iterable[tuple[float | None, bool, str, str]], exact: bool) ->
             for value, below, shade, why in cells
         )
     )
+
+
+@register.filter
+def markdown(text: str) -> str:
+    """The text with the special characters of Markdown escaped."""
+    return "".join(f"\\{character}" if character in MARKDOWN else character for character in text)

@@ -8,7 +8,6 @@ from django.urls import reverse
 from evaluation.deciding import apps
 from evaluation.deciding.aims import aim_of
 from evaluation.deciding.drawing import draw_due, draw_next
-from evaluation.deciding.plan import plan_of
 from evaluation.deciding.report import expected_of
 from evaluation.deciding.state import State
 from evaluation.deciding.stop import forecast
@@ -53,13 +52,10 @@ def drawing(monkeypatch) -> None:
     monkeypatch.setattr("evaluation.deciding.state.SMALL", 0)
 
 
-def test_the_page_plans_and_the_order_is_chosen_with_some_systems(admin, judged, drawing):
+def test_the_order_is_chosen_with_some_systems(admin, judged, drawing):
     Collection.objects.update(order="query")
     asked = "?measure=nDCG@5&system=system0&system=system2"
-    response = admin.get(page(judged.collection, f"{asked}&apart=0.05"))
-    plan = response.context["plan"]
-    assert plan.judged == 0 < plan.middle <= plan.all <= plan.pairs
-    assert "Not in use" in text_of(response)
+    assert "Not in use" in text_of(admin.get(page(judged.collection, asked)))
     sent = admin.post(page(judged.collection, asked, "choose_decisive"))
     assert sent.status_code == 302
     judged.collection.refresh_from_db()
@@ -98,7 +94,6 @@ def test_what_has_no_expected_value_is_refused(admin, judged):
         assert admin.get(page(judged.collection, asked)).context["refused"]
         admin.post(page(judged.collection, asked, "choose_decisive"))
     assert Collection.objects.get().order == "query"
-    assert admin.get(page(judged.collection, "?apart=0")).status_code == 400
 
 
 def test_the_worker_draws_when_little_of_what_is_drawn_is_left(judged):
@@ -126,7 +121,7 @@ def test_of_a_small_pool_raters_get_the_top_of_the_lists_and_no_interval_is_show
     told = expected_of(judged.collection, aim)
     assert (told.judged, told.est, told.wrong) == (30, "model", None)
     assert "judged from the top of the lists" in told.without
-    shown = admin.get(page(judged.collection, "?measure=nDCG@5&apart=0.05"))
+    shown = admin.get(page(judged.collection, "?measure=nDCG@5"))
     assert "more informative than drawn ones" in text_of(shown) and "plan" not in shown.context
     assert admin.get(page(judged.collection, name="expected")).status_code == 200
     while draw_due():
@@ -181,29 +176,17 @@ def test_other_orders_and_collections_that_are_put_away_get_no_rounds(judged):
 
 
 @pytest.mark.slow
-def test_a_plan_from_what_is_judged_ends_with_intervals_of_nothing(judged):
-    judged.play(make_rater(judged.collection), 2)
-    state = State.of(judged.collection, Asked(NDCG, Options()))
-    plan = plan_of(state, 0.02)
-    assert plan.points[-1].judged == plan.pairs and plan.points[-1].widest == pytest.approx(0, abs=1e-9)
-    assert [point.judged for point in plan.points] == sorted(point.judged for point in plan.points)
-    assert all(point.middle <= point.widest for point in plan.points)
-    assert plan == plan_of(state, 0.02)
-
-
-@pytest.mark.slow
-def test_the_forecast_names_open_pairs_and_falls_with_judgments(judged):
+def test_the_forecast_falls_with_judgments(judged):
     rater = make_rater(judged.collection)
     judged.play(rater, 1)
     told = expected_of(judged.collection, Asked(NDCG, Options()))
     early = forecast(judged.collection, state_of(judged), told)
-    assert not early.settled and early.open and (early.more is None or 0 < early.more <= early.left)
-    assert early.open[0].wrong == max(row.wrong for row in early.open)
+    assert not early.settled and (early.more is None or 0 < early.more <= early.left)
     if early.more is not None:
         assert early.fewest <= early.more <= early.most <= early.left
     judged.play(rater, 100)
     late = forecast(judged.collection, state_of(judged), expected_of(judged.collection, Asked(NDCG, Options())))
-    assert late.settled and (late.more, late.left, late.open) == (0, 0, ())
+    assert late.settled and (late.more, late.left) == (0, 0)
 
 
 def test_the_command_draws_a_round_and_gives_raters_the_order(judged, capsys):

@@ -9,7 +9,6 @@ from django.test.utils import CaptureQueriesContext
 
 from evaluation.deciding.drawing import draw_next
 from evaluation.deciding.report import expected_of
-from evaluation.deciding.stages import Stage
 from evaluation.deciding.views.expected import matrix
 from evaluation.measures import Options, parse_measure
 from evaluation.page.numbers import decimals, likely
@@ -268,14 +267,6 @@ def test_its_files_have_pairs_stages_and_everything(client, judged):
     assert found["facts"]["wrong"] == told.wrong and found["options"] == told.options
     assert [row["system"] for row in found["systems"]] == [row.system for row in told.means]
     assert len(found["stages"]) == 3 and len(found["differences"]) == 3
-
-
-def test_a_stage_has_the_mean_width_of_its_intervals():
-    stage = Stage("now", 3, 0.2, {"a": (0.5, 0.4, 0.6), "b": (0.7, 0.5, 0.9)}, {"a": 0.1, "b": 0.9})
-    assert stage.width == pytest.approx(0.3)
-    assert (stage.first, stage.of_first) == ("b", 0.9)
-    none = Stage("before round 1", 0, None, {"a": (None, None, None)}, {"a": None})
-    assert (none.width, none.first, none.of_first) == (None, "", None)
 
 
 @pytest.mark.parametrize(

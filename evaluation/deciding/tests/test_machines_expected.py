@@ -140,7 +140,6 @@ def test_every_page_file_and_command_names_it(judged, client, capsys):
     for name in ("overview", "compare", "expected"):
         page = text_of(asked(name))
         assert NAMED in page and "est=design+machine" in page, name
-    assert NAMED in text_of(asked("decisive", apart="0.3"))
     told = asked("expected_json").json()
     # The first round was drawn without it.
     assert told["stages"][-1]["machines"] == [NAMED] and told["stages"][0]["machines"] == []

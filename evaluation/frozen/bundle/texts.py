@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterable
 
+from django.template.loader import render_to_string
 from django.utils.formats import date_format
 
 from ratings.words import counted as in_digits
@@ -19,8 +20,6 @@ from ..content import QRELS, Settings
 from ..freezing import About
 from . import comparisons
 from .figures import Figure
-
-SPECIAL = set("\\`*_[]<>#|")
 
 
 def methods(frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | None) -> str:
@@ -150,81 +149,16 @@ def _means(evaluation: Evaluation) -> str:
     return ", ".join(parts)
 
 
-def _markdown(text: str) -> str:
-    """The text with the special characters of Markdown escaped."""
-    return "".join(f"\\{character}" if character in SPECIAL else character for character in text)
-
-
 def readme(frozen: FrozenEvaluation, figures: Iterable[Figure], has_tests: bool) -> str:
     """The README of a bundle: its files, and how to check it."""
-    asked, facts = settings_of(frozen), about(frozen)
     names = [file.name for file in files_of(frozen)]
-    command = " ".join(map(shlex.quote, names))
-    tagged = [system for system in asked.systems if system.tag != system.system]
-    lines = [
-        f"# {_markdown(frozen.name)}",
-        "",
-        *([_markdown(frozen.note), ""] if frozen.note else []),
-        f"A frozen evaluation of the collection “{_markdown(facts.collection_name)}”, made with "
-        f"{facts.software} on {date_format(frozen.created_at, 'j F Y')}.",
-        f"Its content has the SHA-256 `{frozen.hash}`.",
-        "",
-        "## What the numbers were computed from",
-        "",
-        "| file | holds |",
-        "|---|---|",
-        "| settings.json | measures, options and the bootstrap of the intervals |",
-        "| queries.jsonl | key, text and weight of each query, and its count, chance and stratum in a log |",
-        f"| {asked.judgments} | {_JUDGMENTS[asked.judgments == QRELS]} |",
-        *(
-            f"| {system.run} | what {_markdown(system.system)} returned, as a TREC run |"
-            for system in asked.systems
-        ),
-        *(_OF_EXPECTED if asked.expected else []),
-        *(_OF_MACHINES if asked.machines else []),
-        "",
-        "## What came out",
-        "",
-        "| file | holds |",
-        "|---|---|",
-        "| evaluation.json | means with intervals, and every query, with all digits |",
-        "| means.csv, per_query.csv | the same as tables |",
-        *(
-            ["| comparisons.json, comparisons.csv | pairs of systems by the first measure, tested |"]
-            if has_tests
-            else []
-        ),
-        "| methods.txt | a paragraph for a methods section |",
-        "| table.tex | the means as a LaTeX table that needs no package |",
-        *(f"| charts/{figure.name}.svg, .png, .pdf | {_markdown(figure.title)} |" for figure in figures),
-        "| about.json | name, note and time; the versions of record, scale, guidelines and presentation |",
-        "| SHA256SUMS | the SHA-256 of every other file |",
-        "",
-        "## How to check it",
-        "",
-        "    sha256sum --check SHA256SUMS",
-        "    python3 run.py manage evaluate_bundle FILE.zip",
-        "",
-        "The first tells whether the files are whole. The second, in a copy of Idealist, computes every number",
-        "again from the files of the first table and says whether the digits are the same.",
-        "The SHA-256 of the content is that of the sums of these files:",
-        "",
-        f"    sha256sum {command} | sha256sum",
-        "",
-    ]
-    if tagged:
-        lines += ["A run keeps its system in one column, so that blanks in a name are underscores there:", ""]
-        lines += [f"- {_markdown(system.system)}: `{system.tag}`" for system in tagged]
-        lines.append("")
-    return "\n".join(lines)
-
-
-_OF_EXPECTED = (
-    "| pool.jsonl | the pairs that can be judged, and when each came and was judged |",
-    "| rounds.jsonl | which pairs were drawn to be judged, by which chances |",
-)
-_OF_MACHINES = ("| machines.jsonl | what machines graded, which helped to predict missing judgments |",)
-_JUDGMENTS = {
-    True: "the judgments as TREC qrels",
-    False: "the judgments, one JSON object a line: qrels cannot hold grades that are negative or decimal",
-}
+    context = {
+        "frozen": frozen,
+        "about": about(frozen),
+        "settings": settings_of(frozen),
+        "has_qrels": settings_of(frozen).judgments == QRELS,
+        "has_tests": has_tests,
+        "figures": figures,
+        "files": " ".join(map(shlex.quote, names)),
+    }
+    return render_to_string("evaluation/bundle_readme.txt", context)
