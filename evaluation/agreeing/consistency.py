@@ -261,7 +261,7 @@ def disputed(agreed: Agreement, some: np.ndarray) -> list[dict]:
     keys = agreed.opinions.queries["key"].tolist()
     return [
         {"query": keys[query], "document": documents[document]}
-        | dict(zip(some.dtype.names[1:], numbers, strict=True))
+        | dict(zip(("ratings", *SPREAD), numbers, strict=True))
         for (_, *numbers), (query, document) in zip(some.tolist(), places, strict=True)
     ]
 

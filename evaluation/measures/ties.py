@@ -51,7 +51,7 @@ def _before(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarra
     sharing, alike = Table.of(rankings.queries, wanted, numbers.astype(np.uint32)).meet(rankings.offsets, folded)
     score = rankings.scores[sharing]  # scores that differ may be folded to one number
     # ~x reverses the order of integers without the overflow of -x.
-    order = np.lexsort((~rankings.tiebreak[sharing], score, alike))
+    order = np.lexsort((~np.asarray(rankings.tiebreak)[sharing], score, alike))
     starts, size = groups(alike[order], score[order])
     before = np.empty(len(order), np.int64)
     before[order] = np.arange(len(order)) - np.repeat(starts, size)

@@ -21,8 +21,8 @@ from ..scores.asked import DEFAULTS, MEASURE, PROFILE, ending
 from . import options as panel
 from .words import degree
 
-OFFERED = "nDCG@5 nDCG@10 nDCG@20 nDCG CG@10 DCG@10 IDCG@10 P@10 R@100 AP RR Success@10 Rprec Bpref ERR@10"
-OFFERED = (*OFFERED.split(), "RBP(p=0.8,rel=1)", "NumRelRet@10", "Judged@10")
+SUGGESTED = "nDCG@5 nDCG@10 nDCG@20 nDCG CG@10 DCG@10 IDCG@10 P@10 R@100 AP RR Success@10 Rprec Bpref ERR@10"
+OFFERED = (*SUGGESTED.split(), "RBP(p=0.8,rel=1)", "NumRelRet@10", "Judged@10")
 # The parameters of every page with options, and those of how a page is drawn, not of what it shows.
 OF_OPTIONS = ("measure", "profile", *TEXT_NAMES, *panel.OF_JUDGMENTS, "gain_map", "unjudged_grade", "panel")
 OF_PICTURES = ("chart", "theme", "width", "step")

@@ -6,6 +6,7 @@ Admins see names. Analysts see pseudonyms, in an order that reveals nothing.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from typing import cast
 
 import numpy as np
 from django.http import HttpRequest, HttpResponse
@@ -155,7 +156,7 @@ def dot_of(row: Mapping) -> dict:
 
 def in_dispute(request: HttpRequest, collection: Collection, agreed: Agreement) -> dict:
     """One page of the disputed pairs, with their links. Two queries, for admins three."""
-    context = paged(request, agreed.disputed, DISPUTED)
+    context = paged(request, cast(Sequence, agreed.disputed), DISPUTED)
     on_page = context["page"].object_list
     queries, shown = agreed.opinions.queries, []
     places = agreed.pairs[on_page["pair"]].tolist()

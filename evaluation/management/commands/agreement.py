@@ -52,7 +52,7 @@ class Command(ExportCommand):
             raise Refused(f"--seed must not be negative, not {seed}.")
         try:
             asked = asked_in(collection, measure, system, arguments)
-            order = measure and consistency.order_of(collection, asked, draws, seed)
+            order = consistency.order_of(collection, asked, draws, seed) if measure else None
         except ValueError as error:
             raise Refused(str(error)) from error
         agreement = consistency.agreement_of(cache.opinions(collection))
@@ -110,7 +110,10 @@ def columns_of(names: str) -> list[tuple[str, Column]]:
     return [("95 % interval", ("low", "high")) if name == "low" else (name, name) for name in names.split()]
 
 
-OF_COEFFICIENTS = [("coefficient", lambda row: consistency.NAMES[row["name"]]), *columns_of("value low pairs")]
+OF_COEFFICIENTS: list[tuple[str, Column]] = [
+    ("coefficient", lambda row: consistency.NAMES[row["name"]]),
+    *columns_of("value low pairs"),
+]
 OF_COEFFICIENTS.append(("note", note))
 OF_RATERS = columns_of("rater ratings cannot mean shared bias low spread agree")
 OF_TWO_RATERS = columns_of("first second pairs agree within_one kappa linear quadratic")
@@ -120,8 +123,8 @@ OF_DISPUTES = columns_of("query document ratings lowest highest mean deviation")
 def order_lines(order: dict) -> str:
     if not order["systems"]:
         return f"{order['measure']}: no order of systems, because {order['why']['systems']}\n"
-    columns = [("system", "system"), (order["measure"], "mean"), ("queries", "queries")]
-    columns += [("95 % interval by raters", ("low", "high"))]
+    columns: list[tuple[str, Column]] = [("system", "system"), (order["measure"], "mean"), ("queries", "queries")]
+    columns.append(("95 % interval by raters", ("low", "high")))
     resamples = f"{order['draws']:,} resamples of the ratings of {order['pairs']:,} pairs (seed {order['seed']})"
     if order["holds"] is None:
         notes = [f"no order to hold in {resamples}: {order['why']['holds']}"]

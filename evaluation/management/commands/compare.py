@@ -81,7 +81,7 @@ class Command(ExportCommand):
 
 def as_table(every: list[Compared], per_query: bool) -> str:
     rows = [row for each in every for row in each.rows()]
-    columns = [(name, name) for name in ("measure", "baseline", "system")]
+    columns: list[tuple[str, Column]] = [(name, name) for name in ("measure", "baseline", "system")]
     columns += [COLUMNS[name] for name in COLUMNS if name in rows[0]]
     if not all(each.measure.more_is_better for each in every):
         columns = [(title.replace("better/same/worse", "higher/same/lower"), column) for title, column in columns]
