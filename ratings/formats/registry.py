@@ -14,7 +14,6 @@ from . import (
     columns,
     header,
     json_topics,
-    jsonl,
     letor,
     opensearch,
     parquet,
@@ -194,29 +193,52 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     Text that shows none gets the format `default`, whose refusals are more helpful than "unknown format".
     """
     start = source.start
-    if problem_and_cure := source.wrong or unsupported(start) or _of_another_tool(start):
+    if problem_and_cure := source.wrong or unsupported(start) or _answer_of_an_engine(start):
         return source.refusal(0, *problem_and_cure)
-    format = _fitting(kind, start)
-    if not start.text.lstrip().startswith(("<", "{", "[")) and (
-        _is_chosen_as_table(source, format)
-        # A table without usual names of columns: the refusal of csv lists its names.
-        or (format is None and default != "csv" and header.is_table(start))
-    ):
-        format = BY_NAME["csv"]
+    format = _likely(source, kind, default)
+    if refusal := _doubt(source, kind, format):
+        return refusal
+    if format is None:
+        return _default_of(source, kind, default)
+    if format.name != default:
+        source.notes.append(f"{source.name}: read as {format.name}, {format.title}.")
+    return format
+
+
+def _fitting(kind: str, start: Start) -> Format | None:
+    return next((format for format in readable(kind) if format.fits(kind, start)), None)
+
+
+def _likely(source: Source, kind: str, default: str) -> Format | None:
+    """The format that fits, or one that nearly fits and whose refusals name its columns; None without one."""
+    start, reading, format = source.start, source.reading, _fitting(kind, source.start)
+    if start.text.lstrip().startswith(("<", "{", "[")):
+        return format
+    has_columns = bool(reading.columns) or reading.header is True  # as people say of a table alone
+    if format is None:
+        has_columns |= reading.header is not None or (default != "csv" and header.is_table(start))
+    if has_columns and (format is None or format.name in LIKE_TABLES):
+        return BY_NAME["csv"]
     has_blanks_alone = header.delimiter_of(start) == header.NONE
     if format is None and kind == "ratings" and has_blanks_alone and trec.is_nearly_qrels(start):
-        format = BY_NAME["trec-qrels"]  # whose refusals name its columns
-    needed = columns.NEEDED[kind]
+        return BY_NAME["trec-qrels"]
+    return format
+
+
+def _doubt(source: Source, kind: str, format: Format | None) -> Refusal | None:
+    """The refusal of a title above a table, and of qrels with several grades; None for any other file."""
     may_have_title = format in (None, BY_NAME["csv"]) and source.reading.header is None
-    if may_have_title and (line := header.line_below_title(kind, start, needed)):
+    if may_have_title and (line := header.line_below_title(kind, source.start, columns.NEEDED[kind])):
         says = Option("header", str(line), "it does")
         return source.refusal(1, f"this line seems to be a title, and line {line} to name the columns", says)
-    if format is None and kind == "ratings" and (doubt := trec.doubt(start)):
+    if format is None and kind == "ratings" and (doubt := trec.doubt(source.start)):
         return source.refusal(0, *doubt, IS_RUN)
-    if format and format.name != default:
-        source.notes.append(f"{source.name}: read as {format.name}, {format.title}.")
-    if format:
-        return format
+    return None
+
+
+def _default_of(source: Source, kind: str, default: str) -> Format | Refusal:
+    """The default format of a file that shows none for this kind; a refusal of JSON and of rows of other kinds."""
+    start = source.start
     other = next((f for f in FORMATS if kind not in f.reads and any(f.fits(k, start) for k in f.reads)), None)
     is_trec = other and other.name in TREC and default not in TREC
     if not is_trec and (default == "jsonl" or not start.text.lstrip().startswith(("{", "["))):
@@ -224,30 +246,21 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     problem = "it is unknown JSON"
     if other:
         problem = f"it is in the format {other.name}, which has only {' and '.join(other.reads)}"
-    known = ", ".join(format.name for format in readable(kind))
-    kinds: list[Cure] = [Option("kind", each, f"you want its {each}") for each in (other.reads if other else ())]
+    kinds: list[Cure] = [Option("kind", rows, f"you want its {rows}") for rows in (other.reads if other else ())]
     if other and other.name == "json-topics":
         kinds.insert(0, f"Give {kind} in JSON as one object on each line.")
-    return source.refusal(1, problem, *kinds, Option("format", when=f"it is one of {known}"))
+    names = ", ".join(format.name for format in readable(kind))
+    return source.refusal(1, problem, *kinds, Option("format", when=f"it is one of {names}"))
 
 
-def _of_another_tool(start: Start) -> tuple[str, str] | None:
-    """The problem and the cure of JSON that tools of this job write for something else; None for any other."""
+def _answer_of_an_engine(start: Start) -> tuple[str, str] | None:
+    """The problem and the cure of the answer of a search engine to one query; None for any other file."""
     names = strict_json.containers(start)
     of_opensearch = any(name in ("judgmentRatings", "querySetQueries") for _, name in names)
     if ({(1, "hits"), (2, "hits")} <= names and not of_opensearch) or {(1, "response"), (2, "docs")} <= names:
         cure = "Let the command pull ask for all queries, or write a run of all answers."
         return "it is the answer of a search engine to one query", cure
-    if jsonl.is_list(start) and '"annotations"' in start.text and '"result"' in start.text:
-        return "it is an export of Label Studio", "Export it from there as CSV."
     return None
-
-
-def _is_chosen_as_table(source: Source, format: Format | None) -> bool:
-    """Whether people chose columns or a header, as only a table has them, for a format that is like one."""
-    reading = source.reading
-    chosen = bool(reading.columns) or reading.header is True or (format is None and reading.header is not None)
-    return chosen and (format is None or format.name in LIKE_TABLES)
 
 
 def unsupported(start: Start) -> tuple[str, str] | None:
@@ -281,10 +294,6 @@ def certain_kind(source: Source) -> str | None:
     else:
         kinds = [kind for kind, format in formats.items() if _is_unmistakable(format.name, start)]
     return kinds[0] if len(kinds) == 1 else None
-
-
-def _fitting(kind: str, start: Start) -> Format | None:
-    return next((format for format in readable(kind) if format.fits(kind, start)), None)
 
 
 def with_other_columns(sources: Sequence[Source], kind: str) -> dict[str, Refusal]:
