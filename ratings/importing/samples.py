@@ -18,19 +18,15 @@ class Sample:
     format: str
 
 
+NAMES = {
+    "queries": ["queries.csv", "queries.jsonl", "topics.txt"],
+    "documents": ["documents.csv", "documents.jsonl", "documents.trec"],
+    "results": ["runs.csv", "runs.jsonl", "two-systems.run"],
+    "ratings": ["ratings.csv", "ratings.jsonl", "judgments.qrels"],
+}
+FORMATS = {".csv": "CSV", ".jsonl": "JSONL"}  # others are TREC
 SAMPLES = [
-    Sample("queries.csv", "queries", "CSV"),
-    Sample("queries.jsonl", "queries", "JSONL"),
-    Sample("topics.txt", "queries", "TREC"),
-    Sample("documents.csv", "documents", "CSV"),
-    Sample("documents.jsonl", "documents", "JSONL"),
-    Sample("documents.trec", "documents", "TREC"),
-    Sample("runs.csv", "results", "CSV"),
-    Sample("runs.jsonl", "results", "JSONL"),
-    Sample("two-systems.run", "results", "TREC"),
-    Sample("ratings.csv", "ratings", "CSV"),
-    Sample("ratings.jsonl", "ratings", "JSONL"),
-    Sample("judgments.qrels", "ratings", "TREC"),
+    Sample(name, kind, FORMATS.get(Path(name).suffix, "TREC")) for kind, names in NAMES.items() for name in names
 ]
 BY_NAME = {sample.name: sample for sample in SAMPLES}
 

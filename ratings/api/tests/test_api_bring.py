@@ -119,28 +119,6 @@ def test_scores_that_contradict_the_places_want_a_word(caller, collection):
     assert collection.systems.get().rankings.get().scores.tolist() == [2.0, 1.0]
 
 
-@pytest.mark.both_databases
-def test_ratings_are_those_of_the_import(caller, collection):
-    """The same rows by file and by call give the same record."""
-    batch = [one_rating(), one_rating(document="b", grade=-1, comment="no"), one_rating(rater="eva", grade=0)]
-    batch.append({"query": "q2", "document": "c", "rater": "eva", "reason": "language", "seconds": 2.5})
-    assert caller.post(f"{HILLS}/ratings", {"ratings": batch}).json()["new"] == 4
-    rows = Rating.objects.order_by("pk").values_list(
-        "rater__name", "query__key", "document__key", "grade__value", "reason", "comment"
-    )
-    assert sorted(map(str, rows)) == sorted(
-        map(
-            str,
-            [
-                ("tool", "q1", "a", collection.grades.get(value=2).value, "", ""),
-                ("tool", "q1", "b", collection.grades.get(value=-1).value, "", "no"),
-                ("eva", "q1", "a", collection.grades.get(value=0).value, "", ""),
-                ("eva", "q2", "c", None, "language", ""),
-            ],
-        )
-    )
-
-
 def test_one_wrong_row_leaves_all_unwritten(caller):
     batch = [one_rating(), one_rating(document="b", grade=77), one_rating(document="c", grade=0.5)]
     answer = caller.post(f"{HILLS}/ratings", {"ratings": batch})

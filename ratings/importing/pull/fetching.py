@@ -56,15 +56,13 @@ class Unreachable(Refused):
 
 @dataclass
 class Limits:
-    """Limits of one answer and of all together, with the counters for the latter. `pause` sleeps."""
+    """Limits of one answer, and of the time of all together. `pause` sleeps."""
 
     seconds: float = 30.0
     bytes: int = 20_000_000
     total_seconds: float = 3_600.0
-    total_bytes: int = 2_000_000_000
     pause: Callable[[float], None] = time.sleep
     begun: float = field(default_factory=time.monotonic)
-    received: int = 0  # bytes of all answers
 
     def time_left(self) -> float:
         """The seconds that remain for all requests. Raises OverLimit if none do."""
@@ -72,12 +70,6 @@ class Limits:
         if left <= 0:
             raise OverLimit("total_seconds", f"all together took longer than {self.total_seconds:g} seconds")
         return left
-
-    def count(self, size: int) -> None:
-        self.received += size
-        if self.received > self.total_bytes:
-            problem = f"all answers together are larger than {self.total_bytes / 1e6:,.0f} MB"
-            raise OverLimit("total_bytes", problem)
 
 
 def fetched(
@@ -128,7 +120,6 @@ def _content(answer: http.client.HTTPResponse, limits: Limits) -> bytes:
     pieces, size = [], 0
     while piece := answer.read(PIECE):
         size += len(piece)
-        limits.count(len(piece))
         if size > limits.bytes:
             raise OverLimit("bytes", f"the answer is larger than {limits.bytes / 1e6:g} MB")
         pieces.append(piece)

@@ -24,7 +24,6 @@ CURES = {
     "seconds": "Raise --seconds",
     "total_seconds": "Raise --total-seconds",
     "bytes": "Ask for less of each, or raise --size",
-    "total_bytes": "Ask for less",
 }
 
 

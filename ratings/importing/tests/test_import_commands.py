@@ -201,15 +201,3 @@ def test_trec_covid_is_imported_with_its_ties_and_contradictions(shared):
         assert f"in {rankings} of 30 rankings: rank " in err and "If the rank counts, give --order rank." in err
         done("import_run", "covid", data / "runs" / f"{name}.run.gz", "--order", "score")
     assert Ranking.objects.count() == 300
-
-
-def test_a_file_of_another_kind_is_told_its_command(file):
-    make_collection("shop")
-    qrels, run = file("q1 0 a 1\n", "qrels"), file("q1 Q0 a 1 2 s\n", "run")
-    _, err, refused = command("import_run", "shop", qrels)
-    assert refused and "use import_qrels." in err.splitlines()[0]
-    of_run = [(kind, run) for kind in ("qrels", "ratings", "queries")]
-    for kind, path in (*of_run, ("documents", qrels), ("queries", qrels)):
-        _, err, refused = command(f"import_{kind}", "shop", path)
-        cure = "use import_run." if path == run else "use import_ratings."
-        assert refused and cure in err.splitlines()[0]

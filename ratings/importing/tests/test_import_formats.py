@@ -142,16 +142,6 @@ def test_of_qrels_with_several_aspects_one_is_chosen_and_none_becomes_a_system(c
     assert not collection.systems.exists()
 
 
-def test_the_rater_of_qrels_with_a_time_is_no_system(collection, file):
-    path = file("q1 0 a 2 1393286400 ann\n")  # a first line that has none below it
-    _, err, refused = command("import_run", "hills", path)
-    assert refused and "use import_qrels" in err
-    _, err, refused = command("import_ratings", "hills", path)
-    assert refused and "--columns query=1,document=3,grade=4,rater=6" in err
-    done("import_ratings", "hills", path, "--columns", "query=1,document=3,grade=4,rater=6")
-    assert told() == [("q1", "a", "ann", "2", "")]
-
-
 # Whether there is a header
 
 

@@ -161,14 +161,6 @@ def test_without_a_worker_every_page_says_so_and_so_does_the_log(admin, collecti
     assert told()
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [(RUN, "results"), (RATINGS.replace("q_id", "query"), "ratings"), ("q3\tfog on hills\n", "queries")],
-)
-def test_what_is_in_a_file_is_seen_from_it(admin, text, kind):
-    assert sent(admin, "", text).kind == kind
-
-
 RUNS = "query\titem\tplace\nfog\ta\t1\nfog\tb\t2\nhill\ta\t1\n"
 PRODUCTS = "id,title,brand,price,image url\nd1,Red shoe,Ace,9.5,x.png\nd2,Hat,Bo,3,y.png\n"
 EVERYTHING = "query,product_id,title,grade\nfog,d1,Lamp,3\nhill,d1,Lamp,0\n"
@@ -197,18 +189,6 @@ def test_what_a_file_does_not_show_is_asked_and_the_file_is_kept(admin, collecti
     assert (job.kind, job.state) == ("documents", "checked")
     act(admin, "cancel_import", job)
     assert not list(uploads.folder().iterdir())
-
-
-def test_columns_with_a_bar_in_their_names_can_be_chosen(admin, collection):
-    job = sent(admin, "documents", 'id,"name|de","size|eu","price|eur"\na,Schuh,40,9\n')
-    chosen = {"column_0": "id", "column_1": "title", "column_2": "fields", "column_3": "fields"}
-    job = checked(admin, job, "documents", **chosen)
-    assert job.options["columns"] == {"id": "id", "title": "name|de", "fields": ["size|eu", "price|eur"]}
-    form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
-    assert [field.initial for _, field in form.columns] == ["id", "title", "fields", "fields"]
-    imported(admin, job)
-    document = collection.documents.get(key="a")
-    assert (document.title, document.fields) == ("Schuh", {"size|eu": "40", "price|eur": "9"})
 
 
 def test_the_page_has_columns_for_json_lines_with_other_names(admin, collection):

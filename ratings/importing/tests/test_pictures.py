@@ -392,23 +392,6 @@ def test_pictures_of_documents_outside_the_pool_are_left_where_they_are(shop, mo
     assert fetched(shop).keys() == {"https://cdn.example.org/a.png", "https://cdn.example.org/c.png"}
 
 
-@pytest.mark.both_databases
-@pytest.mark.parametrize("show", ["", "next", "random", "much", "little"])
-def test_every_document_that_the_preview_shows_has_its_pictures(admin, shop, monkeypatch, show):
-    monkeypatch.setattr("ratings.presentation.content.SAMPLE", 2)
-    Document.objects.create(collection=shop, key="0")  # of a run: it has a key alone
-    for key, title in {"e": "Longer", "d": "Longest one", "c": "Long", "b": "Short", "a": ""}.items():
-        Document.objects.create(collection=shop, key=key, title=title, fields={"image": f"{key}.png"})
-    fetched(shop)
-    named, shown = set(shop.pictures.values_list("source", flat=True)), ""
-    for _ in range(4):
-        data = {f"{kind}-{name}_FORMS": "0" for kind in ("document", "query") for name in ("TOTAL", "INITIAL")}
-        answer = admin.post("/collections/shop/presentation/", data | {"show": show, "document": shown})
-        shown = answer.context["document"].pk
-        assert answer.context["document"].fields["image"] in named
-    assert named == {"a.png", "b.png"}
-
-
 @pytest.fixture
 def admin(shop, client):
     client.force_login(get_user_model().objects.create_superuser("root"))

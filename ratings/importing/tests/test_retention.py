@@ -30,13 +30,3 @@ def test_events_and_imports_that_wrote_nothing_end_after_the_days_that_are_set(s
     wrote_nothing = Job.objects.filter(state__in=["checked", "refused", "cancelled", "failed"])
     assert sorted(set(wrote_nothing.values_list("message", flat=True))) == left
     assert Job.objects.filter(state__in=["queued", "running", "published", "undone"]).count() == 8
-
-
-def test_a_day_with_many_events_is_deleted_in_parts(monkeypatch):
-    monkeypatch.setattr(retention, "AT_ONCE", 2)
-    old = timezone.now() - 1000 * DAY
-    for number in range(3):
-        AuditEvent.objects.create(at=old, act="role", way="page", about=str(number))
-    for left in (1, 0):
-        retention.forget_old()
-        assert AuditEvent.objects.count() == left
