@@ -18,7 +18,7 @@ from ratings.pool.anchors import set_anchor
 from ratings.presentation.guidelines import versions
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
 
-from .desk import MOVED_ON, all_saved, press, ready, shown, wait_for_the_bounce
+from .desk import all_saved, press, ready
 from .looks import examine, wide
 from .pages import follow
 
@@ -296,30 +296,6 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection, role)
         examine(page, address)
     # A page that is not there, or whose options make no sense, says so in the console too; nothing else may.
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 40[04] ", c)]
-
-
-def test_long_and_foreign_documents_are_readable_on_a_phone(visit, collection):
-    hebrew = "מים ממעיין נראים נקיים, אך כדאי להרתיח אותם לפני השתייה."
-    documents = collection.documents
-    documents.filter(key="a").update(body="\n".join(f"Line {i} of a long page." for i in range(300)))
-    documents.filter(key="b").update(title=hebrew, body=hebrew)
-    documents.filter(key="c").update(body="x" * 2_000)
-    page = visit.sign_in(visit.page(viewport={"width": 390, "height": 844}), "rater")
-    page.goto("/collections/hills/rate/")
-    page.get_by_role("button", name="Start").click()
-    ready(page)
-    for _ in range(10):
-        expect(page.locator("article.doc")).to_be_visible()
-        expect(page.locator("button.grade").first).to_be_in_viewport()
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wide <= 0
-        if page.locator("article.doc h2").inner_text() == hebrew:
-            direction = page.locator("article.doc h2").evaluate("e => getComputedStyle(e).direction")
-            assert direction == "rtl"
-        wait_for_the_bounce(page)
-        before = shown(page)
-        page.locator("button.grade").nth(1).click()
-        page.wait_for_function(MOVED_ON, arg=before)
 
 
 def lengthen(collection) -> None:

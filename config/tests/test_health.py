@@ -340,7 +340,6 @@ def test_a_missing_file_of_sqlite_is_not_made(monkeypatch, tmp_path):
     ("environment", "said"),
     [
         ({"SECRET_KEY": "short"}, "SECRET_KEY is short"),
-        ({"IDEALIST_DATA": "/dev/null/here"}, "cannot be used"),
         ({"DATABASE_URL": "postgres://nobody:sesame@127.0.0.1:1/none"}, "The database does not answer"),
     ],
 )
@@ -396,16 +395,6 @@ def test_a_database_that_falls_silent_keeps_nobody_waiting(monkeypatch):
         assert problems == ["There is no answer within 0.3 s."] * 2
     finally:
         may_end.set()
-
-
-@pytest.mark.slow
-def test_the_doctor_starts_without_what_reads_numbers():
-    """It has five seconds, of which these imports would take three."""
-    heavy = {"pandas", "scipy", "altair", "openpyxl"}
-    code = "import sys, django; django.setup(); import config.health.checks; print(*sys.modules)"
-    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert "ratings.models" in done.stdout.split() and not heavy & set(done.stdout.split())
 
 
 # The addresses

@@ -88,6 +88,7 @@ def test_the_desk_shows_hostile_documents_one_after_the_other(visit, unmoved, ho
     begin(page)
     for _ in range(hostile.documents.count() - 1):
         fine(page)
+        expect(page.locator("button.grade").first).to_be_in_viewport()
         press(page, "2")
     fine(page)
 

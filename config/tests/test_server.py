@@ -284,15 +284,6 @@ def test_of_requests_in_one_go_the_first_is_answered_and_the_client_asks_again(a
         assert is_cut(client) and len(app.seen) == 1
 
 
-def test_the_address_that_a_proxy_tells_does_not_stand_for_that_of_the_connection(app):
-    with serving(app) as server:
-        told = b"X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n\r\n"
-        asked(server, b"GET / HTTP/1.1\r\nHost: a\r\n" + told)
-    (seen,) = app.seen
-    assert (seen["REMOTE_ADDR"], seen["HTTP_X_FORWARDED_FOR"]) == ("127.0.0.1", "192.0.2.7")
-    assert (seen["wsgi.url_scheme"], seen["HTTP_X_FORWARDED_PROTO"]) == ("http", "https")
-
-
 # Its start and its end
 
 
@@ -323,12 +314,6 @@ def test_a_second_signal_ends_the_server_at_once(app):
         assert server.stops_at <= time.time()
         app.may_end.set()
         assert is_cut(client)
-
-
-def test_with_few_open_files_there_are_few_connections(app):
-    resource.setrlimit(resource.RLIMIT_NOFILE, (400, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    with serving(app) as server:
-        assert server.adj.connection_limit == 100
 
 
 # As it runs, with an application that takes no time to begin.

@@ -122,6 +122,7 @@ def test_a_database_is_a_file_a_server_or_a_service_and_another_is_refused_witho
         ("IDEALIST_HOSTS", "a.example.org,http://b"),
         ("IDEALIST_PASSWORDS", "0"),
         ("IDEALIST_MAIL", "x"),
+        ("IDEALIST_LOG", "xml"),
         ("IDEALIST_BREACHED_PASSWORDS", "/nowhere/none"),
     ],
 )

@@ -9,8 +9,8 @@ import pytest
 
 from bench.simulations import _queue
 from bench.simulations import next as bench
-from bench.simulations._judging import BUDGETS, collections, depth_order, exact
-from evaluation.expected import Estimate, Pool
+from bench.simulations._judging import BUDGETS, collections, exact
+from evaluation.expected import Estimate
 
 pytestmark = pytest.mark.slow
 
@@ -50,22 +50,6 @@ def test_figures_of_an_estimate_by_hand():
     assert figures["behind"] == 0
 
 
-def test_a_mean_stays_past_the_mark_from_the_last_crossing_on():
-    values = dict.fromkeys(BUDGETS, 0.95) | {0.02: 0.95, 0.05: 0.8, 0.06: 1.0}
-    lines = [{"collection": "c", "column": "one by one", "budget": b, "tau": v} for b, v in values.items()]
-    assert bench.Lines(lines).past("c", "one by one", "tau", 0.9) == pytest.approx(0.055)
-    for line in lines:
-        line["tau"] = 0.5
-    assert bench.Lines(lines).past("c", "one by one", "tau", 0.9) is None
-
-
-def test_depth_takes_the_same_share_of_every_query():
-    """Two queries of four and two: the best rank first, and of equal ones that which more systems return."""
-    rank = np.array([[3, 9], [1, 101], [2, 1], [9, 9], [1, 2], [5, 5]])
-    pool = Pool(np.array([0, 0, 0, 0, 1, 1]), rank, np.array([0.0, 1.0]), 10)
-    assert depth_order(pool, 0).tolist() == [2, 4, 1, 0, 5, 3]
-
-
 def test_lists_are_condensed_to_judged_documents_and_the_truth_is_known(folder):
     (make,) = collections(folder, ["cranfield"]).values()
     pool, truth = make().draw(1)
@@ -75,12 +59,6 @@ def test_lists_are_condensed_to_judged_documents_and_the_truth_is_known(folder):
     assert pool.rank[pool.rank <= 100].max() <= 25
     means = exact(pool, truth)
     assert ((means > 0) & (means < 1)).all()
-
-
-def test_what_a_complete_collection_does_not_judge_has_grade_0(folder):
-    (make,) = collections(folder, ["small"]).values()
-    found = make()
-    assert len(found.judgments.grade) == 12 * 41
 
 
 def test_a_run_prints_every_table_and_is_not_played_twice(folder, monkeypatch, capsys):

@@ -39,7 +39,8 @@ def environment(tmp_path) -> Mapping[str, str]:
     ours = re.compile("IDEALIST_|DATABASE_|SECRET_")
     clean = {name: value for name, value in os.environ.items() if not ours.match(name)}
     path = os.pathsep.join([str(Path(sys.executable).parent), clean["PATH"]])
-    return clean | {"PATH": path, "IDEALIST_DATA": str(tmp_path / "data")}
+    # Without the sample, of which no block speaks.
+    return clean | {"PATH": path, "IDEALIST_DATA": str(tmp_path / "data"), "IDEALIST_DEMO": "0"}
 
 
 @pytest.fixture
