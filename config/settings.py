@@ -6,6 +6,7 @@ IDEALIST_HOSTS    host names to answer to, with the port if it is unusual, and c
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
 IDEALIST_PROXIES  number of proxies before the server, 0 to 9 (0; 1 with IDEALIST_HTTPS=1)
 IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent together by page (100); commands take larger ones
+IDEALIST_LARGEST_LOG  megabytes of a log of searches that is sent by page (1000); commands take larger ones
 IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull`, pictures and judges, with commas (default: none)
 IDEALIST_JUDGE_KEYS  keys of hosts that judges ask: host=key, host:port=key, with commas (default: none)
 IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (24 if others are served, else 0: none)
@@ -219,6 +220,7 @@ SMALL_BODY = 2**16  # bytes that anybody may send; the server holds them in memo
 LARGEST_UNPACKED = 2**34  # bytes to which files that are sent together may unpack, and as many for their rows
 LARGEST_RATIO = 200  # to which a file may unpack, over 100 megabytes
 LARGEST_UPLOAD = env_int("IDEALIST_LARGEST_UPLOAD", 100) * 2**20  # bytes
+LARGEST_LOG = env_int("IDEALIST_LARGEST_LOG", 1000) * 2**20  # bytes
 FILE_UPLOAD_TEMP_DIR = data_folder.subfolder(DATA_DIR / "uploads")
 
 BACKUP_EVERY = env_int("IDEALIST_BACKUP_EVERY", 24 if FOR_OTHERS else 0)  # hours

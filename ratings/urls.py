@@ -2,6 +2,6 @@
 
 from django.urls import include, path
 
-ROOMS = ("people", "desk", "presentation", "pool", "collection", "importing", "copies", "judges")
+ROOMS = ("people", "desk", "presentation", "pool", "collection", "importing", "sampling", "copies", "judges")
 
 urlpatterns = [path("", include(f"ratings.{room}.urls")) for room in ROOMS]

@@ -24,6 +24,7 @@ NAMES: tuple[str, ...] = (
     "analysts",
     "admins",
     "judges",
+    "log",
     "files",
     "measures",
     "statistics",

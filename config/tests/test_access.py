@@ -116,7 +116,7 @@ ALIKE = [
         expected_rounds_csv expected_rounds_xlsx differences differences_csv differences_xlsx segments_csv
         segments_xlsx differences_json frozen freeze frozen_evaluation frozen_csv frozen_xlsx
         frozen_queries_csv frozen_queries_xlsx frozen_json frozen_bundle compare_frozen compare_frozen_csv
-        compare_frozen_xlsx
+        compare_frozen_xlsx sampled_csv
         """,
     ),
     (
@@ -125,7 +125,7 @@ ALIKE = [
         adjudicate adjudicated adjudicate_pair pair_life collection deletion
         edit_guidelines presentation pictures pictures_progress set_up sample scale people member
         rater_settings progress rater pool decisive judges judge judge_run judge_log anchors anchor
-        imports import_job import_progress export_archive
+        imports import_job import_progress export_archive sampling log_job log_progress sampled
         """,
     ),
     (
@@ -137,11 +137,12 @@ ALIKE = [
         reactivate_rater erase_rater release make_pool want_more want_fewer save_judging retire
         bring_back choose_decisive want_holes make_judge make_judge_version draw_judge_sample
         take_judge_sample drop_judge_sample use_judge change_judge_run find_pair save_anchor remove_anchor
-        delete_system make_baseline check_import start_import cancel_import undo_import
+        delete_system make_baseline check_import start_import cancel_import undo_import check_log cancel_log
+        undo_log decide_sampled draw_more
         """,
     ),
     (SHOWN, "check_scale invite"),
-    (INVALID, "send_pictures start_judge_run start_probes send_files"),
+    (INVALID, "send_pictures start_judge_run start_probes send_files send_log draw_log"),
 ]
 TABLE = {name: expected for expected, names in ALIKE for name in names.split()} | {
     "make_token": ("post", [SIGN_IN, 400, 200, 200, 400]),
@@ -190,6 +191,7 @@ class World:
         self.frozen, _ = frozen.freeze(self.collection, "first", asked, ["AP"])
         frozen.freeze(self.collection, "second", asked)
         self.job = Job.objects.create(collection=self.collection, kind="queries", files=[{"name": "queries.tsv"}])
+        self.log = Job.objects.create(collection=self.collection, kind="log", files=[{"name": "searches.csv"}])
         self.fetching = Job.objects.create(collection=self.collection, kind="pictures")
         digest = store.keep(b"a picture")
         facts = {"state": "ready", "small": digest, "large": digest}
@@ -242,6 +244,11 @@ class World:
             (self.analyst, ["member", "set_role", "end_sessions", "remove_member"]),
             (self.rater, RATER),
             (self.job, JOB),
+            (
+                self.log,
+                ["log_job", "log_progress", "check_log", "draw_log", "draw_more", "cancel_log", "undo_log"],
+            ),
+            (self.sample, ["sampled", "sampled_csv", "decide_sampled"]),
             (self.fetching, ["pictures_progress", "cancel_pictures"]),
             (self.judge, JUDGE),
             (self.judge_run, JUDGE_RUN),
@@ -274,6 +281,8 @@ class World:
             "save_adjudication": {"grade": "3", "reason": "clear", "seen": "1"},
             "read_guidelines": {"version": "1"},
             "check_import": {"kind": "queries"},
+            "draw_more": {"size": "9"},
+            "decide_sampled": {"place": "1", "reason": "no_search"},
             "end_session": {"session": sessions.name_of(self.elsewhere)},
             "make_judge": {"name": "other"},
             "draw_judge_sample": {"size": 2, "seed": 1},

@@ -42,6 +42,8 @@ TABLE = {
     ("get", "/collections/{slug}/ratings"): READ,
     ("post", "/collections/{slug}/ratings"): BRING,
     ("get", "/collections/{slug}/drawn"): READ,
+    ("get", "/collections/{slug}/samples"): READ,
+    ("get", "/collections/{slug}/sampled"): READ,
     ("get", "/collections/{slug}/unjudged"): READ,
     ("get", "/collections/{slug}/evaluation"): READ,
     ("get", "/collections/{slug}/comparison"): READ,

@@ -74,7 +74,8 @@ def test_every_call_has_the_name_of_a_method_in_a_generated_client():
         "compare", "evaluate", "evaluate_machine_only", "gate_release", "get_collection", "get_picture",
         "get_tasks", "get_token", "import_documents", "import_queries", "import_rankings", "import_ratings",
         "list_collections", "list_documents", "list_drawn_pairs", "list_judgments", "list_my_ratings",
-        "list_queries", "list_ratings", "list_systems", "list_unjudged", "make_collection", "save_my_ratings",
+        "list_queries", "list_ratings", "list_sampled_queries", "list_samples", "list_systems", "list_unjudged",
+        "make_collection", "save_my_ratings",
     ]  # fmt: skip
 
 

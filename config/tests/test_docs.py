@@ -31,6 +31,7 @@ ONLY_READ = {
     ("gate", "outside"): 4,
     ("first-steps", "server"): 2,
     ("judges", "outside"): 2,
+    ("log", "formula"): 3,
     ("measures", "formula"): 2,
     ("operating", "outside"): 3,
     ("operating", "server"): 17,

@@ -14,7 +14,7 @@ from ..collection import making
 from ..collection.scales import Step
 from ..copies import rounds
 from ..formats import values
-from ..models import Collection, Drawn, Rating, Role, Scope, System
+from ..models import Collection, Drawn, Rating, Role, Sample, SampledQuery, Scope, System
 from ..people.names import pseudonym
 from ..pool import pooling
 from ..web.problems import Problem
@@ -131,6 +131,42 @@ class DrawnOut(Schema):
     triage: list[str] = Field(description="The judges by whose grades the round drew some pairs more readily.")
 
 
+class StratumOut(Schema):
+    name: str = Field(description="Empty where the log was not divided.")
+    size: int = Field(description="The sum of the chances of its queries.")
+    queries: int = Field(description="In the log.")
+    searches: int = Field(description="In the log.")
+    certain: int = Field(description="How many queries were drawn for certain.")
+    certain_searches: int
+    drawn: int = Field(description="How many queries were drawn, those for certain too.")
+
+
+class SampleOut(Schema):
+    number: int = Field(description="From 1. The last one counts.")
+    former: int | None = Field(None, description="The sample to which this one added queries.")
+    method: str = Field(description="proportional, strata or even")
+    seed: int
+    size: int = Field(description="How many queries were asked for: the sum of all chances.")
+    log: str
+    days: str
+    searches: int = Field(description="In the whole log; queries are the different ones.")
+    queries: int
+    head_searches: int = Field(description="Of the queries that were drawn for certain.")
+    head_queries: int
+    strata: list[StratumOut]
+    drawn_at: datetime
+
+
+class SampledOut(Schema):
+    place: int = Field(description="In the log: by stratum, the most frequent query first.")
+    query: str | None = Field(None, description="Its key; null where it is not in the collection.")
+    text: str = Field(description="Empty for a query that waits for an admin, and for a personal one.")
+    count: int = Field(description="Searches for it in the log.")
+    chance: float = Field(description="With which the sample has it; 1 for a query drawn for certain.")
+    stratum: str
+    left_out: str = Field(description="Empty, held, personal, no_search or other.")
+
+
 class UnjudgedOut(Schema):
     query: str
     document: str
@@ -150,6 +186,10 @@ class OfDocuments(OfPage):
 
 class OfRatings(OfPage):
     query: QueryKey | None = Field(None, description="Only of this query.")
+
+
+class OfSampled(OfPage):
+    sample: Whole | None = Field(None, ge=1, le=10**9, description="Its number; by default the last one.")
 
 
 class OfUnjudged(OfPage):
@@ -239,6 +279,29 @@ def list_drawn_pairs(request: HttpRequest, slug: str, asked: Q[OfPage]):
     return page(rounds.with_keys(rows.select_related("round")), asked, rounds.pair_of)
 
 
+@router.get("/collections/{slug:slug}/samples", response=Page[SampleOut], tags=["record"], summary="Samples")
+def list_samples(request: HttpRequest, slug: str, asked: Q[OfPage]):
+    """The samples of queries that were drawn from a log."""
+    rows = collection_in(request, slug, Scope.READ).samples.select_related("former")
+    return page(rows, asked, sample_json)
+
+
+@router.get(
+    "/collections/{slug:slug}/sampled",
+    response=Page[SampledOut],
+    tags=["record"],
+    summary="The queries of a sample",
+)
+def list_sampled_queries(request: HttpRequest, slug: str, asked: Q[OfSampled]):
+    """Every query that was drawn, with its count and its chance; those that are left out, too."""
+    samples = collection_in(request, slug, Scope.READ).samples.all()
+    sample = samples.filter(number=asked.sample).first() if asked.sample else samples.last()
+    if asked.sample and sample is None:
+        raise Http404
+    rows = sample.drawn.select_related("query") if sample else SampledQuery.objects.none()
+    return page(rows, asked, sampled_json)
+
+
 @router.get(
     "/collections/{slug:slug}/unjudged",
     response=Page[UnjudgedOut],
@@ -280,6 +343,20 @@ def rating_json(rating: Rating, *, named: bool) -> dict:
         "comment": rating.comment,
         "changed_at": rating.changed_at,
     }
+
+
+def sample_json(sample: Sample) -> dict:
+    names = ["number", "method", "seed", "size", "log", "days", "strata"]
+    names += ["searches", "queries", "head_searches", "head_queries"]
+    former = sample.former.number if sample.former else None
+    return {name: getattr(sample, name) for name in names} | {"former": former, "drawn_at": sample.created_at}
+
+
+def sampled_json(row: SampledQuery) -> dict:
+    names = ("place", "count", "chance", "stratum", "left_out")
+    held = row.left_out == SampledQuery.LeftOut.HELD
+    texts = {"query": row.query.key if row.query else None, "text": "" if held else row.text}
+    return {name: getattr(row, name) for name in names} | texts
 
 
 def hole_json(row: tuple) -> dict:

@@ -52,7 +52,7 @@ class Search(NamedTuple):
 
 
 def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
-    """The searches of a log, without rows that have no query or no search. format: "" lets the content show it.
+    """The searches of a log, without rows that have no query or no search. Without a format, its content shows it.
 
     If several columns may have the counts, a refusal asks for it.
     """
@@ -114,6 +114,8 @@ def columns_of(source: Source, format: str = "") -> dict[str, str]:
         column = _layout(names, source.reading.columns)
     except ValueError:
         column = {}
+    if "count" not in source.reading.columns and len(_counts(names)) > 1:
+        column.pop("count", None)  # people have to say
     roles = {name: role for role, name in column.items()}
     return {name: roles.get(name, "") for name in names}
 
@@ -191,6 +193,11 @@ def _layout(names: Sequence[str], chosen: Any) -> dict[str, str]:
     return column
 
 
+def _counts(names: Iterable[str]) -> list[str]:
+    """The columns whose names are usual for counts."""
+    return [name for name in names if normalised(name) in NAMES["count"]]
+
+
 def _doubt(source: Source, column: dict[str, str], rows: list[dict[str, Any]], format: str) -> Refusal | None:
     """The refusal that asks which column has the counts; None where that is clear."""
     chosen = source.reading.columns
@@ -198,7 +205,7 @@ def _doubt(source: Source, column: dict[str, str], rows: list[dict[str, Any]], f
         return None
     if list(rows[0]) == ["1", "2"] and not chosen:
         return _by_numbers(source, column, rows)
-    counts = [name for name in rows[0] if normalised(name) in NAMES["count"] and name not in chosen.values()]
+    counts = [name for name in _counts(rows[0]) if name not in chosen.values()]
     if len(counts) > 1:
         problem = f"each of the columns {listed(counts)} may say how often a query was searched for"
         options = [Option("columns", {"count": name}, f"it is {values.quoted(name)}") for name in counts]

@@ -37,27 +37,27 @@ class BodyLimit:
 def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
     """The answer that refuses a body of this size; None for no refusal. Raises Http404 as the view would."""
     match = resolve(request.path_info)
-    files = request.method == "POST" and hasattr(match.func, "takes_files")
+    files = getattr(match.func, "takes_files", "") if request.method == "POST" else ""
     if request.path_info.startswith(ADDRESS):
         try:
             token_of(request)
         except Problem as problem:
             return problem.response()
     elif not request.user.is_authenticated:
-        return too_large(request, size, 0)
-    most = settings.LARGEST_UPLOAD if files else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        return too_large(request, size, 0, "")
+    most = getattr(settings, files or "DATA_UPLOAD_MAX_MEMORY_SIZE")
     if size > most:
         if request.path_info.startswith(ADDRESS):
             return problems.too_large().response()
-        return too_large(request, size, most)
+        return too_large(request, size, most, files)
     if files:
         match.func.access(request, **match.kwargs)
     return None
 
 
-def too_large(request: HttpRequest, size: int, most: int) -> HttpResponse:
-    files = most == settings.LARGEST_UPLOAD
-    context = {"megabytes": size / 2**20, "most": most / 2**20, "takes_files": files}
+def too_large(request: HttpRequest, size: int, most: int, limit: str) -> HttpResponse:
+    """The page for a body of more than `most` bytes. `limit`: the setting, "" where the view takes no files."""
+    context = {"megabytes": size / 2**20, "most": most / 2**20, "limit": limit}
     return render(request, "413.html", context, status=413)
 
 

@@ -15,7 +15,7 @@ from . import jobs, signs, uploads
 State = Job.State
 LARGEST_UPLOADS = 4  # the files of one collection that wait, in uploads of the largest size
 FULL = (
-    "Files of {:,.0f} MB were sent to this collection and not imported. Import or cancel them on the page Import"
+    "Files of {:,.0f} MB were sent to this collection and not imported. Import or cancel them on the page {}"
     " first; after 30 days they are deleted."
 )
 NO_WORKER = f"There is no worker, so imports wait. Whoever runs this server can start one: {jobs.START}"
@@ -47,11 +47,14 @@ def refusals_of(job: Job) -> list[Refusal]:
     return sorted(refusals, key=lambda each: (names.index(each.file) if each.file in names else -1, each.line))
 
 
-def stored_files(form: Form, collection: Collection) -> list[dict]:
+def stored_files(form: Form, collection: Collection, *, logs: bool = False) -> list[dict]:
     """The files of a valid form, after they are stored; none, and an error in the form, if they cannot be."""
-    stored, size = jobs.stored(collection), sum(file.size for file in form.cleaned_data["files"])
-    if stored and stored + size > LARGEST_UPLOADS * settings.LARGEST_UPLOAD:
-        form.add_error("files", FULL.format(stored / 2**20))
+    largest, page = LARGEST_UPLOADS * settings.LARGEST_UPLOAD, "Import"
+    if logs:
+        largest, page = settings.LARGEST_LOG, "Queries from a log"
+    stored, size = jobs.stored(collection, logs=logs), sum(file.size for file in form.cleaned_data["files"])
+    if stored and stored + size > largest:
+        form.add_error("files", FULL.format(stored / 2**20, page))
         return []
     try:
         return uploads.keep_all(form.cleaned_data["files"])

@@ -75,11 +75,16 @@ def store_queued(job: Job) -> Job:
     return job
 
 
-def stored(collection: Collection) -> int:
-    """The bytes of the files of the collection that are still stored, because nobody has imported them."""
+def stored(collection: Collection, *, logs: bool = False) -> int:
+    """The bytes of the files of the collection that are still stored, because nobody has imported them.
+
+    `logs`: of logs of searches, which otherwise are not counted.
+    """
     since = timezone.now() - timedelta(seconds=uploads.KEPT)
     over = [State.PUBLISHED, State.CANCELLED, State.UNDONE]
-    lists = collection.jobs.filter(created_at__gt=since).exclude(state__in=over).values_list("files", flat=True)
+    kept = collection.jobs.filter(created_at__gt=since).exclude(state__in=over)
+    kept = kept.filter(kind=Job.Kind.LOG) if logs else kept.exclude(kind=Job.Kind.LOG)
+    lists = kept.values_list("files", flat=True)
     return sum(file["size"] for files in lists for file in files if "stored" in file)
 
 

@@ -28,14 +28,24 @@ def has_room(headers: Mapping[str, str], size: int, stored: int) -> bool:
     """
     if not (f"{settings.SESSION_COOKIE_NAME}=" in headers.get("COOKIE", "") or "AUTHORIZATION" in headers):
         return False
-    largest = max(settings.LARGEST_UPLOAD, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    largest = max(settings.LARGEST_UPLOAD, settings.LARGEST_LOG, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
     free = disk_usage(spool()).free // 2  # Django copies files out of the body
-    return size <= largest and stored <= min(BODIES * largest, free)
+    most = max(BODIES * settings.LARGEST_UPLOAD, 2 * largest)
+    return size <= largest and stored <= min(most, free)
 
 
 def takes_files(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A decorator: the view gets large bodies from people for whom its `access` does not raise Http404."""
-    view.takes_files = True
+    """A decorator: the view gets large bodies from people for whom its `access` does not raise Http404.
+
+    The attribute is the name of the setting that limits them.
+    """
+    view.takes_files = "LARGEST_UPLOAD"
+    return view
+
+
+def takes_logs(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A decorator like `takes_files`, for logs of searches, which have a limit of their own."""
+    view.takes_files = "LARGEST_LOG"
     return view
 
 

@@ -118,3 +118,8 @@ class SampledQuery(models.Model):
     def certain(self) -> bool:
         """Whether it was drawn for certain, and so stands for itself alone."""
         return self.chance == 1
+
+    @property
+    def stands_for(self) -> float:
+        """For how many searches it stands, its own and those of queries that were not drawn."""
+        return self.count / self.chance

@@ -10,6 +10,8 @@ from ..importing.signs import Progress
 from ..models import Job
 from .samples import Design, LogReport, sample_log
 
+READING = opening.READING | {"format"}  # the options of reading a log
+
 
 def work(job: Job, progress: Progress) -> LogReport:
     """The report of counting the log or, once somebody has chosen a design, of drawing from it."""

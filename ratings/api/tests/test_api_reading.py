@@ -11,7 +11,16 @@ from ratings.models import Rating, RatingEvent, Role
 from ratings.people import names
 from ratings.pool.anchors import set_anchor
 from ratings.tests.calls import Caller, items, make_caller
-from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_round
+from ratings.tests.cast import (
+    grade,
+    make_collection,
+    make_member,
+    make_pair,
+    make_ranking,
+    make_rater,
+    make_round,
+    make_sample,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -32,6 +41,8 @@ def built(standing):
             )
     make_round(collection, [make_pair(collection, "q0", document) for document in "ce"], greedy=1)
     make_round(collection, [make_pair(collection, "q1", "d")])
+    make_sample(collection, [("q0", 9, 1), ("q1", 2, 0.5)])
+    make_sample(collection, [("q0", 9, 1), ("", 2, 0.5)])
     return collection
 
 
@@ -64,6 +75,8 @@ LISTS = {
     "systems": {},
     "ratings": {},
     "drawn": {},
+    "samples": {},
+    "sampled": {"sample": 2},
     "unjudged": {"system": "bm25"},
     "judgments": {},
 }
@@ -87,6 +100,7 @@ def test_a_page_that_does_not_exist_is_refused(reader, asked):
 
 # The token with its owner; its collection; the role of the owner; and of a list the rows.
 COST = {"queries": 4, "documents": 4, "systems": 4, "ratings": 4, "drawn": 4, "unjudged": 10, "judgments": 11}
+COST |= {"samples": 4, "sampled": 5}
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -141,6 +155,15 @@ def test_a_drawn_pair_comes_with_its_round_and_its_chance(reader):
         [0.5, 0.25],
     )
     assert (later["round"], later["query"], later["place"]) == (2, "q1", 1)
+
+
+def test_a_sampled_query_comes_with_its_chance_and_a_held_one_without_its_text(reader):
+    whole, held = items(reader.get(f"{HILLS}/sampled"))
+    assert (whole["query"], whole["count"], whole["chance"], whole["left_out"]) == ("q0", 9, 1.0, "")
+    assert (held["query"], held["text"], held["count"], held["left_out"]) == (None, "", 2, "held")
+    first, last = items(reader.get(f"{HILLS}/samples"))
+    assert (first["number"], last["searches"], last["strata"][0]["certain_searches"]) == (1, 11, 9)
+    assert reader.get(f"{HILLS}/sampled", sample=3).status_code == 404
 
 
 def test_only_admins_read_names(reader, collection):

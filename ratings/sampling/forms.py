@@ -1,0 +1,180 @@
+"""The forms of the pages of logs and samples."""
+
+from collections.abc import Mapping
+
+from django import forms
+from django.conf import settings
+
+from ..formats import searches
+from ..formats.source import checked_encoding
+from ..importing.forms import DETECTED, Files, checked
+from ..models import Job, Sample, SampledQuery
+from .samples import DAYS, MOST, SEEDS, USUAL
+
+LARGEST = f"{settings.LARGEST_LOG // 2**20:,} MB"
+ROLES = {
+    "text": "query",
+    "count": "number of searches",
+    "stratum": "stratum",
+    "day": "day",
+    "id": "id of the search",
+}
+METHODS = [
+    (Sample.Method.PROPORTIONAL, "the most frequent for certain, the others with a chance by their searches"),
+    (Sample.Method.STRATA, "in strata, each with its share of the queries"),
+    (Sample.Method.EVEN, "each query with the same chance: for the variety of queries, not for what people get"),
+]
+MOST_SHARE = 1_000
+
+
+class SendLogForm(forms.Form):
+    files = Files(
+        label="Log",
+        help_text=(
+            "Queries with their counts as CSV, Parquet or JSON lines; a search on each line; the export of a"
+            f" search console; queries and events of OpenSearch. Packed or plain, at most {LARGEST}."
+        ),
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
+
+
+class ReadLogForm(forms.Form):
+    """How a log is read. `options` is what its job stores."""
+
+    def __init__(self, *args, job: Job, columns: Mapping[str, str], **kwargs) -> None:
+        self.job, self.names = job, list(columns)
+        super().__init__(*args, **kwargs)
+        initial = job.options
+        formats = [("", DETECTED), *((name, f"{name}: {title}") for name, title in searches.FORMATS.items())]
+        self.fields["format"] = forms.ChoiceField(
+            label="Format", choices=formats, required=False, initial=initial.get("format")
+        )
+        headers = [("", DETECTED), ("yes", "it names the columns"), ("no", "it is a row like all others")]
+        self.fields["header"] = forms.ChoiceField(
+            label="First line of a table", choices=headers, required=False, initial=initial.get("header")
+        )
+        self.fields["encoding"] = forms.CharField(
+            label="Encoding",
+            required=False,
+            max_length=50,
+            help_text="Empty: UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
+            initial=initial.get("encoding"),
+        )
+        for number, role in enumerate(columns.values()):
+            choices = [("", "–"), *ROLES.items()]
+            self.fields[f"column_{number}"] = forms.ChoiceField(choices=choices, required=False, initial=role)
+
+    def clean_encoding(self) -> str:
+        name = self.cleaned_data["encoding"].strip()
+        return checked(checked_encoding, name) if name else ""
+
+    def clean(self) -> dict:
+        cleaned, columns = super().clean(), {}
+        for number, name in enumerate(self.names):
+            role = cleaned.get(f"column_{number}", "")
+            if role in columns:
+                both = f"“{columns[role]}” and “{name}”"
+                raise forms.ValidationError(f"Two columns are chosen for the {ROLES[role]}: {both}.")
+            if role:
+                columns[role] = name
+        if self.names and "text" not in columns:
+            raise forms.ValidationError("Say which column holds the query.")
+        cleaned["columns"] = dict.fromkeys(ROLES, "") | columns if self.names else {}
+        return cleaned
+
+    @property
+    def options(self) -> dict:
+        names = ("format", "header", "encoding", "columns")
+        options = {name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
+        before = {name: self.job.options.get(name, "") for name in ("format", "header")}
+        if before != {name: options.get(name, "") for name in before}:
+            options.pop("columns", None)  # the columns have other names then
+        return options
+
+    @property
+    def columns(self) -> list[tuple[str, forms.BoundField]]:
+        return [(name, self[f"column_{number}"]) for number, name in enumerate(self.names)]
+
+    @property
+    def others(self) -> list[forms.BoundField]:
+        return [field for field in self if not field.name.startswith("column_")]
+
+
+class DrawForm(forms.Form):
+    """The design of a draw from a checked log. `log` is what its report says of it."""
+
+    size = forms.IntegerField(label="Queries", min_value=1, max_value=MOST, initial=USUAL)
+    method = forms.ChoiceField(
+        label="How they are drawn", choices=METHODS, widget=forms.RadioSelect, initial=Sample.Method.PROPORTIONAL
+    )
+    days = forms.CharField(
+        label="Days of the log",
+        required=False,
+        max_length=DAYS,
+        help_text="Such as May 2026. Later readers need to know for which time the queries stand.",
+    )
+    seed = forms.IntegerField(
+        label="Seed",
+        required=False,
+        min_value=0,
+        max_value=SEEDS,
+        help_text="Empty: a random one. The same log, design and seed give the same queries.",
+    )
+
+    def __init__(self, *args, log: Mapping, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["days"].initial = log["days"]
+        self.names = [stratum["name"] for stratum in log["strata"]]
+        if log["by_column"]:
+            self.fields["method"].choices = METHODS[1:2]
+            self.fields["method"].initial = Sample.Method.STRATA
+        for number, name in enumerate(self.names):
+            self.fields[f"share_{number}"] = forms.FloatField(
+                label=name or "(no value)", min_value=0, max_value=MOST_SHARE, initial=1, required=False
+            )
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        if not self.errors and cleaned["method"] == Sample.Method.STRATA and not any(self._shares().values()):
+            raise forms.ValidationError("Give at least one stratum a share.")
+        return cleaned
+
+    def _shares(self) -> dict[str, float]:
+        return {name: self.cleaned_data[f"share_{number}"] or 0 for number, name in enumerate(self.names)}
+
+    @property
+    def shares(self) -> list[forms.BoundField]:
+        return [self[f"share_{number}"] for number in range(len(self.names))]
+
+    @property
+    def options(self) -> dict:
+        """The options of the job: those of `jobs.design_of`."""
+        names = ("size", "method", "days", "seed")
+        options = {name: self.cleaned_data[name] for name in names if self.cleaned_data[name] not in (None, "")}
+        if self.cleaned_data["method"] == Sample.Method.STRATA:
+            options["shares"] = self._shares()
+        return options
+
+
+class MoreForm(forms.Form):
+    """How many queries there shall be in all, drawn from the log of the last sample."""
+
+    def __init__(self, *args, sample: Sample, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        size = sample.size
+        self.fields["size"] = forms.IntegerField(
+            label="Queries in all", min_value=size + 1, max_value=MOST, initial=min(max(2 * size, size + 50), MOST)
+        )
+
+    @property
+    def options(self) -> dict:
+        return {"size": self.cleaned_data["size"], "more": True}
+
+
+class DecideForm(forms.Form):
+    """What an admin decides about one query of a sample: "" takes it in, a reason leaves it out."""
+
+    place = forms.IntegerField(min_value=1)
+    reason = forms.ChoiceField(
+        choices=[("", "take in"), *SampledQuery.LeftOut.choices[1:]], required=False, label="Reason"
+    )

@@ -1,0 +1,217 @@
+"""The pages of logs: send one, see what it holds and what a sample would say, draw queries, undo.
+
+A page depends only on the state of its job, so a reload, or a browser without scripts, shows the same.
+"""
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import QuerySet
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from ...formats import searches
+from ...importing import jobs, uploads
+from ...importing.intake.undoing import undo_import
+from ...importing.job_pages import (
+    cancel,
+    heading,
+    no_worker_warning,
+    progress,
+    refusals_of,
+    step,
+    stored_files,
+    waiting_reason,
+)
+from ...importing.preview import sources_of
+from ...importing.refusals import with_page_cure
+from ...models import Collection, Job
+from ...people.access import admin_act, admin_page, record_act
+from ...web.pages import frame, paged
+from ..forms import DrawForm, MoreForm, ReadLogForm, SendLogForm
+from ..jobs import READING
+
+AT_ONCE = 50
+LISTED = 100  # refused lines on the page
+SECTION = "imports"
+State = Job.State
+
+
+@admin_page
+def sampling(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """A form for a log, and the samples and logs so far."""
+    return sampling_page(request, collection, SendLogForm())
+
+
+@uploads.takes_logs
+@record_act
+def send_log(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Store the log and queue its count. A log that is sent twice leads to one job."""
+    form = SendLogForm(request.POST, request.FILES)
+    files = stored_files(form, collection, logs=True) if form.is_valid() else []
+    if form.errors:
+        return sampling_page(request, collection, form)
+    with transaction.atomic():
+        job = jobs.just_sent(collection, Job.Kind.LOG, files, request.user)
+        if job:
+            uploads.forget(files)
+        else:
+            job = jobs.check(collection, Job.Kind.LOG, files, {}, request.user)
+    return redirect("log_job", collection.slug, job.pk)
+
+
+@admin_page
+def log_job(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    return job_page(request, collection, job_of(collection, pk))
+
+
+@record_act
+def check_log(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Count the log again with other options."""
+    job = job_of(collection, pk)
+    form = ReadLogForm(request.POST, job=job, columns=columns_of(job))
+    if not form.is_valid():
+        return job_page(request, collection, job, read=form)
+    tell_if_late(request, jobs.check_again(job, Job.Kind.LOG, form.options))
+    return redirect("log_job", collection.slug, pk)
+
+
+@record_act
+def draw_log(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Queue the draw."""
+    job = job_of(collection, pk)
+    form = DrawForm(request.POST, log=log_of(job))
+    if not form.is_valid():
+        return job_page(request, collection, job, draw=form)
+    return started(request, job, form.options)
+
+
+@record_act
+def draw_more(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Queue a draw in addition to the last sample."""
+    job, sample = job_of(collection, pk), collection.samples.last()
+    if sample is None:
+        return redirect("log_job", collection.slug, pk)
+    form = MoreForm(request.POST, sample=sample)
+    if not form.is_valid():
+        return job_page(request, collection, job, more=form)
+    return started(request, job, form.options)
+
+
+@admin_act
+def cancel_log(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    cancel(request, job_of(collection, pk))
+    return redirect("log_job", collection.slug, pk)
+
+
+@record_act
+def undo_log(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Undo the draw, or tell what depends on it."""
+    job = job_of(collection, pk)
+    obstacles = undo_import(job, request.user)
+    for sentence in obstacles:
+        messages.warning(request, sentence)
+    if not obstacles:
+        messages.success(
+            request, "Undone. The sample and the queries that it brought are not in the record any more."
+        )
+    return redirect("log_job", collection.slug, pk)
+
+
+@admin_page
+def log_progress(request: HttpRequest, collection: Collection, pk: int) -> JsonResponse:
+    return progress(job_of(collection, pk))
+
+
+def started(request: HttpRequest, job: Job, design: dict) -> HttpResponse:
+    """The answer after the draw of a job by this design was queued."""
+    reading = {name: value for name, value in job.options.items() if name in READING}
+    tell_if_late(request, jobs.start(job, reading | design))
+    return redirect("log_job", job.collection.slug, job.pk)
+
+
+def tell_if_late(request: HttpRequest, queued: bool) -> None:
+    if not queued:
+        messages.warning(request, "The log is at work or its job has ended, so nothing changed.")
+
+
+def sampling_page(request: HttpRequest, collection: Collection, form: Form) -> HttpResponse:
+    context = {
+        **frame(collection, SECTION),
+        "form": form,
+        "samples": collection.samples.order_by("-number"),
+        **paged(request, logs_of(collection), AT_ONCE),
+        "no_worker": no_worker_warning(),
+    }
+    return render(request, "ratings/sampling.html", context, status=400 if form.errors else 200)
+
+
+def job_page(request: HttpRequest, collection: Collection, job: Job, **forms: Form) -> HttpResponse:
+    """The page of a job in any state. `forms`: those that were sent and are invalid, as read, draw or more."""
+    report, last = job.report, collection.samples.last()
+    context = {
+        **frame(collection, SECTION),
+        "job": job,
+        "heading": "Counted" if is_counted(job) else heading(job, "Drawing", "Drawn"),
+        "waits": waiting_reason(job),
+        "step": step(job),
+        "report": report,
+        "log": report.get("log"),
+        "sample": job.samples.first(),
+    }
+    read = None
+    if job.is_over and job.state not in (State.CANCELLED, State.UNDONE, State.PUBLISHED):
+        read = ReadLogForm(job=job, columns=columns_of(job))
+        context["read"] = forms.get("read", read)
+    if is_counted(job):
+        context["draw"] = forms.get("draw") or DrawForm(log=log_of(job))
+        context["rows"] = outlook_rows(report["log"]["outlooks"])
+        if last and report["log"]["again"] == last.number:
+            context |= {"last": last, "more": forms.get("more") or MoreForm(sample=last)}
+    fields = read.fields if read else {}
+    refusals = [with_page_cure(refusal, fields) for refusal in refusals_of(job)]
+    context |= {"refusals": refusals[:LISTED], "unlisted": report.get("refused", 0) - min(len(refusals), LISTED)}
+    return render(request, "ratings/log.html", context, status=400 if forms else 200)
+
+
+def is_counted(job: Job) -> bool:
+    """Whether the log was counted without a refusal, and waits for a design."""
+    return job.state == State.CHECKED and not job.report.get("refused")
+
+
+def outlook_rows(outlooks: dict[str, list[dict]]) -> list[dict]:
+    """A row for each size: the outlook of the first method, and the margins of all."""
+    first = next(iter(outlooks.values()))
+    return [
+        found | {"margins": [of_method[number]["margin"] for of_method in outlooks.values()]}
+        for number, found in enumerate(first)
+    ]
+
+
+def job_of(collection: Collection, pk: int) -> Job:
+    return get_object_or_404(logs_of(collection), pk=pk)
+
+
+def logs_of(collection: Collection) -> QuerySet[Job]:
+    return collection.jobs.filter(kind=Job.Kind.LOG).select_related("by")
+
+
+def log_of(job: Job) -> dict:
+    """What the report says of the log; of a job that was not checked, an empty log."""
+    return job.report.get("log") or {"days": "", "strata": [], "by_column": False}
+
+
+def columns_of(job: Job) -> dict[str, str]:
+    """The columns of the log and what each holds; {} where it has none, or is no longer stored.
+
+    Raises ConnectionError: without the columns, the form would lose what was chosen.
+    """
+    if not job.files or "stored" not in job.files[0]:
+        return {}
+    try:
+        with sources_of(job) as sources:
+            return searches.columns_of(next(sources), job.options.get("format", ""))
+    except ConnectionError:
+        raise
+    except (OSError, ValueError):
+        return {}
