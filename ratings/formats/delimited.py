@@ -44,6 +44,7 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
                     item = source.refusal(begun, problem, cure)
             if isinstance(item, Refusal):
                 broken.append(item)  # a cell may run over lines: what follows cannot be trusted
+                source.stopped = True
                 return
             yield _line(item)
         last = None

@@ -104,6 +104,7 @@ class Source:
         self.reading = reading
         self.budget = whole.part()
         self.comments = 0  # comment lines that a reader skipped
+        self.stopped = False  # the reader could not read to the end
         self.wide = 0  # lines of a run with more than six columns
         self.places: Counter = Counter()  # how many results of a query and a system a reader of tables gave
         self.has_decimal_commas = False
@@ -274,6 +275,7 @@ class Source:
 
     def stop(self, line: int, problem: str, *cure: Cure) -> Refusal:
         """The refusal after which the rest of the source is not read."""
+        self.stopped = True
         return self.refusal(line, problem, *cure)
 
     def at(self, line: int) -> Place:

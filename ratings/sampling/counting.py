@@ -48,6 +48,7 @@ class Log:
 
     stage: sqlite3.Connection
     lines: int = 0
+    cut_off: bool = False  # a file could not be read to its end
     first_day: str = ""
     last_day: str = ""
     digest: str = ""
@@ -122,33 +123,34 @@ def _read(source: Source, format: str, log: Log, report: Report, progress: Progr
         if row.day:
             log.first_day = min(log.first_day or row.day, row.day)
             log.last_day = max(log.last_day, row.day)
-        if len(counts) >= AT_ONCE:
-            _keep(source, counts, log, report)
-            if source.stopped:
-                break
+        if len(counts) >= AT_ONCE and not _keep(source, counts, log, report):
+            break
     _keep(source, counts, log, report)
     if not lines:
         report.refuse(source.refusal(0, "it holds no search", "Check that this is the file you meant."))
     log.lines += lines
-    report.cut_off |= source.stopped
+    log.cut_off |= source.stopped
     report.facts += source.notes
     return by_id
 
 
-def _keep(source: Source, counts: dict[tuple[str, str, str], int], log: Log, report: Report) -> None:
-    """Put the counts into the stage and empty them."""
+def _keep(source: Source, counts: dict[tuple[str, str, str], int], log: Log, report: Report) -> bool:
+    """Put the counts into the stage and empty them. Whether there is room for more of this file."""
     try:
         source.budget.make(sum(2 * len(text) + len(id) + 16 for text, _, id in counts))
     except TooMuch as error:
         report.refuse(source.stop(0, str(error), CURE))
+        counts.clear()
+        return False
     rows = ((folded(text), text, stratum, id, n) for (text, stratum, id), n in counts.items())
     log.stage.executemany("INSERT INTO raw VALUES (?, ?, ?, ?, ?)", rows)
     counts.clear()
+    return True
 
 
 def _judge_refusals(log: Log, report: Report) -> None:
     """Leave refused lines out with a warning where they are few and reading went to the end."""
-    if not report.refused or report.cut_off or report.refused > MOST_REFUSED * log.lines:
+    if not report.refused or log.cut_off or report.refused > MOST_REFUSED * log.lines:
         return
     first, more = report.refusals[0], report.refused - 1
     others = f" and {counted(more, 'more line')}" if more else ""

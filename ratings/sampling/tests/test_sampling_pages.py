@@ -147,11 +147,8 @@ def test_strata_of_a_column_have_shares_of_their_own(admin, collection):
     assert "2 of 3 queries, 11 searches" in shown(admin, "sampled", collection.samples.get().pk)
 
 
-def test_a_log_that_is_sent_twice_is_one_job_and_a_cancelled_one_is_deleted(admin, collection):
-    file = {"files": [SimpleUploadedFile("log.csv", LOG.encode())]}
-    admin.post(address("send_log"), file)
-    admin.post(address("send_log"), {"files": [SimpleUploadedFile("log.csv", LOG.encode())]})
-    (job,) = collection.jobs.all()
+def test_a_cancelled_log_is_deleted(admin):
+    job = sent(admin, LOG, "log.csv")
     assert "Cancelled." in acted(admin, "cancel_log", job.pk)
     assert list(storages["uploads"].entries()) == []
     assert "log.csv" not in shown(admin, "imports")

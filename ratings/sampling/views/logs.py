@@ -4,7 +4,6 @@ A page depends only on the state of its job, so a reload, or a browser without s
 """
 
 from django.contrib import messages
-from django.db import transaction
 from django.db.models import QuerySet
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -46,17 +45,12 @@ def sampling(request: HttpRequest, collection: Collection) -> HttpResponse:
 @uploads.takes_logs
 @record_act
 def send_log(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Store the log and queue its count. A log that is sent twice leads to one job."""
+    """Store the log and queue its count."""
     form = SendLogForm(request.POST, request.FILES)
     files = stored_files(form, collection, logs=True) if form.is_valid() else []
     if form.errors:
         return sampling_page(request, collection, form)
-    with transaction.atomic():
-        job = jobs.just_sent(collection, Job.Kind.LOG, files, request.user)
-        if job:
-            uploads.forget(files)
-        else:
-            job = jobs.check(collection, Job.Kind.LOG, files, {}, request.user)
+    job = jobs.check(collection, Job.Kind.LOG, files, {}, request.user)
     return redirect("log_job", collection.slug, job.pk)
 
 
@@ -126,7 +120,7 @@ def log_progress(request: HttpRequest, collection: Collection, pk: int) -> JsonR
 def started(request: HttpRequest, job: Job, design: dict) -> HttpResponse:
     """The answer after the draw of a job by this design was queued."""
     reading = {name: value for name, value in job.options.items() if name in READING}
-    tell_if_late(request, jobs.start(job, reading | design))
+    tell_if_late(request, jobs.start(job, options=reading | design))
     return redirect("log_job", job.collection.slug, job.pk)
 
 
