@@ -4,11 +4,11 @@ from ratings.formats import searches
 from ratings.formats.source import stream_at
 from ratings.importing.intake import opening
 from ratings.management.progress import ProgressLine
+from ratings.management.refusals import Refused, refusing
 from ratings.models import Sample
 from ratings.sampling.samples import MOST, USUAL, Design, LogReport, sample_log
-from ratings.words import as_sentence
 
-from ._collection_command import ImportCommand, Refused, pairs
+from ._collection_command import ImportCommand, pairs
 
 METHODS = (
     "how: proportional, the most frequent for certain and others with a chance by their searches (the default);"
@@ -44,25 +44,15 @@ class Command(ImportCommand):
         if not 1 <= options["count"] <= MOST:
             raise Refused(f"--count must be from 1 to {MOST:,}, not {options['count']:,}. Nothing was written.")
         collection = self.collection(slug, to_change=True)
-        progress = ProgressLine(self.stderr)
-        try:
+        with refusing(), ProgressLine(self.stderr) as progress, ExitStack() as stack:
             columns = pairs(",".join(options["columns"]), "--columns", none=True)
             columns |= {"stratum": options["strata"]} if options["strata"] else {}
             reading = opening.reading(options | {"columns": columns})
-            with ExitStack() as stack:
-                streams = [stack.enter_context(stream_at(path)) for path in files]
-                sources = stack.enter_context(opening.sources(streams, reading))
-                choices = {"format": options["format"] or "", "more": options["more"], "progress": progress}
-                design = None if options["dry_run"] else design_of(options)
-                report = sample_log(collection, sources, design, **choices)
-        except OSError as error:
-            raise Refused(
-                f"{error.filename or 'a file'}: {error.strerror or error}. Nothing was written."
-            ) from error
-        except ValueError as error:
-            raise Refused(f"{as_sentence(error)} Nothing was written.") from error
-        finally:
-            progress.clear()
+            streams = [stack.enter_context(stream_at(path)) for path in files]
+            sources = stack.enter_context(opening.sources(streams, reading))
+            choices = {"format": options["format"] or "", "more": options["more"], "progress": progress}
+            design = None if options["dry_run"] else design_of(options)
+            report = sample_log(collection, sources, design, **choices)
         self.print_report(report)
         if options["dry_run"]:
             self.print_outlooks(report)
