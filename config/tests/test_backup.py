@@ -54,41 +54,38 @@ def rows(path: Path, table: str) -> list[list]:
 @pytest.mark.both_databases
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("vendor", ["sqlite", ""])
-def test_all_of_every_table_and_file_comes_back_to_the_byte(tmp_path, vendor):
-    """On PostgreSQL, once into SQLite and back: the way across."""
+def test_all_of_every_table_and_file_comes_back_to_the_byte(tmp_path):
+    """Into SQLite, and from PostgreSQL back again: the way across."""
     everything()
     gone = Collection.objects.create(name="gone").pk
     Collection.written.filter(pk=gone).delete()
-    manifest = backup.write(tmp_path / "one.zip")
+    given = tmp_path / "given.zip"
+    manifest = backup.write(given)
     empty = [name for name, (lines, _) in manifest["members"].items() if name.startswith("tables/") and lines < 2]
     assert empty == [] and manifest["missing"] == []
-    assert stat.S_IMODE((tmp_path / "one.zip").stat().st_mode) == 0o600
-    shutil.rmtree(tmp_path / "pictures")
-    shutil.rmtree(tmp_path / "uploads")
-    with empty_place(tmp_path, vendor):
-        backup.restore(tmp_path / "one.zip")
-        call_command("migrate", check_unapplied=True, verbosity=0)
-        backup.write(tmp_path / "two.zip")
-        assert content(tmp_path / "two.zip") == content(tmp_path / "one.zip")
-        assert store.opened(Picture.objects.get().small).read()[:4] == b"RIFF"
-        waiting = Job.objects.get(state="queued").files[0]["stored"]
-        assert (tmp_path / "uploads" / waiting).read_bytes() == b"q9\tnew\n"
-        assert Rating.objects.count() > 500
-        # No id is given twice.
-        last = RatingEvent.objects.order_by("-pk").first().pk
-        assert Collection.objects.create(name="new").pk > gone
-        first = RatingEvent.objects.values().first()
-        event = RatingEvent(**first | {"id": None, "client_key": None})
-        event.save()
-        assert event.pk > last
-        with pytest.raises(CommandError, match="holds something already"):
-            call_command("restore", str(tmp_path / "one.zip"))
-    with empty_place(tmp_path / "..", "" if vendor else "sqlite") if not vendor else nullcontext():
-        if not vendor:
-            backup.restore(tmp_path / "two.zip")
-            backup.write(tmp_path / "three.zip")
-            assert content(tmp_path / "three.zip") == content(tmp_path / "one.zip")
+    assert stat.S_IMODE(given.stat().st_mode) == 0o600
+    source = given
+    for vendor in ["sqlite"] if connection.vendor == "sqlite" else ["sqlite", ""]:
+        shutil.rmtree(tmp_path / "pictures")
+        shutil.rmtree(tmp_path / "uploads")
+        with empty_place(tmp_path, vendor):
+            backup.restore(source)
+            call_command("migrate", check_unapplied=True, verbosity=0)
+            source = tmp_path / f"of {connection.vendor}.zip"
+            backup.write(source)
+            assert content(source) == content(given)
+            assert store.opened(Picture.objects.get().small).read()[:4] == b"RIFF"
+            waiting = Job.objects.get(state="queued").files[0]["stored"]
+            assert (tmp_path / "uploads" / waiting).read_bytes() == b"q9\tnew\n"
+            assert Rating.objects.count() > 500
+            # No id is given twice.
+            last = RatingEvent.objects.order_by("-pk").first().pk
+            assert Collection.objects.create(name="new").pk > gone
+            event = RatingEvent(**RatingEvent.objects.values().first() | {"id": None, "client_key": None})
+            event.save()
+            assert event.pk > last
+            with pytest.raises(CommandError, match="holds something already"):
+                call_command("restore", str(given))
 
 
 @pytest.mark.django_db
