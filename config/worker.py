@@ -16,8 +16,7 @@ from threading import Thread
 
 log = logging.getLogger(__name__)
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds before a restart, doubled after each worker that dies early
-STABLE_AFTER = 60.0  # seconds; a worker that ends sooner counts as one that died early
+PAUSE = 5.0  # seconds before a restart
 
 
 def keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Thread:
@@ -34,9 +33,7 @@ def _keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, 
     lock = os.open(folder, os.O_RDONLY)  # the folder itself, so that no lock file is needed
     with suppress(OSError):  # without locks on this disk each server keeps a worker, which does no harm
         fcntl.flock(lock, fcntl.LOCK_EX)
-    pause = FIRST_PAUSE
     while True:
-        started = time.monotonic()
         try:
             # In its own session, so that Ctrl-C reaches only the server; the worker ends with it.
             with subprocess.Popen(
@@ -48,8 +45,5 @@ def _keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, 
                 status: int | OSError = worker.wait()
         except OSError as error:
             status = error
-        if time.monotonic() - started > STABLE_AFTER:
-            pause = FIRST_PAUSE
-        time.sleep(pause)  # a server that stops ends here
+        time.sleep(PAUSE)  # a server that stops ends here
         log.error("The worker ended (%s), and imports stopped. Another one starts.", status)
-        pause = min(2 * pause, LONGEST_PAUSE)

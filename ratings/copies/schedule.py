@@ -19,12 +19,11 @@ CLAIM = "backup"  # the key in the cache by which one worker keeps others from s
 CLAIM_TIMEOUT = 60 * 60  # seconds, also until the next try
 BACKUP_NAME = re.compile(r"idealist-(\d{8}T\d{6}Z)\.zip")
 TIME_FORMAT = "%Y%m%dT%H%M%SZ"
-MAX_SKEW = timedelta(hours=1)  # between the clocks of two workers
 
 
-def last_backup_at(*, now: datetime | None = None) -> datetime | None:
+def last_backup_at() -> datetime | None:
     """The time of the newest backup; None if there is none."""
-    return max(map(_time_in, _names(now or timezone.now())), default=None)
+    return max(map(_time_in, _names()), default=None)
 
 
 def overdue_problem(*, now: datetime | None = None) -> str:
@@ -32,7 +31,7 @@ def overdue_problem(*, now: datetime | None = None) -> str:
     if not settings.BACKUP_EVERY:
         return ""
     now = now or timezone.now()
-    last_at = last_backup_at(now=now)
+    last_at = last_backup_at()
     if last_at is None:
         return "There is no backup yet. The log of the worker says why, if it tried."
     if now - last_at <= 2 * timedelta(hours=settings.BACKUP_EVERY):
@@ -59,7 +58,7 @@ def back_up_if_due(*, now: datetime | None = None) -> None:
             make_backup(now=now)
         cache.delete(CLAIM)
     except Exception as error:
-        last_at = last_backup_at(now=now)
+        last_at = last_backup_at()
         since = f"the last good one is of {last_at:%Y-%m-%d %H:%M} UTC" if last_at else "there is no good one"
         again = f"It is tried again in {CLAIM_TIMEOUT // 60} minutes."
         log.error("The backup failed (%s), and %s. %s", error, since, again)
@@ -68,7 +67,7 @@ def back_up_if_due(*, now: datetime | None = None) -> None:
 def _is_due(now: datetime) -> bool:
     if not settings.BACKUP_EVERY:
         return False
-    last_at = last_backup_at(now=now)
+    last_at = last_backup_at()
     return last_at is None or now - last_at >= timedelta(hours=settings.BACKUP_EVERY)
 
 
@@ -80,7 +79,7 @@ def make_backup(*, now: datetime) -> str:
     name = f"idealist-{now.astimezone(UTC):{TIME_FORMAT}}.zip"
     write = _write_into_folder if isinstance(storages["backups"], FileSystemStorage) else _write_into_bucket
     write(name)
-    for old in _names(now)[: -settings.BACKUP_KEEP]:
+    for old in _names()[: -settings.BACKUP_KEEP]:
         storages["backups"].delete(old)
     return name
 
@@ -105,20 +104,13 @@ def _write_into_bucket(name: str) -> None:
         path.unlink(missing_ok=True)
 
 
-def _stored_names() -> list[str]:
+def _names() -> list[str]:
+    """The names of the backups, oldest first."""
     try:
-        return storages["backups"].listdir("")[1]
+        stored = storages["backups"].listdir("")[1]
     except FileNotFoundError:
         return []
-
-
-def _names(now: datetime) -> list[str]:
-    """The names of the backups, oldest first.
-
-    One of the future was made while the clock was wrong. If it counted, none would be due before that time.
-    """
-    names = sorted(name for name in _stored_names() if BACKUP_NAME.fullmatch(name))
-    return [name for name in names if _time_in(name) <= now + MAX_SKEW]
+    return sorted(name for name in stored if BACKUP_NAME.fullmatch(name))
 
 
 def _time_in(name: str) -> datetime:

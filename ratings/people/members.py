@@ -122,7 +122,9 @@ def accept(invitation: Invitation, user: User, *, now: datetime | None = None) -
     _refuse_superuser(user, invitation.role)
     if Membership.objects.filter(collection=invitation.collection_id, user=user).exists():
         raise MemberAlready
-    if not _accepted(invitation, user, now or timezone.now()):
+    now = now or timezone.now()
+    unused = Invitation.objects.filter(OPEN, pk=invitation.pk, expires_at__gt=now)
+    if not unused.update(accepted_by=user, accepted_at=now):  # of two people with one link, only one accepts it
         raise Gone
     try:
         with transaction.atomic():
@@ -158,12 +160,6 @@ def sign_up(invitation: Invitation, username: str, password: str, *, now: dateti
         raise NameTaken from error
     accept(invitation, user, now=now)
     return user
-
-
-def _accepted(invitation: Invitation, user: User, now: datetime) -> bool:
-    """Whether the invitation was open and is accepted now. Of two people with one link, only one accepts it."""
-    unused = Invitation.objects.filter(OPEN, pk=invitation.pk, expires_at__gt=now)
-    return unused.update(accepted_by=user, accepted_at=now) == 1
 
 
 # Roles

@@ -4,6 +4,7 @@ from django.db.models import TextChoices
 
 
 class Act(TextChoices):
+    # From here to TOKEN_REVOKED the object of each act is a person: see ABOUT_PEOPLE.
     INVITED = "invited", "invited"
     INVITATION_WITHDRAWN = "invitation.withdrawn", "withdrew the invitation of"
     JOINED = "joined", "joined"
@@ -16,7 +17,6 @@ class Act(TextChoices):
     TERMS = "terms", "changed what may be rated by"
     DEACTIVATED = "rater.deactivated", "deactivated"
     REACTIVATED = "rater.reactivated", "reactivated"
-    ERASED = "rater.erased", "erased the person who is now"
     SIGNED_IN = "signed_in", "signed in as"
     SIGN_IN_REFUSED = "sign_in.refused", "was refused as"
     SIGN_OUT_REFUSED = "sign_out.refused", "was refused to end sessions of"
@@ -25,6 +25,7 @@ class Act(TextChoices):
     SESSIONS_ENDED = "sessions.ended", "ended the sessions of"
     TOKEN_MADE = "token.made", "made a token for"
     TOKEN_REVOKED = "token.revoked", "revoked a token of"
+    ERASED = "rater.erased", "erased the person who is now"
     MADE = "collection.made", "made the collection"
     DESCRIBED = "collection.described", "renamed or described the collection"
     PUT_AWAY = "collection.put_away", "put the collection away"
@@ -63,27 +64,5 @@ class Act(TextChoices):
 
 
 # The object of these acts is a person or can contain a name, so an erasure searches them.
-ABOUT_PEOPLE = [
-    Act.INVITED,
-    Act.INVITATION_WITHDRAWN,
-    Act.JOINED,
-    Act.MEMBER_ADDED,
-    Act.ROLE,
-    Act.MEMBER_REMOVED,
-    Act.SUPERUSER,
-    Act.SUPERUSER_NO_MORE,
-    Act.ACCOUNT,
-    Act.TERMS,
-    Act.DEACTIVATED,
-    Act.REACTIVATED,
-    Act.SIGNED_IN,
-    Act.SIGN_IN_REFUSED,
-    Act.SIGN_OUT_REFUSED,
-    Act.SIGN_IN,
-    Act.PASSWORD,
-    Act.SESSIONS_ENDED,
-    Act.TOKEN_MADE,
-    Act.TOKEN_REVOKED,
-    Act.EXPORTED,
-    Act.ADMIN,
-]
+_acts = list(Act)
+ABOUT_PEOPLE = [*_acts[: _acts.index(Act.TOKEN_REVOKED) + 1], Act.EXPORTED, Act.ADMIN]
