@@ -11,13 +11,14 @@ from ratings.tests.cast import grade, make_collection, make_pair, make_ranking
 
 from ...tests.worked import rate, worked_collection
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 def pks(collection, keys: str) -> list[int]:
     return [collection.documents.get(key=key).pk for key in keys]
 
 
+@pytest.mark.both_databases
 def test_queries_come_in_the_natural_order_of_their_keys():
     collection = make_collection(queries=("q10", "q2", "10", "9", "09", "a"))
     read = record.load(collection)
@@ -26,6 +27,7 @@ def test_queries_come_in_the_natural_order_of_their_keys():
     assert read.queries["weight"].tolist() == [1.0] * 6
 
 
+@pytest.mark.both_databases
 def test_ratings_carry_query_document_rater_and_the_value_of_the_grade():
     collection = make_collection(scale={"-0.5": "Bad", "1.25": "Good"})
     rate(collection, "q2", rater="b", a="1.25")
@@ -41,6 +43,7 @@ def test_ratings_carry_query_document_rater_and_the_value_of_the_grade():
     }
 
 
+@pytest.mark.both_databases
 def test_ratings_carry_the_weight_of_their_rater():
     collection = make_collection()
     rate(collection, "q1", rater="light", a="1")
@@ -54,6 +57,7 @@ def test_ratings_carry_the_weight_of_their_rater():
     ]
 
 
+@pytest.mark.both_databases
 def test_adjudications_come_with_and_without_ratings_and_are_no_ratings():
     collection = make_collection(scale={"-0.5": "Bad", "1.25": "Good"})
     rate(collection, "q1", a="1.25")
@@ -68,6 +72,7 @@ def test_adjudications_come_with_and_without_ratings_and_are_no_ratings():
     assert list(zip(decided.query, decided.document, decided.grade, strict=True)) == [(0, a, -0.5), (1, b, 1.25)]
 
 
+@pytest.mark.both_databases
 def test_what_goes_while_it_is_read_is_left_out(monkeypatch):
     collection = make_collection()
     for query in ("q1", "q2"):
@@ -80,6 +85,7 @@ def test_what_goes_while_it_is_read_is_left_out(monkeypatch):
     assert ratings.adjudicated.grade.tolist() == [2.0]
 
 
+@pytest.mark.both_databases
 def test_rankings_are_packed_query_after_query_and_tell_empty_from_missing():
     collection = make_collection(queries=("q1", "q2", "q3", "q4"))
     make_ranking(collection, "s", "q4", "ca")
@@ -92,6 +98,7 @@ def test_rankings_are_packed_query_after_query_and_tell_empty_from_missing():
     assert rankings.scores is None
 
 
+@pytest.mark.both_databases
 def test_tied_documents_carry_the_order_of_their_keys():
     collection = make_collection(documents=["d9", "d10", "é", "z", "x"])
     ids = dict(collection.documents.values_list("key", "pk"))
@@ -118,6 +125,7 @@ def test_a_system_without_the_scores_that_ties_need_is_named_with_its_queries():
     assert record.load(collection, ["scored"], ties="score").systems == ("scored",)
 
 
+@pytest.mark.both_databases
 def test_systems_come_by_name_and_only_those_asked_for():
     collection = worked_collection()
     assert record.load(collection).systems == ("hybrid", "keyword")

@@ -50,7 +50,7 @@ from ratings.tests.cast import (
 )
 from ratings.tests.races import race
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 DAYS = deleting.KEPT
 
@@ -171,6 +171,7 @@ def test_runs_of_its_judges_are_paused_and_only_theirs():
 # Restored
 
 
+@pytest.mark.both_databases
 def test_it_comes_back_as_it_was(whole):
     before, version = rows(), Collection.objects.get(slug="hills").version
     collection = deleting.restore(deleted(whole))
@@ -216,6 +217,7 @@ def test_its_admins_and_superusers_may_restore_it_and_nobody_else():
 # Removed
 
 
+@pytest.mark.both_databases
 def test_after_seven_days_and_not_before_every_row_and_file_goes_and_nothing_of_others(whole):
     both = rows()
     assert not [
@@ -247,6 +249,7 @@ class Killed(BaseException):
     """As kill -9 ends a process: nothing handles it."""
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_who_is_killed_after_any_piece_leaves_a_rest_that_the_next_worker_removes(whole, monkeypatch):
     both = rows()
@@ -275,6 +278,7 @@ def test_who_is_killed_after_any_piece_leaves_a_rest_that_the_next_worker_remove
     assert rows() == Counter({name: count // 2 for name, count in both.items()})
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_a_row_that_comes_while_it_is_removed_goes_at_the_next_look(whole, monkeypatch):
     """A save that began before the deletion ends between two pieces."""
@@ -303,6 +307,7 @@ def test_a_row_that_comes_while_it_is_removed_goes_at_the_next_look(whole, monke
 # Races
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_delete_at_once_one_does():
     collection = make_collection()
@@ -311,6 +316,7 @@ def test_of_two_who_delete_at_once_one_does():
     assert Deletion.objects.count() == 1
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_of_a_restoring_and_a_removal_at_once_one_happens():
     for _ in range(5):
@@ -325,6 +331,7 @@ def test_of_a_restoring_and_a_removal_at_once_one_happens():
         assert not Deletion.objects.exists()
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_a_rating_that_is_saved_while_it_is_deleted_is_kept():
     collection = make_collection()
@@ -340,6 +347,7 @@ def test_a_rating_that_is_saved_while_it_is_deleted_is_kept():
     assert Rating.objects.get(rater__collection=back).grade.value == 3
 
 
+@pytest.mark.both_databases
 def test_a_rating_whose_request_came_before_the_deletion_counts_after_the_restoring():
     collection = make_collection()
     make_ranking(collection, "bm25", "q1", "ab")

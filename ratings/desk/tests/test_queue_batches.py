@@ -11,7 +11,7 @@ from ratings.desk import queue
 from ratings.models import Assignment, Collection, LostLease, Rater
 from ratings.tests.cast import NOW, grade, make_collection, make_rater
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 LATE = NOW + 2 * queue.LEASE
 
@@ -39,6 +39,7 @@ def statements(act) -> list[str]:
     return sql
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("chosen", Collection.Order.values)
 def test_a_claim_makes_the_rater_hold_as_many_as_they_asked_for(chosen):
     alice = make_rater(make_pool(chosen))
@@ -51,6 +52,7 @@ def test_a_claim_makes_the_rater_hold_as_many_as_they_asked_for(chosen):
     assert len(queue.claim(alice, 100, now=NOW)) == queue.MOST_HELD == 20
 
 
+@pytest.mark.both_databases
 def test_a_batch_goes_on_in_the_next_query_where_the_first_has_too_few():
     collection = make_pool(queries=3, documents=6)
     tasks = queue.claim(make_rater(collection), 8, now=NOW)
@@ -58,6 +60,7 @@ def test_a_batch_goes_on_in_the_next_query_where_the_first_has_too_few():
     assert len(set(queries[:6])) == 1 and len(set(queries[6:])) == 1 and queries[0] != queries[6]
 
 
+@pytest.mark.both_databases
 def test_a_task_holds_query_document_and_what_the_rater_wrote_before():
     collection = make_pool()
     alice = make_rater(collection)
@@ -71,6 +74,7 @@ def test_a_task_holds_query_document_and_what_the_rater_wrote_before():
     assert len(asked) == 0
 
 
+@pytest.mark.both_databases
 def test_a_claim_renews_every_lease():
     alice = make_rater(make_pool())
     queue.claim(alice, 5, now=NOW)
@@ -80,6 +84,7 @@ def test_a_claim_renews_every_lease():
     }
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("chosen", Collection.Order.values)
 def test_a_claim_takes_four_queries(chosen):
     collection = make_pool(chosen)
@@ -89,6 +94,7 @@ def test_a_claim_takes_four_queries(chosen):
     assert len(statements(lambda: queue.claim(alice, 10, now=NOW))) == 4
 
 
+@pytest.mark.both_databases
 def test_where_the_query_is_exhausted_a_claim_takes_one_more_for_each_new_one():
     collection = make_pool(queries=30, documents=8)
     alice = make_rater(collection)
@@ -96,6 +102,7 @@ def test_where_the_query_is_exhausted_a_claim_takes_one_more_for_each_new_one():
     assert len(statements(lambda: queue.claim(alice, 10, now=NOW))) == 5
 
 
+@pytest.mark.both_databases
 def test_a_limit_is_counted_after_the_lock_by_one_query_more():
     collection = make_pool()
     alice = make_rater(collection)
@@ -104,12 +111,14 @@ def test_a_limit_is_counted_after_the_lock_by_one_query_more():
     assert len(statements(lambda: queue.claim(alice, 5, now=NOW))) == 5
 
 
+@pytest.mark.both_databases
 def test_near_the_end_the_share_is_counted_by_two_queries_more():
     alice = make_rater(make_pool(queries=1, documents=40))
     queue.claim(alice, 2, now=NOW)
     assert len(statements(lambda: queue.claim(alice, 5, now=NOW))) == 6
 
 
+@pytest.mark.both_databases
 def test_a_grade_of_what_is_held_takes_four_queries_and_a_further_one_five():
     collection = make_pool()
     alice = make_rater(collection)
@@ -126,6 +135,7 @@ def test_a_grade_of_what_is_held_takes_four_queries_and_a_further_one_five():
     assert len(statements(lambda: queue.save(alice, second, queue.Submission(reason="broken"), now=NOW))) == 6
 
 
+@pytest.mark.both_databases
 def test_a_retry_takes_two_queries():
     collection = make_pool()
     alice = make_rater(collection)
