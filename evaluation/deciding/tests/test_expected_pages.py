@@ -9,7 +9,6 @@ from django.test.utils import CaptureQueriesContext
 
 from evaluation.deciding.drawing import draw_next
 from evaluation.deciding.report import expected_of
-from evaluation.deciding.views.expected import matrix
 from evaluation.measures import Options, parse_measure
 from evaluation.page.numbers import decimals, likely
 from evaluation.scores import Asked
@@ -208,31 +207,6 @@ def text_of_html(text: str) -> str:
     from types import SimpleNamespace
 
     return text_of(SimpleNamespace(content=str(text).encode()))
-
-
-def test_the_order_is_settled_from_ten_percent_down(client, judged, monkeypatch):
-    wrong = told_of(judged).wrong
-    analyst(client, judged.collection)
-    for most, said in (
-        (wrong, "Settled at 90 %: no two systems 0.02 apart"),
-        (wrong - 1e-9, "Not settled: two systems"),
-    ):
-        monkeypatch.setattr("evaluation.scores.expected.WRONG", most)
-        assert said in text_of(client.get(EXPECTED, ASKED))
-
-
-def test_the_pairs_are_those_of_the_twenty_best_systems():
-    class Told:
-        without = ""
-        means = [type("Row", (), {"system": f"s{place}", "mean": 1 - place / 100}) for place in range(21)]
-
-        def difference(self, first: str, second: str) -> tuple[str, str]:
-            return first, second
-
-    rows = matrix(Told())
-    names = [f"s{place}" for place in range(20)]
-    assert [system for system, _ in rows] == names
-    assert rows[0] == ("s0", [None, *((name, "s0") for name in names[1:])])
 
 
 def test_it_draws_how_means_and_order_developed(client, judged):

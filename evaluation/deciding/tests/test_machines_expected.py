@@ -104,20 +104,6 @@ def test_new_grades_of_a_machine_in_use_are_seen_without_a_rating(judged):
     assert expected_of(judged.collection, AIM).means != before
 
 
-def test_what_was_graded_by_nobody_in_the_pool_is_not_named(judged):
-    """And nothing is where all is judged: no number is touched."""
-    run = asked_of(judged)
-    uses.switch_on(run.version, "expected")
-    MachineGrade.objects.filter(run=run).update(repeat=2)
-    assert expected_of(judged.collection, AIM).est == "design"
-    MachineGrade.objects.filter(run=run).update(repeat=1)
-    judged.rate(make_rater(judged.collection, "last"), 10_000)
-    judged.collection.touch()
-    told = expected_of(judged.collection, AIM)
-    if told.final:
-        assert told.est == "design" and told.machines == ()
-
-
 def test_a_version_without_grades_is_refused_and_one_judge_has_one_version(judged):
     run = make_asked(judged.collection)
     with pytest.raises(ValueError, match="has graded no pair yet"):

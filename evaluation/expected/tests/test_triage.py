@@ -18,7 +18,7 @@ from evaluation.expected.triage import MOST
 from ratings.tests.thorough import examples
 
 from ...tests.worlds import World, play
-from .test_expected_rounds import LATE, OF_TWINS, covered, deceptive, weight_of_each
+from .test_expected_rounds import LATE, covered, deceptive, weight_of_each
 
 ROUNDS = [40, 40, 40]
 DRAWS = examples(25)
@@ -62,19 +62,9 @@ def raised(rows, score, rate, generator) -> Round:
     return draw_round(rows, score, rate * FACTOR[rows], 3, generator)
 
 
-def forgetting(*given) -> Round:
-    """The twin: its chances are those that the pairs would have without triage."""
-    each = raised(*given)
-    return replace(each, rate=each.rate / FACTOR[each.drawn])
-
-
 @pytest.mark.slow
 def test_every_weight_is_1_on_average_under_triage():
     assert np.abs(weight_of_each(raised, LATE, 8_000)).max() < 4
-
-
-def test_weights_that_forget_the_triage_are_not_1_on_average():
-    assert np.abs(weight_of_each(forgetting, LATE, OF_TWINS)).max() > 8
 
 
 # In simulation
