@@ -122,9 +122,7 @@ def accept(invitation: Invitation, user: User, *, now: datetime | None = None) -
     _refuse_superuser(user, invitation.role)
     if Membership.objects.filter(collection=invitation.collection_id, user=user).exists():
         raise MemberAlready
-    now = now or timezone.now()
-    unused = Invitation.objects.filter(OPEN, pk=invitation.pk, expires_at__gt=now)
-    if not unused.update(accepted_by=user, accepted_at=now):  # of two people with one link, only one accepts it
+    if not _accepted(invitation, user, now or timezone.now()):
         raise Gone
     try:
         with transaction.atomic():
@@ -133,6 +131,12 @@ def accept(invitation: Invitation, user: User, *, now: datetime | None = None) -
         raise MemberAlready from error
     note(Act.JOINED, invitation.collection, about=user, by=user, role=invitation.role)
     return membership
+
+
+def _accepted(invitation: Invitation, user: User, now: datetime) -> bool:
+    """Whether the invitation was open and is accepted now. Of two people with one link, only one accepts it."""
+    unused = Invitation.objects.filter(OPEN, pk=invitation.pk, expires_at__gt=now)
+    return unused.update(accepted_by=user, accepted_at=now) == 1
 
 
 def add(collection: Collection, user: User, role: str, *, by_group: bool = False) -> None:

@@ -4,6 +4,7 @@ import io
 import json
 import threading
 import zipfile
+from contextlib import nullcontext
 from hashlib import sha256
 
 import pytest
@@ -228,8 +229,9 @@ def test_a_picture_whose_file_is_gone_is_to_be_fetched_again(tmp_path):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_archive_is_of_one_moment_while_raters_write(monkeypatch):
-    """Every rating has its event."""
+@pytest.mark.parametrize("guarded", [True, False])
+def test_an_archive_is_of_one_moment_while_raters_write(monkeypatch, guarded):
+    """Every rating has its event. The twin without the snapshot tells of more events."""
     collection = make_collection(documents="abcdefgh")
     alice = make_rater(collection)
     pairs = [make_pair(collection, "q1", document) for document in "abcdefgh"]
@@ -250,9 +252,11 @@ def test_an_archive_is_of_one_moment_while_raters_write(monkeypatch):
             assert not writer.is_alive(), "raters wait for the export"
 
     monkeypatch.setattr(archive, "lines", ratings_and_then_raters_write)
+    if not guarded:
+        monkeypatch.setattr(archive, "snapshot", nullcontext)
     found = members_of(written("hills"))
     assert (found["rating.jsonl"].count("\n"), Rating.objects.count()) == (1, 8)
-    assert found["ratingevent.jsonl"].count("\n") == 1
+    assert found["ratingevent.jsonl"].count("\n") == (1 if guarded else 8)
 
 
 # Refused

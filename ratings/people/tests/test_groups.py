@@ -9,7 +9,7 @@ from ratings.desk import queue
 from ratings.models import Membership, Rater, Role
 from ratings.people import members
 from ratings.tests import clocks
-from ratings.tests.cast import make_collection, make_pair
+from ratings.tests.cast import make_collection, make_member, make_pair
 
 from .identity_provider import IdentityProvider, came_back
 
@@ -68,6 +68,11 @@ def test_groups_give_roles_and_their_end_takes_them_back(provider):
     assert roles() == {}
 
 
+def test_of_two_roles_in_a_collection_the_higher_counts(provider):
+    enters(provider, "raters", "leads")
+    assert roles()["hills"] == "admin"
+
+
 def test_superusers_come_and_go_with_their_group(provider):
     enters(provider, "it")
     assert anna().is_superuser
@@ -124,6 +129,13 @@ def test_a_rater_gives_back_what_they_hold_and_is_active_again_later(provider):
     assert rater.active
 
 
+def test_others_keep_their_roles(provider):
+    make_member(members.Collection.objects.get(slug="hills"), "boris", Role.ADMIN)
+    enters(provider, "leads")
+    enters(provider)
+    assert Membership.objects.get().user.username == "boris"
+
+
 SHAPES = [
     ({"groups": "leads"}, "groups", True),
     ({"realm": {"roles": ["leads"]}}, "realm.roles", True),
@@ -140,3 +152,8 @@ def test_groups_come_in_several_shapes(provider, settings, claims, name, given):
     settings.OIDC = settings.OIDC | {"groups_claim": name}
     enters(provider, **claims)
     assert bool(roles()) == given
+
+
+def test_a_group_of_a_collection_that_is_not_there_gives_nothing(provider):
+    enters(provider, "lost")
+    assert roles() == {}

@@ -56,6 +56,14 @@ def test_who_does_nothing_is_signed_out_and_who_does_something_is_not(clock):
     assert not is_in(idle)
 
 
+def test_an_open_page_is_nobody_who_does_something(clock):
+    client = client_of(make_member(make_collection(), "anna", Role.ANALYST))
+    for _ in range(3):
+        clock.after += timedelta(minutes=25)
+        client.get(reverse("session"))
+    assert not is_in(client)
+
+
 def test_a_session_ends_after_its_longest_time_whatever_one_does(clock):
     client = client_of(make_member(make_collection(), "anna", Role.ANALYST))
     for _ in range(47):
@@ -73,6 +81,14 @@ def test_other_roles_have_other_limits(clock, role, minutes, stays, more):
     assert is_in(client) == (stays if role == Role.RATER else not more)
 
 
+def test_of_several_roles_the_shortest_limits_count():
+    user = make_member(make_collection(), "anna", Role.ANALYST)
+    make_member(make_collection("sea"), "anna", Role.ADMIN)
+    assert limits.limits_of(user) == (HOUR / 2, DAY)
+    assert limits.limits_of(make_user("root", is_superuser=True)) == (60, HOUR)
+    assert limits.limits_of(make_user("boris")) is None
+
+
 def test_by_default_nothing_is_asked_and_nothing_ends(clock, settings, django_assert_num_queries):
     settings.SESSION_LIMITS = {}
     client = client_of(make_user("anna"))
@@ -80,3 +96,9 @@ def test_by_default_nothing_is_asked_and_nothing_ends(clock, settings, django_as
     with django_assert_num_queries(2):  # the session and the account
         client.get(reverse("session"))
     assert is_in(client)
+
+
+def test_the_list_of_sessions_says_when_they_end():
+    client = client_of(make_member(make_collection(), "anna", Role.ANALYST))
+    tomorrow = timezone.now() + timedelta(days=1)
+    assert f"{tomorrow.day} {tomorrow:%b %Y}" in client.get(reverse("sessions")).content.decode()

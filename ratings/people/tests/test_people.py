@@ -1,9 +1,11 @@
 """Invite, join, change roles, stop and go on: the acts, and what two at the same moment must not do."""
 
+import threading
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
@@ -49,6 +51,14 @@ def test_who_accepts_is_a_member_with_the_role_and_a_rater_can_rate(collection, 
     members.accept(invited(collection, role=role)[0], anna, now=NOW)
     assert collection.role_of(anna) == role
     assert collection.raters.filter(user=anna).exists() == (role == Role.RATER)
+
+
+def test_a_link_works_once(collection):
+    invitation, _ = invited(collection)
+    members.accept(invitation, make_user("anna"), now=NOW)
+    with pytest.raises(members.Gone):
+        members.accept(invitation, make_user("boris"), now=NOW)
+    assert collection.memberships.count() == 1
 
 
 def test_a_link_ends_at_its_time_to_the_second(collection):
@@ -97,6 +107,21 @@ def test_nobody_makes_a_superuser_a_rater(collection):
     assert not collection.raters.exists() and members.is_open(invitation, now=NOW)
 
 
+def test_an_account_is_made_only_if_the_link_still_works(collection):
+    invitation, _ = invited(collection)
+    members.withdraw(invitation)
+    with pytest.raises(members.Gone):
+        members.sign_up(invitation, "anna", "a pass phrase", now=NOW)
+    assert not collection.memberships.exists()
+    assert not get_user_model().objects.exists()
+
+
+def test_a_name_that_somebody_took_meanwhile_is_told(collection):
+    make_user("anna")
+    with pytest.raises(members.NameTaken):
+        members.sign_up(invited(collection)[0], "anna", "a pass phrase", now=NOW)
+
+
 def test_who_left_as_a_rater_and_comes_back_finds_what_they_rated(collection):
     anna = make_rater(collection, "anna")
     queue.save(anna, first_task(anna), queue.Submission(grade=grade(collection, "2")))
@@ -122,6 +147,27 @@ def test_of_six_who_open_one_link_at_once_one_joins():
     got = race(users, lambda user: members.accept(invitation, user))
     assert sorted(type(result).__name__ for result in got) == ["Gone"] * 5 + ["Membership"]
     assert collection.memberships.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_the_condition_in_the_update_all_six_join(monkeypatch):
+    """The twin of the test above: who looks first and writes later lets everybody in."""
+
+    def unguarded(invitation, user, now):
+        unused = Invitation.objects.get(pk=invitation.pk).accepted_at is None
+        barrier.wait(timeout=20)  # everybody has looked before anybody writes
+        Invitation.objects.filter(pk=invitation.pk).update(accepted_by=user, accepted_at=now)
+        return unused
+
+    collection = make_collection()
+    invitation = invited_now(collection)
+    users = [make_user(f"user{i}") for i in range(6)]
+    barrier = threading.Barrier(6)
+    monkeypatch.setattr(members, "_accepted", unguarded)
+    # Outside a transaction: on SQLite a transaction would queue them up and hide the race.
+    unlocked = members.accept.__wrapped__
+    race(users, lambda user: unlocked(invitation, user))
+    assert collection.memberships.count() > 1
 
 
 # Roles
@@ -156,6 +202,27 @@ def test_of_two_admins_who_take_each_others_role_away_one_stays_admin():
     got = race(admins, lambda admin: members.set_role(admin, Role.ANALYST))
     assert sorted(str(type(result)) for result in got) == sorted([str(type(None)), str(members.LastAdmin)])
     assert collection.memberships.filter(role=Role.ADMIN).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_the_lock_both_lose_it(monkeypatch):
+    """The twin of the test above: both see two admins before either writes."""
+
+    def unguarded(membership, role, by_group):
+        admins = Membership.objects.filter(collection=membership.collection_id, role=Role.ADMIN).count()
+        barrier.wait(timeout=20)
+        if admins == 1:
+            raise members.LastAdmin
+        return Membership.objects.get(pk=membership.pk)
+
+    collection = make_collection()
+    for name in ("dora", "emil"):
+        make_member(collection, name, Role.ADMIN)
+    barrier = threading.Barrier(2)
+    monkeypatch.setattr(members, "_locked", unguarded)
+    unlocked = members.set_role.__wrapped__
+    race(list(collection.memberships.all()), lambda admin: unlocked(admin, Role.ANALYST))
+    assert not collection.memberships.filter(role=Role.ADMIN).exists()
 
 
 def test_a_member_removed_meanwhile_does_not_come_back_by_a_change_of_role(collection):

@@ -155,6 +155,11 @@ def test_a_link_ends_and_a_wrong_one_is_none(anna, monkeypatch):
     assert Client().get(address).status_code == 404
 
 
+def test_keys_of_links_are_counted():
+    statuses = [Client().post("/accounts/link/x/").status_code for _ in range(throttle.PER_ADDRESS + 1)]
+    assert statuses == [404] * throttle.PER_ADDRESS + [429]
+
+
 NAMED = frozenset({"mfa", "urn:two"})
 
 
@@ -312,6 +317,13 @@ def test_who_has_a_role_that_needs_one_and_none_reaches_nothing_else(name, requi
         for allowed in ("mfa_index", "mfa_activate_totp", "help", "session"):
             assert client.get(reverse(allowed)).status_code == 200
         assert client.post(reverse("sign_out")).status_code == 302
+
+
+def test_with_one_everything_opens(inside):
+    with override_settings(SECOND_FACTOR={"analyst"}):
+        assert inside.get("/collections/hills/").status_code == 200
+        inside.post(reverse("mfa_deactivate_totp"))
+        assert inside.get("/collections/hills/").url == reverse("mfa_index")
 
 
 def test_tokens_of_who_has_a_role_that_needs_one_and_none_do_not_work_until_they_have_one():

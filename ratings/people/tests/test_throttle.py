@@ -1,13 +1,15 @@
 """Tries to sign in: how many a minute, for whom, and that nobody is kept out by others."""
 
 import re
+import threading
+from contextlib import nullcontext, suppress
 from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
 from allauth.core.internal import ratelimit
 from django.contrib.auth.hashers import MD5PasswordHasher
-from django.core.cache import cache
+from django.core.cache import cache, caches
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
@@ -169,6 +171,13 @@ def test_behind_a_proxy_people_are_told_apart_by_what_it_adds(clock, settings):
     assert tried("other", HTTP_X_FORWARDED_FOR="10.9.9.9, 192.0.2.2") == 200
 
 
+@pytest.mark.parametrize("visitor", ["192.0.2.1:{}", "[2001:db8::1]:{}", "2001:db8::{}"])
+def test_a_port_makes_no_new_address(clock, settings, visitor):
+    settings.PROXIES = 1
+    answers = [tried(f"name{i}", HTTP_X_FORWARDED_FOR=visitor.format(4711 + i)) for i in range(25)]
+    assert answers == [200] * 20 + [429] * 5
+
+
 def test_visitors_of_ipv4_are_told_apart_on_a_server_of_both_families(clock):
     answers = [tried(f"name{i}", REMOTE_ADDR="::ffff:192.0.2.1") for i in range(21)]
     assert answers[-1] == 429
@@ -193,6 +202,23 @@ def test_neither_names_nor_addresses_are_kept(clock, monkeypatch):
 @pytest.mark.django_db(transaction=True)
 def test_of_twelve_tries_at_once_five_get_through(clock):
     assert race_of_tries() == 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_the_lock_of_the_cache_more_get_through(clock, monkeypatch):
+    """The twin of the test above: all have looked how many there were before anybody writes one more."""
+    barrier, get = threading.Barrier(12), type(caches["default"]).get
+
+    def looked(self, key, *arguments, **facts):
+        found = get(self, key, *arguments, **facts)
+        if ":account:" in key:
+            with suppress(threading.BrokenBarrierError):
+                barrier.wait(timeout=5)
+        return found
+
+    monkeypatch.setattr(type(caches["default"]), "get", looked)
+    monkeypatch.setattr(ratelimit, "cache_lock", lambda key: nullcontext(True))
+    assert race_of_tries() > 5
 
 
 def race_of_tries() -> int:

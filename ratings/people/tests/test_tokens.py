@@ -15,7 +15,7 @@ from django.utils import timezone
 from config.logs import TextFormatter
 from ratings.copies import person
 from ratings.models import ApiToken, Collection, Role
-from ratings.people import throttle, tokens
+from ratings.people import erasure, throttle, tokens
 from ratings.tests import clocks
 from ratings.tests.calls import Caller, make_caller
 from ratings.tests.cast import make_collection, make_member, make_rater, make_user
@@ -88,6 +88,14 @@ def test_a_form_that_is_wrong_comes_back_with_what_is_wrong(collection, wrong):
     assert page.context["form"].errors.keys() == wrong.keys()
 
 
+@pytest.mark.parametrize("days", ["1", "366"])
+def test_a_token_lasts_a_day_or_a_leap_year(collection, days):
+    client = signed_in(make_member(collection, "ana", Role.ANALYST))
+    assert client.post(reverse("make_token"), form(days=days)).status_code == 200
+    token = ApiToken.objects.get()
+    assert (token.expires_at - token.created_at).days == int(days)
+
+
 def test_a_revoked_token_works_no_more_and_the_list_says_so(collection):
     user = make_member(collection, "ana", Role.ANALYST)
     caller, client = make_caller(user, collection, "read"), signed_in(user)
@@ -102,6 +110,15 @@ def test_nobody_revokes_the_token_of_another(collection):
     other = signed_in(make_member(collection, "boss", Role.ADMIN))
     assert other.post(reverse("revoke_token", args=[ApiToken.objects.get().pk])).status_code == 404
     assert ApiToken.objects.get().revoked_at is None
+
+
+def test_erasing_a_person_takes_their_tokens(collection):
+    rater = make_rater(collection, "ana")
+    make_rater(make_collection("sea"), "boris")
+    make_member(Collection.objects.get(slug="sea"), "ana", Role.ANALYST)
+    make_caller(rater.user, collection, "rate")
+    erasure.erase(rater)
+    assert not ApiToken.objects.exists()
 
 
 # The command
@@ -127,6 +144,21 @@ def test_the_command_makes_tokens_for_all_collections_for_superusers_only(collec
     make_member(collection, "boss", Role.ADMIN)
     with pytest.raises(CommandError, match="boss may not read in all collections"):
         made_by_command("*", "boss", "--scope", "read")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("hills", "nobody", "--scope", "read"), "There is no account 'nobody'"),
+        (("nowhere", "boss", "--scope", "read"), "There is no collection 'nowhere'"),
+        (("hills", "boss", "--scope", "rate"), "boss may not rate in hills"),
+        (("hills", "boss", "--scope", "read", "--days", "0"), "A token lasts 1 to 366 days"),
+    ],
+)
+def test_the_command_says_what_is_wrong(collection, arguments, said):
+    make_member(collection, "boss", Role.ADMIN)
+    with pytest.raises(CommandError, match=said):
+        made_by_command(*arguments)
 
 
 # What is written of it
