@@ -176,6 +176,7 @@ def test_a_break_is_offered_and_the_key_that_closes_it_grades_nothing(page, coll
     assert Rating.objects.count() == 2
     press(page, "2")
     expect(page.locator("#break")).to_be_hidden()
+    all_saved(page)
     type(collection).objects.update(break_after=0)
     begin(page)
     for _ in range(3):
