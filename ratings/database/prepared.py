@@ -124,12 +124,12 @@ class Prepared:
     def __init__(self, make: Callable[[], models.QuerySet]) -> None:
         self._make = make
 
-    def __call__(self, **values: Any) -> list[models.Model]:
+    def __call__(self, **values: Any) -> list[Any]:
         with self._statement.run(values) as cursor:
             rows = cursor.fetchall()
         return list(map(self._object, self._compiler.apply_converters(rows, self._converters)))
 
-    def first(self, **values: Any) -> models.Model | None:
+    def first(self, **values: Any) -> Any:
         return next(iter(self(**values)), None)
 
     @once

@@ -1,5 +1,7 @@
 """The pages of judges: their versions, runs with an estimate before them, and the call log."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.db.models import Count, Max
 from django.http import Http404, HttpRequest, HttpResponse
@@ -14,7 +16,7 @@ from ..web.pages import frame, paged
 from ..words import as_sentence
 from . import call_log, choosing, gate, runs, uses, versions
 from . import sample as samples
-from .forms import AskForm, JudgeForm, ProbesForm, ResumeForm, RunForm, SampleForm, StartForm, UseForm, VersionForm
+from .forms import JudgeForm, ProbesForm, ResumeForm, RunForm, SampleForm, StartForm, UseForm, VersionForm
 
 AT_ONCE = 50
 RUNS = 20  # of a judge that are listed, the latest first
@@ -143,7 +145,7 @@ def start_probes(request: HttpRequest, collection: Collection, pk: int) -> HttpR
     return start_run(request, own, probes=ProbesForm(request.POST, judge=own))
 
 
-def start_run(request: HttpRequest, own: Judge, **named: AskForm) -> HttpResponse:
+def start_run(request: HttpRequest, own: Judge, **named: Any) -> HttpResponse:
     """Start the run of the one form, by its name on the page, and show the run; a refused form comes back."""
     (form,) = named.values()
     if form.is_valid():

@@ -64,6 +64,8 @@ class Check(models.Model):
     place = models.PositiveIntegerField(default=0, editable=False)
     event = models.OneToOneField(RatingEvent, models.RESTRICT, null=True, related_name="+")
 
+    last_comment: str | None  # set by `desk.queue.tasks.checks_of`
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["rater", "pair", "kind"], name="one_check_of_a_kind"),

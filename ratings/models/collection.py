@@ -405,6 +405,13 @@ class Rater(models.Model):
     warmed_up_at = models.DateTimeField(null=True, editable=False)
 
     is_able: bool  # set by `with_able`
+    restricted: bool  # whether they rate only some queries; these are set by `desk.queue`
+    acts: int
+    last_query: int | None
+    n_graded: int
+    n_ratings: int
+    n_repeats: int
+    n_leased: int
 
     objects = RaterQuerySet.as_manager()
 

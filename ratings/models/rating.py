@@ -4,6 +4,7 @@ Only `ratings.desk.queue` writes these tables; `ratings.pool.adjudication` write
 """
 
 import random
+from datetime import datetime
 from typing import Self
 from uuid import uuid4
 
@@ -56,6 +57,9 @@ class Pair(models.Model):
     known = models.PositiveIntegerField(null=True, editable=False)
     # If set, nobody gets the pair any more and no pool wants it again. Its ratings stay and count.
     retired_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    own_rating: int | None  # of a rater; these are set by `desk.queue.tasks.with_own`
+    last_comment: str | None
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["query", "document"], name="one_pair")]
@@ -115,6 +119,11 @@ class Assignment(models.Model):
     round = models.PositiveIntegerField(default=UNDRAWN, editable=False)
     # While it is leased: its position among the tasks of its rater.
     turn = models.IntegerField(default=0, editable=False)
+
+    own_rating: int | None  # of a rater; these are set by `desk.queue.tasks.with_own`
+    last_comment: str | None
+    retired: datetime | None  # when its pair was retired; these are set by `desk.queue.leases.to_give_back`
+    has_surplus: bool
 
     objects = AssignmentQuerySet.as_manager()
 
