@@ -45,7 +45,7 @@ Records = Iterator["tuple[int, dict[str, Any]] | Refusal"]
 class Search(NamedTuple):
     line: int
     text: str
-    count: int = 1
+    searches: int = 1
     stratum: str = ""
     id: str = ""  # of one search, which may stand on several lines; "" where the log has no such ids
     day: str = ""  # in ISO form
@@ -57,7 +57,8 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
     If several columns may have the counts, a refusal asks for it.
     """
     if problem_and_cure := source.wrong or unsupported(source.start):
-        yield source.refusal(0, *problem_and_cure)
+        problem, *cure = problem_and_cure
+        yield source.refusal(0, str(problem), *cure)
         return
     format = format or format_of(source)
     source.notes.append(f"{source.name}: read as {format}, {FORMATS[format]}.")
@@ -69,7 +70,7 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
     rows = [cells for item in first if not isinstance(item, Refusal) for cells in [item[1]]]
     names = list(dict.fromkeys(chain.from_iterable(rows)))
     if not rows:
-        yield from first
+        yield from (item for item in first if isinstance(item, Refusal))
         return
     try:
         column = _layout(names, source.reading.columns)

@@ -116,10 +116,10 @@ def _read(source: Source, format: str, log: Log, report: Report, progress: Progr
             continue
         key = row.text, row.stratum, row.id
         if row.id:
-            counts[key] = row.count  # the same search again
+            counts[key] = row.searches  # the same search again
             by_id = True
         else:
-            counts[key] = counts.get(key, 0) + row.count
+            counts[key] = counts.get(key, 0) + row.searches
         if row.day:
             log.first_day = min(log.first_day or row.day, row.day)
             log.last_day = max(log.last_day, row.day)

@@ -28,14 +28,16 @@ MOST_SHARE = 1_000
 
 
 class SendLogForm(forms.Form):
-    files = Files(
-        label="Log",
-        help_text=(
-            "Queries with their counts as CSV, Parquet or JSON lines; a search on each line; the export of a"
-            f" search console; queries and events of OpenSearch. Packed or plain, at most {LARGEST}."
-        ),
-        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
-    )
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["files"] = Files(
+            label="Log",
+            help_text=(
+                "Queries with their counts as CSV, Parquet or JSON lines; a search on each line; the export of a"
+                f" search console; queries and events of OpenSearch. Packed or plain, at most {LARGEST}."
+            ),
+            error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+        )
 
 
 class ReadLogForm(forms.Form):
@@ -69,7 +71,8 @@ class ReadLogForm(forms.Form):
         return checked(checked_encoding, name) if name else ""
 
     def clean(self) -> dict:
-        cleaned, columns = super().clean(), {}
+        super().clean()
+        cleaned, columns = self.cleaned_data, dict[str, str]()
         for number, name in enumerate(self.names):
             role = cleaned.get(f"column_{number}", "")
             if role in columns:
@@ -104,9 +107,6 @@ class DrawForm(forms.Form):
     """The design of a draw from a checked log. `log` is what its report says of it."""
 
     size = forms.IntegerField(label="Queries", min_value=1, max_value=MOST, initial=USUAL)
-    method = forms.ChoiceField(
-        label="How they are drawn", choices=METHODS, widget=forms.RadioSelect, initial=Sample.Method.PROPORTIONAL
-    )
     days = forms.CharField(
         label="Days of the log",
         required=False,
@@ -125,16 +125,18 @@ class DrawForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["days"].initial = log["days"]
         self.names = [stratum["name"] for stratum in log["strata"]]
-        if log["by_column"]:
-            self.fields["method"].choices = METHODS[1:2]
-            self.fields["method"].initial = Sample.Method.STRATA
+        methods = METHODS[1:2] if log["by_column"] else METHODS
+        self.fields["method"] = forms.ChoiceField(
+            label="How they are drawn", choices=methods, widget=forms.RadioSelect, initial=methods[0][0]
+        )
         for number, name in enumerate(self.names):
             self.fields[f"share_{number}"] = forms.FloatField(
                 label=name or "(no value)", min_value=0, max_value=MOST_SHARE, initial=1, required=False
             )
 
     def clean(self) -> dict:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         if not self.errors and cleaned["method"] == Sample.Method.STRATA and not any(self._shares().values()):
             raise forms.ValidationError("Give at least one stratum a share.")
         return cleaned

@@ -310,8 +310,8 @@ def take_in(row: SampledQuery) -> None:
             query.save()
         row.query, row.left_out = query, ""
         row.save(update_fields=["query", "left_out"])
-        about = {"about": f"query {row.place} of the log", "sample": sample.number}
-        note(Act.QUERY_TAKEN_IN, sample.collection, **about)
+        about = f"query {row.place} of the log"
+        note(Act.QUERY_TAKEN_IN, sample.collection, about=about, sample=sample.number)
         sample.collection.touch()
 
 
@@ -332,14 +332,14 @@ def leave_out(row: SampledQuery, reason: str) -> bool:
         if reason == LeftOut.PERSONAL:
             same = SampledQuery.objects.filter(place=row.place, sample__collection=sample.collection_id)
             same.filter(sample__digest=sample.digest).update(text="")
-        about = {"about": f"query {row.place} of the log", "sample": sample.number, "reason": reason}
-        note(Act.QUERY_LEFT_OUT, sample.collection, **about)
+        about = f"query {row.place} of the log"
+        note(Act.QUERY_LEFT_OUT, sample.collection, about=about, sample=sample.number, reason=reason)
         sample.collection.touch()
     return gone
 
 
 def _is_drawn(query: Query) -> bool:
-    return Job.objects.filter(pk=query.job_id, kind=Job.Kind.LOG).exists()
+    return query.job_id is not None and Job.objects.filter(pk=query.job_id, kind=Job.Kind.LOG).exists()
 
 
 def _is_used(query: Query) -> bool:

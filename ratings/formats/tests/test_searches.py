@@ -23,7 +23,7 @@ def source(content: str | bytes, name: str = "log", **reading) -> Source:
 def found(content: str | bytes, **reading) -> list[tuple[str, int]]:
     rows = list(read(source(content, **reading)))
     assert not any(isinstance(row, Refusal) for row in rows), rows
-    return [(row.text, row.count) for row in rows]
+    return [(row.text, row.searches) for row in rows]
 
 
 def refused(content: str | bytes, **reading) -> list[Refusal]:

@@ -77,7 +77,7 @@ def draw_log(request: HttpRequest, collection: Collection, pk: int) -> HttpRespo
     form = DrawForm(request.POST, log=log_of(job))
     if not form.is_valid():
         return job_page(request, collection, job, draw=form)
-    return started(request, job, form.options)
+    return started(request, collection, job, form.options)
 
 
 @record_act
@@ -89,7 +89,7 @@ def draw_more(request: HttpRequest, collection: Collection, pk: int) -> HttpResp
     form = MoreForm(request.POST, sample=sample)
     if not form.is_valid():
         return job_page(request, collection, job, more=form)
-    return started(request, job, form.options)
+    return started(request, collection, job, form.options)
 
 
 @admin_act
@@ -117,11 +117,11 @@ def log_progress(request: HttpRequest, collection: Collection, pk: int) -> JsonR
     return progress(job_of(collection, pk))
 
 
-def started(request: HttpRequest, job: Job, design: dict) -> HttpResponse:
+def started(request: HttpRequest, collection: Collection, job: Job, design: dict) -> HttpResponse:
     """The answer after the draw of a job by this design was queued."""
     reading = {name: value for name, value in job.options.items() if name in READING}
     tell_if_late(request, jobs.start(job, options=reading | design))
-    return redirect("log_job", job.collection.slug, job.pk)
+    return redirect("log_job", collection.slug, job.pk)
 
 
 def tell_if_late(request: HttpRequest, queued: bool) -> None:

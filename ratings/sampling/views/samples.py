@@ -15,8 +15,8 @@ from ..forms import DecideForm
 from ..personal import looks_personal
 
 AT_ONCE = 50
-COLUMNS = ("sample", "log", "days", "method", "seed", "searches", "queries", "place", "query", "text", "count")
-COLUMNS += ("chance", "stratum", "left_out")
+COLUMNS = ["sample", "log", "days", "method", "seed", "searches", "queries", "place", "query", "text", "count"]
+COLUMNS += ["chance", "stratum", "left_out"]
 LeftOut = SampledQuery.LeftOut
 
 
@@ -65,7 +65,7 @@ def decide_sampled(request: HttpRequest, collection: Collection, pk: int) -> Htt
 
 @readers_page
 @downloads.made_in_turn
-def sampled_csv(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+def sampled_csv(request: HttpRequest, collection: Collection, pk: int):
     """The sample as CSV, a row for each query. Of those that wait for an admin it has no text."""
     sample = get_object_or_404(collection.samples, pk=pk)
     facts = [sample.number, sample.log, sample.days, sample.method, sample.seed, sample.searches, sample.queries]
