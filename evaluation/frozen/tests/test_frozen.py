@@ -476,6 +476,24 @@ def test_two_who_freeze_the_same_at_once_get_the_same_one(monkeypatch):
     assert FrozenEvaluation.objects.count() == 1
 
 
+@pytest.mark.postgresql  # SQLite has one writer at a time, who sees what the one before wrote
+@pytest.mark.django_db(transaction=True)
+def test_without_the_constraint_two_would_be_made(monkeypatch):
+    """The twin of the test above: what keeps the second one out is the database."""
+    constraint = FrozenEvaluation._meta.constraints[0]
+    assert constraint.fields == ("collection", "hash")
+    with connection.schema_editor() as editor:
+        editor.remove_constraint(FrozenEvaluation, constraint)
+    try:
+        at_once(make_hills(), monkeypatch, ["ann's", "bea's"])
+        assert FrozenEvaluation.objects.count() == 2
+    finally:
+        for model in (FrozenPart, FrozenEvaluation):
+            model._base_manager.all()._raw_delete("default")
+        with connection.schema_editor() as editor:
+            editor.add_constraint(FrozenEvaluation, constraint)
+
+
 def at_once(collection, monkeypatch, names):
     """Freeze under each name, all of them between the look for the same content and the writing."""
     together = threading.Barrier(len(names))

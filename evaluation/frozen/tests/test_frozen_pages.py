@@ -343,3 +343,13 @@ def test_an_account_freezes_so_many_a_day(client, monkeypatch):
     analyst(client, make_hills())
     sent = [client.post(f"{URL}new/?measure={name}@5", {"name": name}).status_code for name in ("P", "nDCG")]
     assert sent == [302, 429] and FrozenEvaluation.objects.count() == 1
+
+
+def test_the_name_that_the_form_offers_is_free_a_second_time_on_a_day(client):
+    collection = make_hills()
+    for place in range(3):
+        form = analyst(client, collection, f"ana{place}").get(f"{URL}new/").context["freeze_form"]
+        freeze(collection, form["name"].value())
+        decide(collection, "q1", "bcd"[place], "3")  # equal content is frozen only once
+    names = list(collection.frozen_evaluations.order_by("pk").values_list("name", flat=True))
+    assert names[1:] == [f"{names[0]} (2)", f"{names[0]} (3)"]

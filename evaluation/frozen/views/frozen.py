@@ -1,6 +1,7 @@
 """Pages of frozen evaluations: their list and the line over time, one of them, its files, a new one."""
 
 from collections.abc import Sequence
+from itertools import chain, count
 
 from django import forms
 from django.contrib import messages
@@ -229,7 +230,7 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
         return redirect("overview", collection.slug)
     measures = dict.fromkeys([asked.measure, *asked.cumulative, *cutoffs_of(evaluation)])
     name = f"{asked.measure}, {date_format(timezone.now(), 'j F Y')}"
-    initial = {"name": name, "expected": is_defined(asked)}
+    initial = {"name": free_name(collection, name), "expected": is_defined(asked)}
     found = expecting(collection, asked, rounds_so_far(collection))
     form = FreezeForm(request.POST or None, initial=initial, rounds=found.rounds)
     if request.method == "POST" and form.is_valid():
@@ -249,6 +250,13 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
         "judgments": len(evaluation.judgments.grade),
     }
     return render(request, "evaluation/freeze.html", context, status=400 if form.errors else 200)
+
+
+def free_name(collection: Collection, name: str) -> str:
+    """The name, with a number where frozen evaluations of the collection have it."""
+    taken = set(collection.frozen_evaluations.filter(name__startswith=name).values_list("name", flat=True))
+    numbered = (f"{name} ({number})" for number in count(2))
+    return next(each for each in chain([name], numbered) if each not in taken)
 
 
 def frozen_now(request: HttpRequest, collection: Collection, asked: Asked, beside: list, **fields) -> HttpResponse:

@@ -317,3 +317,12 @@ def race_of_batches(caller: Caller, key: str | None) -> list[dict]:
         return {name: answer.get(name) for name in ("new", "unchanged")}
 
     return race([Caller(caller.key) for _ in range(3)], send)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_a_key_each_of_them_acts(caller, monkeypatch):
+    """The twin of the test above."""
+    acted, real = [], intake.import_ratings
+    monkeypatch.setattr(intake, "import_ratings", lambda *a, **k: acted.append(1) or real(*a, **k))
+    assert sum(answer["new"] for answer in race_of_batches(caller, None)) == 1
+    assert len(acted) >= 3  # more where one was kept out by another, and tried again
