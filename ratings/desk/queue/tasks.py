@@ -72,7 +72,7 @@ def in_turn(leased: Sequence[Assignment], checks: Iterable[Check]) -> list[Task]
     # Usually empty: a rater seldom holds a pair that they have rated.
     ids = [row.own_rating for row in leased if row.own_rating]
     ratings = Rating.objects.select_related("grade").in_bulk(ids)
-    keyed = []
+    keyed: list[tuple] = []
     for row in leased:
         rating = ratings.get(row.own_rating)
         comment = rating.comment if rating else row.last_comment or ""
@@ -95,7 +95,8 @@ def checks_of(rater: Rater | Blank) -> QuerySet:
     """The rater's checks with their last comment, as pairs have it: otherwise a repeat would look different."""
     about = {"rater": OuterRef("rater"), "pair": OuterRef("pair"), "created_at__gte": OuterRef("created_at")}
     wrote = RatingEvent.objects.filter(**about, kind__in=[Kind.REPEAT, Kind.SKIP]).order_by("-pk")
-    checks = Check.objects.filter(rater=rater).annotate(last_comment=Subquery(wrote.values("comment")[:1]))
+    checks: QuerySet = Check.objects.filter(rater=rater)
+    checks = checks.annotate(last_comment=Subquery(wrote.values("comment")[:1]))
     return checks.select_related("pair__query", "pair__document", "event")
 
 
