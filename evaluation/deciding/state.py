@@ -97,7 +97,7 @@ class State:
             [*data.rankings.values()],
             aim.measure,
             aim.options,
-            scale,
+            scale.tolist(),
             unjudged=key,
             weight=sampled and sampled.searches,
         )

@@ -76,7 +76,9 @@ class Changes:
     @cached_property
     def judgments(self) -> dict:
         """How many judgments differ, by kind and by query, and the first SHOWN of them."""
-        kinds, queries, first = Counter(), Counter(), []
+        kinds: Counter[str] = Counter()
+        queries: Counter[str] = Counter()
+        first: list[Change] = []
         for change in self.each_judgment():
             kinds[change.kind] += 1
             queries[change.query] += 1
@@ -115,7 +117,8 @@ class Changes:
     @cached_property
     def _runs(self) -> dict[str, int]:
         """The number of queries whose ranking differs, by system of both whose run file differs."""
-        counts, before, after = {}, *(runs_of(each) for each in self.both)
+        before, after = (runs_of(each) for each in self.both)
+        counts: dict[str, int] = {}
         for name in self.systems[2]:
             if before[name].sha256 != after[name].sha256:
                 old, new = _ranked(self.first, before[name].name), _ranked(self.second, after[name].name)
