@@ -32,6 +32,7 @@ class RatingsConfig(AppConfig):
         chores.of_apps.append(chores.Chore(back_up_if_due, BACK_UP_EVERY))
         chores.of_jobs |= {
             Job.Kind.ARCHIVE: later("copies.jobs.restore"),
+            Job.Kind.COPY: later("copies.jobs.copy_now"),
             Job.Kind.LOG: later("sampling.jobs.work"),
         }
         # The judges

@@ -98,7 +98,7 @@ ALIKE = [
         SUPERUSER_ACT,
         """
         mfa_deactivate_totp save_account make_password_link remove_second_factor delete_account send_archive
-        cancel_archive make_collection remove_collection
+        cancel_archive make_collection remove_collection copy_collection
         """,
     ),
     (MEMBERS, "guidelines guidelines_versions guidelines_version picture"),
@@ -122,7 +122,7 @@ ALIKE = [
     (
         DECIDE,
         """
-        adjudicate adjudicated adjudicate_pair pair_life collection deletion
+        adjudicate adjudicated adjudicate_pair pair_life collection deletion copy_job copy_progress
         edit_guidelines presentation pictures pictures_progress set_up sample scale people member
         rater_settings progress rater pool decisive judges judge judge_run judge_log anchors anchor
         imports import_job import_progress export_archive sampling log_job log_progress sampled
@@ -132,7 +132,7 @@ ALIKE = [
         DECISION,
         """
         save_adjudication withdraw_adjudication describe_collection put_away take_out delete_collection
-        restore_collection fetch_pictures cancel_pictures save_scale withdraw_invitation
+        restore_collection cancel_copy fetch_pictures cancel_pictures save_scale withdraw_invitation
         revoke_token_of_member set_role end_sessions remove_member save_terms deactivate_rater
         reactivate_rater erase_rater release make_pool want_more want_fewer save_judging retire
         bring_back choose_decisive want_holes make_judge make_judge_version draw_judge_sample
@@ -153,6 +153,7 @@ TABLE = {name: expected for expected, names in ALIKE for name in names.split()} 
 RATER = ["rater_settings", "save_terms", "deactivate_rater", "reactivate_rater", "erase_rater", "rater"]
 JOB = ["import_job", "import_progress", "check_import", "start_import", "cancel_import", "undo_import"]
 ACCOUNT = ["account", "save_account", "make_password_link", "remove_second_factor", "delete_account"]
+COPY = ["copy_job", "copy_progress", "cancel_copy"]
 JUDGE = ["judge", "make_judge_version", "draw_judge_sample", "take_judge_sample", "drop_judge_sample"]
 JUDGE += ["start_judge_run", "use_judge", "start_probes", "machine", "machine_csv", "machine_xlsx", "machine_json"]
 JUDGE_RUN = ["judge_run", "change_judge_run", "judge_log"]
@@ -197,6 +198,8 @@ class World:
         facts = {"state": "ready", "small": digest, "large": digest}
         self.picture = Picture.objects.create(collection=self.collection, digest="0" * 64, **facts)
         self.archive = Job.objects.create(kind="archive", files=[{"name": "shop.zip"}])
+        options = {"source": self.collection.pk, "of": "Hills", "slug": "copy", "name": "Copy"}
+        self.copy = Job.objects.create(kind="copy", options=options, by=self.users["admin"])
         self.judge = versions.make_judge(self.collection, "llama", self.users["admin"])
         self.version, _ = versions.make_version(
             self.judge, versions.VersionSettings("llama3", "http://127.0.0.1:9/v1")
@@ -253,6 +256,7 @@ class World:
             (self.judge, JUDGE),
             (self.judge_run, JUDGE_RUN),
             (self.archive, ARCHIVE),
+            (self.copy, COPY),
             (self.loner, ACCOUNT),
             (self.deletion, ["restore_collection", "remove_collection"]),
         ]

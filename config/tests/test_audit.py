@@ -125,7 +125,7 @@ NOT_NOTED_ALIKE = [
     (
         UNPUBLISHED,
         """
-        send_archive cancel_archive send_files check_import
+        send_archive cancel_archive copy_collection cancel_copy send_files check_import
         start_import cancel_import
         """,
     ),

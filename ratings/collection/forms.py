@@ -59,6 +59,30 @@ def description_field(**more) -> forms.CharField:
     )
 
 
+class CopyForm(forms.Form):
+    """The name and the slug of a new collection."""
+
+    name = name_field()
+    slug = forms.CharField(
+        label="Name in addresses",
+        max_length=80,
+        required=False,
+        help_text="Letters, digits, - and _. Empty: it is made of the name.",
+    )
+
+    def clean_slug(self) -> str:
+        slug = self.cleaned_data["slug"]
+        if slug and (problem := wrong_slug(slug)):
+            raise forms.ValidationError(f"{problem}.")
+        return slug
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        if cleaned.get("name") and cleaned.get("slug") == "":
+            cleaned["slug"] = free_slug(cleaned["name"])
+        return cleaned
+
+
 class DescriptionForm(Versioned, forms.Form):
     """The name and the description of a collection."""
 
@@ -93,16 +117,9 @@ class DeletionForm(forms.Form):
         return typed
 
 
-class NewCollectionForm(forms.Form):
+class NewCollectionForm(CopyForm):
     """The arguments of `making.make`, the scale by the name of a preset or line by line."""
 
-    name = name_field()
-    slug = forms.CharField(
-        label="Name in addresses",
-        max_length=80,
-        required=False,
-        help_text="Letters, digits, - and _. Empty: it is made of the name.",
-    )
     description = description_field()
     preset = forms.ChoiceField(
         label="Scale",
@@ -124,16 +141,8 @@ class NewCollectionForm(forms.Form):
         required=False,
     )
 
-    def clean_slug(self) -> str:
-        slug = self.cleaned_data["slug"]
-        if slug and (problem := wrong_slug(slug)):
-            raise forms.ValidationError(f"{problem}.")
-        return slug
-
     def clean(self) -> dict:
         cleaned = super().clean()
-        if cleaned.get("name") and cleaned.get("slug") == "":
-            cleaned["slug"] = free_slug(cleaned["name"])
         scale = self._scale()
         if scale and "relevant_from" in cleaned:
             self._settle_relevant(scale)

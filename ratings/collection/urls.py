@@ -11,6 +11,7 @@ urlpatterns = [
     path("collections/<slug:slug>/collection/describe/", collection.describe, name="describe_collection"),
     path("collections/<slug:slug>/collection/put-away/", collection.put_away, name="put_away"),
     path("collections/<slug:slug>/collection/take-out/", collection.take_out, name="take_out"),
+    path("collections/<slug:slug>/collection/copy/", collection.copy_collection, name="copy_collection"),
     path("collections/<slug:slug>/collection/delete/", collection.deletion, name="deletion"),
     path(
         "collections/<slug:slug>/collection/delete/confirm/",

@@ -33,19 +33,20 @@ def write(
     collection: Collection,
     file: BinaryIO,
     *,
+    copied: bool = False,
     judges: bool = False,
     progress: Progress = silent,
 ) -> str:
     """The snapshot id of the written archive: the SHA-256 of its content. The same data give the same bytes.
 
-    `judges`: with the judges, their prompts and their answers.
+    `copied`: without what people did. `judges`: with the judges, their prompts and their answers.
     """
     archive, counts = FixedZip(), {}
     with snapshot():
         ids = Ids(collection)
         for table in in_archive(judges=judges, samples=collection.samples.exists()):
-            rows = _encoded(lines(table, ids), table, counts, progress)
-            for part in archive.add(table.member, rows, large=True):
+            rows = lines(table, ids) if table.copied or not copied else iter(())
+            for part in archive.add(table.member, _encoded(rows, table, counts, progress), large=True):
                 file.write(part)
         digests = _digests(collection)
     # The pictures themselves need not be part of it: their hashes are.

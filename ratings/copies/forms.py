@@ -7,7 +7,7 @@ from .restoring import wrong_slug
 
 
 class ArchiveForm(forms.Form):
-    """A file, the name of the new collection in addresses and commands, and whether ratings are left out."""
+    """A file, and the name of the new collection in addresses and commands."""
 
     file = forms.FileField(
         label="File",
@@ -15,11 +15,6 @@ class ArchiveForm(forms.Form):
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )
     slug = forms.CharField(label="Name in addresses", max_length=80, help_text="Letters, digits, - and _.")
-    bare = forms.BooleanField(
-        label="Only what is rated",
-        required=False,
-        help_text="Scale, guidelines, presentation, queries, documents and rankings, without what people did.",
-    )
 
     def clean_slug(self) -> str:
         if problem := wrong_slug(self.cleaned_data["slug"]):

@@ -4,16 +4,18 @@ import io
 import json
 import os
 import sqlite3
+import tempfile
 import zipfile
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
 
 import numpy as np
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Model
@@ -37,13 +39,16 @@ from ..models import (
     Document,
     Drawn,
     Job,
+    Membership,
     Pair,
     Picture,
     Ranking,
     Rating,
+    Role,
     Round,
 )
 from ..words import counted
+from . import archive as writing
 from . import package, rules
 from .archive import FORMAT, VERSION, picture_file, snapshot_of
 from .package import COPY_AGAIN, Unreadable
@@ -117,8 +122,8 @@ def opened(path: str | Path) -> Iterator[Archive]:
 
 
 @contextmanager
-def unpacked(file: BinaryIO, name: str) -> Iterator[Archive]:
-    """The archive in an open file, like `opened`."""
+def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archive]:
+    """The archive in an open file, like `opened`. `ours`: the server made it, so no budget limits it."""
     zip, manifest = package.opened(file, name, FORMAT, VERSION, NOT_OURS)
     with zip:
         members = manifest["members"]
@@ -132,7 +137,8 @@ def unpacked(file: BinaryIO, name: str) -> Iterator[Archive]:
         known = {*members, package.MANIFEST, *map(picture_file, pictures)}
         if odd := [each for each in zip.namelist() if each not in known]:
             raise Unreadable(name, 0, f"it has the file {odd[0]!r}, which no archive has", NOT_OURS)
-        _refuse_too_much(name, zip, os.fstat(file.fileno()).st_size)
+        if not ours:
+            _refuse_too_much(name, zip, os.fstat(file.fileno()).st_size)
         package.check(zip, name, members)
         if snapshot_of({member: sha256 for member, (_, sha256) in members.items()}) != manifest.get("snapshot"):
             raise Unreadable(f"{name}, {package.MANIFEST}", 0, "the snapshot id is of other files", COPY_AGAIN)
@@ -153,23 +159,34 @@ def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
         raise Unreadable(name, 0, str(error), CURE) from error
 
 
+def copy(source: Collection, slug: str, name: str, *, maker: User | None, progress: Progress, job: Job) -> Report:
+    """The report of copying a collection without what people did in it; `maker` is the admin of the copy.
+
+    Raises ValueError for a slug that is taken or invalid.
+    """
+    with tempfile.TemporaryFile() as file:
+        progress(f"reading {source}", None, 0)
+        writing.write(source, file, copied=True)
+        with unpacked(file, source.name, ours=True) as found:
+            return restore(found, slug, name=name, maker=maker, progress=progress, job=job)
+
+
 def restore(
     archive: Archive,
     slug: str,
     *,
-    bare: bool = False,
+    name: str = "",
+    maker: User | None = None,
     progress: Progress = silent,
     job: Job | None = None,
 ) -> Report:
     """The report of making a collection `slug` from the archive. If it has a refusal, nothing was written.
 
-    `bare`: without what people did. Raises ValueError for a slug that is taken or invalid, and Superseded if the
-    job was cancelled.
+    With another `name` the collection counts as new, made now. `maker` becomes its admin. Raises ValueError for a
+    slug that is taken or invalid, and Superseded if the job was cancelled.
     """
     if problem := wrong_slug(slug):
         raise ValueError(problem)
-    if bare:
-        archive = replace(archive, tables=[table for table in archive.tables if table.bare])
     report = Report()
     with staged(KEYS) as keys:
         restoring = Restoring(archive, keys, report)
@@ -179,7 +196,7 @@ def restore(
         _tell(archive, slug, report)
         try:
             with transaction.atomic():
-                _write(restoring, slug, job, progress)
+                _write(restoring, slug, name, maker, job, progress)
         except Refused as refused:
             report.clear()
             report.refuse(*refused.refusals)
@@ -199,9 +216,18 @@ def wrong_slug(slug: str) -> str:
     return ""
 
 
-def _write(restoring: "Restoring", slug: str, job: Job | None, progress: Progress) -> None:
+def _write(
+    restoring: "Restoring",
+    slug: str,
+    name: str,
+    maker: User | None,
+    job: Job | None,
+    progress: Progress,
+) -> None:
     archive, report = restoring.archive, restoring.report
     now = timezone.now()
+    if name:
+        restoring.made |= {"name": name, "created_at": str(now.replace(tzinfo=None))}
     for digest in sorted(archive.pictures):
         store.keep(archive.zip.read(picture_file(digest)))  # a file that no row names is removed later
     try:
@@ -212,6 +238,8 @@ def _write(restoring: "Restoring", slug: str, job: Job | None, progress: Progres
         raise Refused([archive.refusal("", 0, problem, "Choose another name.")]) from error
     for table in archive.tables[1:]:
         restoring.write(table, progress)
+    if maker:
+        Membership.objects.create(collection=collection, user=maker, role=Role.ADMIN)
     over = {"state": Job.State.PUBLISHED, "ended_at": now, "collection": collection}
     if job is None:
         files = [{"name": Path(archive.name).name}]
@@ -230,9 +258,7 @@ def _tell(archive: Archive, slug: str, report: Report) -> None:
     n = {table.model._meta.model_name: archive.counts[table.member] for table in archive.tables}
     report.counts["new"] = 1
     content = [counted(n["query"], "query", "queries"), counted(n["document"], "document")]
-    content.append(counted(n["system"], "system"))
-    if "rater" in n:
-        content += [counted(n["rater"], "rater"), counted(n["rating"], "rating")]
+    content += [counted(n["system"], "system"), counted(n["rater"], "rater"), counted(n["rating"], "rating")]
     if n.get("judge"):
         content += [counted(n["judge"], "judge"), counted(n["machinegrade"], "pair asked", "pairs asked")]
     report.facts += [f"Collection {slug} made, with {', '.join(content)}.", f"Snapshot {archive.snapshot}."]

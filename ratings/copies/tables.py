@@ -64,7 +64,7 @@ class Table:
     archive: Sequence[str]  # columns in archives; none for a table that only backups have
     key: Sequence[str]  # the fields that name a row; without any it is named by the number of its line
     collection: str  # lookup of the collection whose rows go with it
-    bare: bool  # whether a collection without what people did has its rows
+    copied: bool  # whether a copy of a collection has its rows
     judges: bool  # whether archives have its rows only with the judges
     samples: bool  # whether only archives of collections with a sample from a log have its file
 
@@ -93,12 +93,12 @@ def register(
     *,
     key: str = "",
     collection: str = "collection",
-    bare: bool = False,
+    copied: bool = False,
     judges: bool = False,
     samples: bool = False,
 ) -> None:
     """Describe a table, which other apps do when they are loaded. Names of columns are separated by blanks."""
-    TABLES[model] = Table(model, archive.split(), key.split(), collection, bare, judges, samples)
+    TABLES[model] = Table(model, archive.split(), key.split(), collection, copied, judges, samples)
 
 
 def in_archive(*, judges: bool, samples: bool) -> list[Table]:
@@ -126,17 +126,17 @@ register(
     Collection,
     "name description relevant_from order gold_share repeat_share break_after aim scale_version created_at",
     collection="pk",
-    bare=True,
+    copied=True,
 )
-register(Grade, "value label meaning", key="value", bare=True)
-register(Guidelines, "version text created_at", key="version", bare=True)
-register(Presentation, "version content created_at", key="version", bare=True)
-register(Query, "key text need tags fields weight", key="key", bare=True)
+register(Grade, "value label meaning", key="value", copied=True)
+register(Guidelines, "version text created_at", key="version", copied=True)
+register(Presentation, "version content created_at", key="version", copied=True)
+register(Query, "key text need tags fields weight", key="key", copied=True)
 register(
     Sample,
     "number former method seed size log days digest searches queries head_searches head_queries strata created_at",
     key="number",
-    bare=True,
+    copied=True,
     samples=True,
 )
 register(
@@ -144,17 +144,15 @@ register(
     "sample query place text count chance stratum left_out",
     key="sample place",
     collection="sample__collection",
-    bare=True,
+    copied=True,
     samples=True,
 )
-register(Document, "key title body url fields", key="key", bare=True)
-register(
-    Picture, "digest source named_by token state problem small large width height", key="digest", bare=True
-)
-register(System, "name description created_at", key="name", bare=True)
+register(Document, "key title body url fields", key="key", copied=True)
+register(Picture, "digest source named_by token state problem small large width height", key="digest", copied=True)
+register(System, "name description created_at", key="name", copied=True)
 # The ids of documents are packed, the one exception to foreign keys. An archive has their keys in place of ids.
 register(
-    Ranking, "system query documents scores", key="system query", collection="system__collection", bare=True
+    Ranking, "system query documents scores", key="system query", collection="system__collection", copied=True
 )
 register(Rater, "name kind weight active limit guidelines_read warmed_up_at", key="name")
 register(Rater.queries.through, "rater query", key="rater query", collection="rater__collection")

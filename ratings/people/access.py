@@ -16,7 +16,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.views.decorators.http import require_POST, require_safe
 
 from ..database.prepared import Blank, Prepared
-from ..models import Collection, Deletion, Rater, Role
+from ..models import Collection, Deletion, Job, Rater, Role
 from ..web import sent
 from ..web.pages import wants_json
 from ..web.ways_back import page_above
@@ -137,6 +137,15 @@ def deletion_for(request: HttpRequest, pk: int) -> Deletion:
 of_deletion = with_access(deletion_for, "pk")
 
 
+def copies_for(request: HttpRequest) -> QuerySet[Job]:
+    """The copies of collections that this person asked for; superusers see those of all."""
+    copies = Job.objects.filter(kind=Job.Kind.COPY).select_related("by", "collection")
+    return copies if request.user.is_superuser else copies.filter(by=request.user)
+
+
+of_copies = with_access(copies_for)
+
+
 def may_make(user: User | AnonymousUser) -> bool:
     """Whether the person may make collections: superusers, and accounts that a superuser lets."""
     return user.has_perm("ratings.add_collection")
@@ -150,6 +159,15 @@ def maker_for(request: HttpRequest) -> User:
 
 
 of_makers = with_access(maker_for)
+
+
+def source_for(request: HttpRequest, slug: str) -> Collection:
+    """The collection to copy. Raises Http404 for all but its admins who may make collections."""
+    maker_for(request)
+    return collection_for(request, slug, [Role.ADMIN])
+
+
+of_source = with_access(source_for, "slug")
 
 
 def account_key(user) -> str:

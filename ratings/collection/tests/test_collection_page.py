@@ -7,13 +7,16 @@ from html import unescape
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.core.management import call_command
 from django.test import Client
 from django_tasks_db.management.commands import db_worker
 
 from ratings.collection import deleting, putting_away
+from ratings.copies.jobs import copy
 from ratings.desk import queue
 from ratings.management.commands._collection_command import Refused
+from ratings.management.commands.work import work
 from ratings.models import Anchor, Assignment, Collection, Deletion, Job, JudgeRun, Rating, Role
 from ratings.people import tokens
 from ratings.tests.cast import (
@@ -84,11 +87,11 @@ def test_a_wrong_name_or_description_is_refused_and_nothing_is_changed(client, c
 
 
 def test_the_page_takes_the_same_queries_whatever_the_collection_holds(client, django_assert_num_queries):
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(7):
         client.get(PAGE)
     make_whole("sea")
     make_ranking(Collection.objects.get(slug="hills"), "bm25", "q1", "abcd")
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(7):
         client.get(PAGE)
 
 
@@ -177,6 +180,87 @@ def test_it_leaves_the_list_for_one_of_its_own_and_its_numbers_stay(client, coll
     assert "you are a rater" in text(signed_in(rater.user).get("/"))
     client.post(PAGE + "take-out/")
     assert 'id="away"' not in client.get("/").content.decode()
+
+
+def test_put_away_twice_it_keeps_its_first_time(client, collection):
+    put_away(client)
+    at = Collection.objects.get().put_away_at
+    put_away(client)
+    assert Collection.objects.get().put_away_at == at
+
+
+# Copy
+
+
+@pytest.fixture
+def maker(admin):
+    permission = Permission.objects.get(content_type__app_label="ratings", codename="add_collection")
+    admin.user_permissions.add(permission)
+    return get_user_model().objects.get(pk=admin.pk)
+
+
+@pytest.mark.both_databases
+def test_a_copy_has_the_set_up_and_nothing_of_people(admin):
+    whole = make_whole("sea")
+    whole.guidelines.create(version=2, text="Again.")
+    whole.queries.filter(key="q1").update(tags=["short"])
+    make = root()
+    response = make.post("/collections/sea/collection/copy/", {"name": "Second sea", "slug": ""})
+    job = Job.objects.latest("pk")
+    assert response.url == f"/copies/{job.pk}/"
+    work()
+    copy = Collection.objects.get(slug="second-sea")
+    assert (copy.name, copy.created_at > whole.created_at) == ("Second sea", True)
+    assert copy.queries.get(key="q1").tags == ["short"]
+    assert list(copy.guidelines.values_list("version", flat=True)) == [2, 1]
+    assert (copy.presentations.count(), copy.documents.count()) == (1, 4)
+    assert [str(each) for each in copy.grades.all()] == [str(each) for each in whole.grades.all()]
+    ranking, former = (each.systems.get(name="bm25").rankings.get() for each in (copy, whole))
+    ids = copy.documents.in_bulk(ranking.documents.tolist())
+    assert [ids[pk].key for pk in ranking.documents.tolist()] == ["a", "b", "c", "d"]
+    assert ranking.scores.tolist() == former.scores.tolist()
+    assert not copy.raters.exists() and not copy.frozen_evaluations.exists() and not copy.invitations.exists()
+    assert not Rating.objects.filter(query__collection=copy).exists()
+    assert not copy.queries.filter(pairs__isnull=False).exists()
+    member = copy.memberships.get()
+    assert (member.user.username, member.role) == ("root", Role.ADMIN)
+    assert "/collections/second-sea/set-up/" in make.get(response.url).text
+    # It is no archive that somebody brought, and no import that could be undone.
+    assert "copy" not in text(make.get("/archives/"))
+    assert make.get(f"/collections/second-sea/import/{job.pk}/").status_code == 404
+
+
+def test_only_an_admin_who_may_make_collections_copies_it(client, collection):
+    analyst = make_member(collection, "analyst", Role.ANALYST)
+    permission = Permission.objects.get(content_type__app_label="ratings", codename="add_collection")
+    analyst.user_permissions.add(permission)
+    for person in (client, signed_in(analyst)):
+        assert person.post(PAGE + "copy/", {"name": "Copy"}).status_code == 404
+    assert not Job.objects.exists()
+
+
+def test_who_asked_for_a_copy_and_superusers_see_it_and_nobody_else(maker, collection):
+    job = copy(collection, "copy", "Copy", maker)
+    other = signed_in(make_member(collection, "other", Role.ADMIN))
+    for person, status in ((signed_in(maker), 200), (root(), 200), (other, 404)):
+        assert person.get(f"/copies/{job.pk}/").status_code == status
+        assert person.get(f"/copies/{job.pk}/progress/").status_code == status
+    assert other.post(f"/copies/{job.pk}/cancel/").status_code == 404
+    archived = Job.objects.create(kind="archive", files=[{"name": "a.zip"}], by=maker)
+    assert signed_in(maker).get(f"/copies/{archived.pk}/").status_code == 404
+
+
+def test_a_wrong_name_of_a_copy_is_refused(maker, collection):
+    for sent in ({"name": ""}, {"name": "Copy", "slug": "hills"}, {"name": "Copy", "slug": "a b"}):
+        assert signed_in(maker).post(PAGE + "copy/", sent).status_code == 400
+    assert not Job.objects.exists()
+
+
+def test_a_source_that_is_deleted_meanwhile_ends_the_copy(maker, collection):
+    job = copy(collection, "copy", "Copy", maker)
+    deleting.delete(collection, None)
+    work()
+    assert Job.objects.get(pk=job.pk).state == "failed" and not Collection.objects.exists()
 
 
 # Delete

@@ -4,13 +4,17 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
 
+from ...copies.jobs import copy
 from ...models import Collection
-from ...people.access import admin_act, admin_page
+from ...people.access import admin_act, admin_page, may_make, of_source
 from ...web.pages import frame
 from ...web.settings_forms import lock
 from .. import deleting, making, putting_away
-from ..forms import DeletionForm, DescriptionForm
+from ..forms import CopyForm, DeletionForm, DescriptionForm
+
+IDS = "id_copy_%s"  # of the form's fields: the other form of the page has a name, too
 
 
 @admin_page
@@ -48,6 +52,17 @@ def take_out(request: HttpRequest, collection: Collection) -> HttpResponse:
     return redirect("collection", collection.slug)
 
 
+@require_POST
+@of_source
+def copy_collection(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Queue a copy. The person who asks for it becomes its admin."""
+    form = CopyForm(request.POST, auto_id=IDS)
+    if not form.is_valid():
+        return collection_page(request, collection, copy=form)
+    sent = form.cleaned_data
+    return redirect("copy_job", copy(collection, sent["slug"], sent["name"], request.user).pk)
+
+
 @admin_page
 def deletion(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The page that asks to confirm a deletion, with counts of what would be deleted."""
@@ -69,14 +84,20 @@ def delete_collection(request: HttpRequest, collection: Collection) -> HttpRespo
 
 
 def collection_page(
-    request: HttpRequest, collection: Collection, *, about: DescriptionForm | None = None
+    request: HttpRequest,
+    collection: Collection,
+    *,
+    about: DescriptionForm | None = None,
+    copy: CopyForm | None = None,
 ) -> HttpResponse:
     """The page; with a refused form its status is 400."""
     context = {
         **frame(collection, "collection"),
         "about": about or DescriptionForm(collection=collection),
+        "copy": copy or CopyForm(initial={"name": f"Copy of {collection.name}"[:200]}, auto_id=IDS),
+        "makes": may_make(request.user),
     }
-    return render(request, "ratings/collection.html", context, status=400 if about else 200)
+    return render(request, "ratings/collection.html", context, status=400 if about or copy else 200)
 
 
 def deletion_page(request: HttpRequest, collection: Collection, form: DeletionForm) -> HttpResponse:

@@ -70,12 +70,12 @@ def written(slug: str = "there", **options) -> bytes:
     return out.getvalue()
 
 
-def restored(tmp_path, content: bytes, slug: str = "there", **options) -> list[str]:
+def restored(tmp_path, content: bytes, slug: str = "there") -> list[str]:
     """Import the archive; what was refused."""
     path = tmp_path / "a.zip"
     path.write_bytes(content)
     with restoring.opened(path) as opened:
-        return [str(refusal) for refusal in restoring.restore(opened, slug, **options).refusals]
+        return [str(refusal) for refusal in restoring.restore(opened, slug).refusals]
 
 
 def members_of(content: bytes) -> dict[str, str]:
@@ -187,19 +187,6 @@ def test_a_copy_beside_its_original_has_addresses_of_its_own(tmp_path):
     assert restored(tmp_path, written("hills"), "there") == []
     assert Pair.objects.values("token").distinct().count() == Pair.objects.count() == 14
     assert "got a new one" in Job.objects.get(kind="archive").report["warnings"][0]
-
-
-def test_a_bare_one_has_what_is_rated_and_nothing_of_people(tmp_path):
-    collection = lived_in()
-    assert restored(tmp_path, written("hills"), bare=True) == []
-    bare = Collection.objects.get(slug="there")
-    assert (bare.guidelines.count(), bare.presentations.count(), bare.documents.count()) == (1, 1, 4)
-    assert [str(each) for each in bare.grades.all()] == [str(each) for each in collection.grades.all()]
-    ranking, former = (each.systems.get(name="bm25").rankings.get() for each in (bare, collection))
-    ids = bare.documents.in_bulk(ranking.documents.tolist())
-    assert "".join(ids[pk].key for pk in ranking.documents.tolist()) == "abcd"
-    assert ranking.scores.tolist() == former.scores.tolist()
-    assert not bare.raters.exists() and not bare.queries.filter(pairs__isnull=False).exists()
 
 
 def test_the_deepest_document_that_an_import_takes_comes_back(tmp_path):

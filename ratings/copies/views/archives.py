@@ -40,7 +40,7 @@ def send_archive(request: HttpRequest, superuser: User) -> HttpResponse:
             raise  # `web.failures.server_error` answers it
         form.add_error("file", f"The file cannot be stored: {error.strerror or error}.")
         return archives_page(request, form)
-    options = {name: form.cleaned_data[name] for name in ("slug", "bare")}
+    options = {"slug": form.cleaned_data["slug"]}
     job = store_queued(Job(kind=Job.Kind.ARCHIVE, files=[kept], options=options, by=superuser))
     return redirect("archive_job", job.pk)
 

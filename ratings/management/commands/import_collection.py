@@ -10,14 +10,12 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("file", metavar="FILE", help="the archive")
-        text = "only scale, guidelines, presentation, queries, documents and rankings, without what people did"
-        parser.add_argument("--bare", action="store_true", help=text)
         parser.add_argument("--slug", required=True, metavar="NEW", help="the name in addresses and commands")
 
-    def handle(self, *, file: str, slug: str, bare: bool, **options) -> None:
+    def handle(self, *, file: str, slug: str, **options) -> None:
         if problem := restoring.wrong_slug(slug):
             raise Refused(f"{problem} with --slug. Nothing was written.")
         with refusing(), ProgressLine(self.stderr) as progress, restoring.opened(file) as opened:
-            report = restoring.restore(opened, slug, bare=bare, progress=progress)
+            report = restoring.restore(opened, slug, progress=progress)
         self.print_report(report)
         self.stderr.write(f"It has no members yet: python3 run.py manage add_member {slug} NAME admin")
