@@ -10,7 +10,7 @@ IDEALIST_LARGEST_LOG  megabytes of a log of searches that is sent by page (1000)
 IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull`, pictures and judges, with commas (default: none)
 IDEALIST_JUDGE_KEYS  keys of hosts that judges ask: host=key, host:port=key, with commas (default: none)
 IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (24 if others are served, else 0: none)
-IDEALIST_BACKUP_KEEP  how many of them are kept (7)
+IDEALIST_BACKUP_KEEP  how many of them are kept, and of those before an upgrade (7)
 IDEALIST_BACKUPS  folder for them, best on another disk, or s3:// as STORAGE_URL (backups in IDEALIST_DATA)
 IDEALIST_KEEP_DAYS  days for which the audit and imports that wrote nothing are kept (730; 0: for good)
 IDEALIST_DEMO     1 loads the sample and lets links sign in to look around; run.py sets it on a loopback address

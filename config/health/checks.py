@@ -28,13 +28,15 @@ MIN_FREE = 512 * 2**20  # bytes on the disk
 LOCK_WAIT = 1.5  # seconds for which a lock may be held
 TIMEOUT = 2.4  # seconds for all checks together, so that the doctor with its start takes less than five
 NOT_OF_OPERATORS = {"IDEALIST_SHORT_WAITS"}
+READING = 1.5  # seconds for which pages of SQLite are read
+RIGHTS = 'Give its account the rights that "Two accounts" in docs/operating.md lists, or name another account.'
 MAKE_ROOM = "Make room there, or make it writable."
 PREPARE = "python3 run.py manage prepare"
 UPGRADE = "python3 run.py manage upgrade"
 # Of messages of drivers, and what cures them.
 CURES = {
     "unsupported startup parameter": "Name PostgreSQL itself in DATABASE_URL, not a pooler such as PgBouncer.",
-    "permission denied": 'Give its account the rights that "Two accounts" in docs/operating.md lists.',
+    "permission denied": RIGHTS,
     "malformed": "Stop Idealist, and restore the last backup into a new folder. Keep this one until that is done.",
     "not a database": "Correct DATABASE_URL or IDEALIST_DATA, or restore the last backup into a new folder.",
 }
@@ -117,6 +119,43 @@ def database() -> Iterator[Problem]:
     else:
         if not has_tables:
             yield Problem("The database has no tables yet.", f"{PREPARE}. Or correct DATABASE_URL.")
+
+
+def rights() -> Iterator[Problem]:
+    """Whether the account may read and write every table of PostgreSQL."""
+    if connection.vendor != "postgresql":
+        return
+    tables = connection.introspection.django_table_names(only_existing=True)
+    may = " AND ".join(f"has_table_privilege(name, '{act}')" for act in ("SELECT", "INSERT", "UPDATE", "DELETE"))
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT name FROM unnest(%s::text[]) name WHERE NOT ({may}) ORDER BY name", [tables])
+        closed = [name for (name,) in cursor.fetchall()]
+    if closed:
+        yield Problem(f"The account may not read and write {len(closed)} tables, such as {closed[0]}.", RIGHTS)
+
+
+def damage() -> Iterator[Problem]:
+    """Whether the file of SQLite is whole. What takes longer than READING counts as whole."""
+    if connection.vendor != "sqlite" or not Path(connection.settings_dict["NAME"]).exists():
+        return
+    found: list[str] = []
+    thread = Thread(target=look_for_damage, args=[connection.settings_dict["NAME"], found], daemon=True)
+    thread.start()  # a thread, since older versions of SQLite do not let this be interrupted
+    thread.join(READING)
+    if found and found[0] != "ok":
+        yield Problem(f"The file of the database is damaged: {' '.join(found[0].split())}.", CURES["malformed"])
+
+
+def look_for_damage(path: str, found: list[str]) -> None:
+    file = sqlite3.connect(path, timeout=LOCK_WAIT)
+    try:
+        found += file.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.OperationalError:  # it is locked, or its disk is read-only: see `writing`
+        pass
+    except sqlite3.DatabaseError as error:
+        found.append(str(error))
+    finally:
+        file.close()
 
 
 def migrations() -> Iterator[Problem]:
@@ -220,6 +259,8 @@ CHECKS = [
     Check("database", database, in_readyz=True, blocks_pages=True),
     Check("migrations", migrations, in_readyz=True, blocks_pages=True),
     Check("writing", writing, in_readyz=True, blocks_pages=True),
+    Check("damage", damage, uses_database=False),
+    Check("rights", rights),
     Check("storage", storage, in_readyz=True, blocks_pages=True, uses_database=False),
     Check("static files", static_files, in_readyz=True, blocks_pages=True, uses_database=False),
     Check("disk", free_space, in_readyz=True, uses_database=False),

@@ -1,7 +1,9 @@
 """`python3 run.py manage doctor`: prints each problem with its cure. Exit status 1 where there is one."""
 
 import os
+import subprocess
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import django
@@ -26,12 +28,17 @@ def main() -> int:
 
 
 def head() -> str:
-    """What is looked at: version, database and data folder. Never the password of the database."""
+    """What is looked at: version, commit, database and data folder. Never the password of the database."""
     from django.conf import settings
 
     database = settings.DATABASES["default"]
     place = "@".join(filter(None, (database["NAME"] or "of a service", database.get("HOST"))))
-    return f"Idealist {settings.VERSION}, database {place}, data folder {settings.DATA_DIR}"
+    ask = ["git", "-C", str(settings.BASE_DIR), "rev-parse", "--short", "HEAD"]
+    commit = ""
+    with suppress(FileNotFoundError):
+        commit = subprocess.run(ask, capture_output=True, text=True, check=False).stdout.strip()
+    version = f"Idealist {settings.VERSION}{commit and f' ({commit})'}"
+    return f"{version}, database {place}, data folder {settings.DATA_DIR}"
 
 
 def report(results: "list[Outcome]") -> int:

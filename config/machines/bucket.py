@@ -3,14 +3,16 @@
 import io
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
+from threading import Semaphore
 from typing import BinaryIO
 
 from boto3.exceptions import Boto3Error
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
 from django.conf import settings
 from django.core.files.base import File
 from storages.backends.s3 import S3Storage
@@ -21,6 +23,14 @@ READ_AHEAD = 2**18  # bytes
 # botocore tries again by itself. It is the only one here that does.
 OF_PAGES = {"connect_timeout": 2, "read_timeout": 2, "retries": {"total_max_attempts": 1}}
 OF_WORKERS = {"connect_timeout": 4, "read_timeout": 30, "retries": {"mode": "standard", "total_max_attempts": 3}}
+
+# A silent store must not hold all eight threads of a process that serves pages. A browser asks for six pictures at
+# once, which a store sends in some hundredths of a second. So those beyond AT_ONCE wait a little for their turn.
+AT_ONCE = 4
+TURN = 0.25  # seconds
+SILENCE = 5  # seconds for which nobody asks a store that did not answer in time
+_turns = Semaphore(AT_ONCE)
+_silent_until = 0.0
 
 
 @contextmanager
@@ -37,12 +47,35 @@ def errors_of_files() -> Iterator[None]:
         raise ConnectionError(f"The store of files cannot be used: {error}") from error
 
 
+@contextmanager
+def asking() -> Iterator[None]:
+    """Within `errors_of_files`. In a process that serves pages, raises ConnectionError if too many wait."""
+    global _silent_until
+    if not settings.SHORT_WAITS:
+        with errors_of_files():
+            yield
+        return
+    if not _turns.acquire(timeout=TURN):
+        raise ConnectionError("The store of files is slow, and others wait for it.")
+    try:
+        if time.monotonic() < _silent_until:
+            raise ConnectionError("The store of files did not answer just now.")
+        with errors_of_files():
+            yield
+    except ConnectionError as error:
+        if isinstance(error.__cause__, (ConnectTimeoutError, ReadTimeoutError)):
+            _silent_until = time.monotonic() + SILENCE
+        raise
+    finally:
+        _turns.release()
+
+
 def that_asks(method):
-    """The method, within `errors_of_files`."""
+    """The method, within `asking`."""
 
     @wraps(method)
     def wrapped(*args, **kwargs):
-        with errors_of_files():
+        with asking():
             return method(*args, **kwargs)
 
     return wrapped
@@ -78,12 +111,12 @@ class Bucket(S3Storage):
 
     def stream(self, name: str) -> BinaryIO:
         """A stream of the content that can be read once. What is not read is not fetched."""
-        with errors_of_files():
+        with asking():
             return io.BufferedReader(Body(self._object(name).get()["Body"]), READ_AHEAD)
 
     def entries(self) -> Iterator[Entry]:
         """Yields the entries of the folder."""
-        with errors_of_files():
+        with asking():
             prefix = self.location.strip("/") + "/"
             for each in self.bucket.objects.filter(Prefix=prefix):
                 yield Entry(each.key.removeprefix(prefix), each.size, each.last_modified.timestamp())
@@ -100,7 +133,7 @@ class Bucket(S3Storage):
 
 
 class Body(io.RawIOBase):
-    """The body of a response as a raw stream, within `errors_of_files`."""
+    """The body of a response as a raw stream, within `asking`."""
 
     def __init__(self, body) -> None:
         self.body = body
@@ -109,7 +142,7 @@ class Body(io.RawIOBase):
         return True
 
     def readinto(self, room) -> int:
-        with errors_of_files():
+        with asking():
             data = self.body.read(len(room))
         room[: len(data)] = data
         return len(data)

@@ -24,6 +24,7 @@ from django.utils import timezone
 
 from ratings.copies import backup, package
 from ratings.importing.pictures import store
+from ratings.management.commands import upgrade
 from ratings.models import Collection, Document, Grade, Job, Picture, Rating, RatingEvent
 
 from .everything import everything
@@ -344,6 +345,8 @@ def test_an_upgrade_says_its_plan_backs_up_and_migrates(tmp_path):
         said = io.StringIO()
         call_command("upgrade", "--plan", stdout=said)
         assert "evaluation.0001_frozen" in said.getvalue() and not list(tmp_path.rglob("*.zip"))
+        with pytest.raises(CommandError, match="Nothing was changed"):
+            call_command("upgrade", "--backup", str(tmp_path / "absent" / "one.zip"), stdout=io.StringIO())
         call_command("upgrade", stdout=said)
         call_command("migrate", check_unapplied=True, verbosity=0)
         assert "Backed up and read again" in said.getvalue() and len(list(tmp_path.rglob("before-*.zip"))) == 1
@@ -363,3 +366,15 @@ def test_a_start_on_the_database_of_another_version_is_refused_in_a_sentence(tmp
             ):
                 call_command(command, stdout=io.StringIO())
         assert connection.introspection.table_names() == before
+
+
+def test_the_newest_backups_of_upgrades_are_kept(settings, tmp_path):
+    settings.DATA_DIR, settings.BACKUP_KEEP = tmp_path, 2
+    for number, name in enumerate(("before-0.2.0.zip", "before-0.1.0.zip", "before-0.10.0.zip", "idealist-1.zip")):
+        path = tmp_path / "backups" / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        os.utime(path, (number, number))
+    upgrade.forget_old_backups()
+    left = {path.name for path in path.parent.iterdir()}
+    assert left == {"before-0.1.0.zip", "before-0.10.0.zip", "idealist-1.zip"}

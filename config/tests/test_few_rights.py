@@ -10,6 +10,7 @@ from django.db import ProgrammingError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
+from config.health import checks
 from config.help.documents import FOLDER
 from ratings.copies import backup
 from ratings.models import Collection, Rating, Role
@@ -83,3 +84,12 @@ def test_a_backup_is_written_and_the_tables_are_prepared_with_it(few_rights, tmp
     make_collection()
     backup.write(tmp_path / "idealist.zip")
     call_command("prepare", verbosity=0)
+
+
+def test_the_doctor_names_a_table_that_is_closed_to_the_account(few_rights):
+    assert list(checks.rights()) == []
+    with connection.cursor() as cursor:
+        cursor.execute("RESET ROLE; REVOKE INSERT ON ratings_rating FROM idealist_serves")
+        cursor.execute("SET LOCAL ROLE idealist_serves")
+    (problem,) = checks.rights()
+    assert "1 tables, such as ratings_rating" in problem.wrong and "Two accounts" in problem.cure

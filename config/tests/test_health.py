@@ -10,6 +10,7 @@ import threading
 import time
 from collections import namedtuple
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from unittest import mock
 from uuid import uuid4
@@ -351,7 +352,7 @@ def test_the_doctor_names_what_keeps_it_from_starting(environment, said, tmp_pat
     done = subprocess.run(command, **known, capture_output=True, text=True)
     assert done.returncode == 1 and said in done.stdout and "Traceback" not in done.stderr
     if "DATABASE_URL" in environment:
-        begins = rf"Idealist {of_project.VERSION}, database none@127.0.0.1, data folder {tmp_path}\n"
+        begins = rf"Idealist {of_project.VERSION}( \(\w+\))?, database none@127.0.0.1, data folder {tmp_path}\n"
         assert re.match(begins, done.stdout) and "sesame" not in done.stdout
 
 
@@ -439,3 +440,30 @@ def test_a_folder_without_static_files(settings, tmp_path):
     assert str(settings.STATIC_ROOT) in problem.wrong and "manage prepare" in problem.cure
     staticfiles_storage.hashed_files["site.css"] = "site.0.css"
     assert not list(checks.static_files())
+
+
+@sqlite_only
+@pytest.mark.parametrize("place", [0.5, 0.0])
+def test_a_damaged_file_of_sqlite_is_named_with_the_way_back(monkeypatch, tmp_path, place):
+    path = tmp_path / "db.sqlite3"
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("CREATE TABLE t (a TEXT)")
+        file.executemany("INSERT INTO t VALUES (?)", [(f"{number:0500d}",) for number in range(1000)])
+        file.commit()
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(path))
+    assert list(checks.damage()) == []
+    with path.open("r+b") as file:
+        file.seek(int(path.stat().st_size * place) // 4096 * 4096)
+        file.write(b"x" * 4096)
+    (problem,) = checks.damage()
+    assert "damaged" in problem.wrong and "restore the last backup" in problem.cure
+
+
+@sqlite_only
+def test_a_large_file_of_sqlite_does_not_hold_up_the_doctor(monkeypatch, tmp_path):
+    (tmp_path / "db.sqlite3").touch()
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "db.sqlite3"))
+    monkeypatch.setattr(checks, "READING", 0.05)
+    monkeypatch.setattr(checks, "look_for_damage", lambda path, found: time.sleep(60))
+    began = time.monotonic()
+    assert list(checks.damage()) == [] and time.monotonic() - began < 30

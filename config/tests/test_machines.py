@@ -8,6 +8,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from urllib.parse import quote
 from uuid import uuid4
@@ -151,6 +152,7 @@ def test_where_the_store_is_away_pages_say_so_and_nothing_is_called_gone(bucket,
 @pytest.fixture
 def silent(bucket, settings, tmp_path, monkeypatch) -> Iterator[Silent]:
     """A silent store for a process that serves pages."""
+    monkeypatch.setattr(bucket_module, "_silent_until", 0.0)
     settings.SHORT_WAITS = True
     with Silent() as found:
         url = f"s3://idealist?endpoint={found.url}&region=local"
@@ -158,15 +160,44 @@ def silent(bucket, settings, tmp_path, monkeypatch) -> Iterator[Silent]:
         yield found
 
 
+@pytest.mark.django_db(transaction=True)
+def test_ten_pictures_of_a_silent_store_leave_threads_to_everybody_else(silent, picture, monkeypatch):
+    root = get_user_model().objects.create_superuser("root")
+    monkeypatch.setitem(bucket_module.OF_PAGES, "read_timeout", 60)  # so that only `end` ends their wait
+    clients = [signed_in(root) for _ in range(12)]
+
+    def asked(client: Client, address: str):
+        try:
+            return client.get(address)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        try:
+            pictures = [threads.submit(asked, client, picture) for client in clients[:10]]
+            pages = [threads.submit(asked, clients[10], "/livez"), threads.submit(asked, clients[11], "/")]
+            assert [page.result(timeout=60).status_code for page in pages] == [200, 200]
+            until(lambda: [each.done() for each in pictures].count(False) == bucket_module.AT_ONCE)
+            until(lambda: len(silent.accepted) == bucket_module.AT_ONCE)  # each of them reached the store
+        finally:
+            silent.end()
+    assert {(each.result().status_code, each.result()["Retry-After"]) for each in pictures} == {(503, "5")}
+
+
 @pytest.mark.parametrize("act", ["open", "stream", "exists", "save", "entries"])
-def test_a_page_asks_a_silent_store_once(silent, act, monkeypatch):
+def test_a_page_asks_a_silent_store_once_and_then_not_for_a_while(silent, act, monkeypatch):
     assert bucket_module.OF_PAGES["connect_timeout"] + bucket_module.OF_PAGES["read_timeout"] <= 4
     monkeypatch.setitem(bucket_module.OF_PAGES, "read_timeout", 0.2)
     store = storages["uploads"]
     acts = {"save": lambda: store.save("a", ContentFile(b"x")), "entries": lambda: list(store.entries())}
-    with pytest.raises(ConnectionError):
-        acts.get(act, lambda: getattr(store, act)("a"))()
+    for _ in range(3):
+        with pytest.raises(ConnectionError):
+            acts.get(act, lambda: getattr(store, act)("a"))()
     assert len(silent.accepted) == 1
+    monkeypatch.setattr(bucket_module, "_silent_until", 0.0)  # as after a while
+    with pytest.raises(ConnectionError):
+        store.exists("a")
+    assert len(silent.accepted) == 2
 
 
 @pytest.mark.django_db

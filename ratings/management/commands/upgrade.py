@@ -20,8 +20,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("--plan", action="store_true", help="only show what would be done")
+        text = "the file of the backup (default: a new one in backups, in the data folder)"
+        parser.add_argument("--backup", type=Path, metavar="FILE", help=text)
 
-    def handle(self, *, plan: bool, **options) -> None:
+    def handle(self, *, plan: bool, backup: Path | None, **options) -> None:
         with refusing("Nothing was changed."):
             steps = pending()
         if not steps:
@@ -32,7 +34,7 @@ class Command(BaseCommand):
             self.stdout.write(f"  {migration}")
             self.stdout.write("".join(f"    {each.describe()}\n" for each in migration.operations), ending="")
         if not plan:
-            self.upgrade(default_path())
+            self.upgrade(backup or default_path())
 
     def upgrade(self, path: Path) -> None:
         with refusing("Nothing was changed."), ProgressLine(self.stderr) as progress:
@@ -46,6 +48,7 @@ class Command(BaseCommand):
                 call_command("migrate", verbosity=0, interactive=False)
                 call_command("createcachetable", verbosity=0)
             connection.check_constraints()
+            forget_old_backups()
         except DatabaseError as error:
             raise Refused(f"The upgrade failed: {str(error).strip()} {way_back}") from error
         self.stdout.write(f"The database is that of Idealist {settings.VERSION} now, and was checked.\n{way_back}")
@@ -56,6 +59,13 @@ def pending() -> list[tuple]:
     backup.applied()
     executor = MigrationExecutor(connection)
     return executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def forget_old_backups() -> None:
+    """Keep the newest IDEALIST_BACKUP_KEEP of those that upgrades made."""
+    made = sorted((settings.DATA_DIR / "backups").glob("before-*.zip"), key=lambda path: path.stat().st_mtime)
+    for path in made[: -settings.BACKUP_KEEP]:
+        path.unlink()
 
 
 def default_path() -> Path:
