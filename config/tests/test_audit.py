@@ -90,6 +90,7 @@ NOTED = {
     "delete_system": Act.SYSTEM_DELETED,
     "make_baseline": Act.BASELINE,
     "undo_import": Act.IMPORT_UNDONE,
+    "decide_sampled": Act.QUERY_LEFT_OUT,
     "freeze": Act.FROZEN,
 }
 EXPORTS = ["judge_log", "export_judgments", "export_run", "export_ratings", "export_rounds", "export_archive"]
@@ -103,7 +104,9 @@ TRIED = "ratings/people/tests/test_tries.py has it"
 MAILED = "a link by mail asks for it; a changed password is noted wherever it is set"
 UNPUBLISHED = "it changes no record: the worker notes what it publishes"
 LOOKED = "it changes nothing"
+AS_IMPORT = "it is undone by the function that undo_import calls, which notes it"
 NOT_NOTED_ALIKE = [
+    (AS_IMPORT, "undo_log"),
     (OWN, "provider sign_out end_session desk_settings read_guidelines"),
     (RATED, "save_rating skip_pair undo_rating"),
     (LEASE, "claim stop_rating release"),
@@ -126,7 +129,7 @@ NOT_NOTED_ALIKE = [
         UNPUBLISHED,
         """
         send_archive cancel_archive copy_collection cancel_copy send_files check_import
-        start_import cancel_import
+        start_import cancel_import send_log check_log draw_log draw_more cancel_log
         """,
     ),
     (LOOKED, "check_scale find_pair api_nothing"),
