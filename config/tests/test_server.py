@@ -430,7 +430,7 @@ def test_what_who_is_not_signed_in_sends_is_not_stored(django, place, path, stat
 @pytest.mark.slow
 def test_two_hundred_senders_who_made_up_a_cookie_do_not_fill_the_folder(django, place, settings, monkeypatch):
     """Of ten megabytes each, with room for three."""
-    settings.LARGEST_UPLOAD = 10 * 2**20
+    settings.LARGEST_UPLOAD = settings.LARGEST_LOG = 10 * 2**20
     monkeypatch.setattr(uploads, "BODIES", 3)
     with ExitStack() as stack:
         said = header("/archives/send/", 10 * 2**20, "sessionid=made-up")
@@ -474,10 +474,11 @@ def test_a_file_of_an_admin_comes_in_and_leaves_nothing_behind(django, place):
 
 
 @pytest.mark.parametrize("lacks", ["bodies", "disk"])
-def test_without_room_the_answer_is_to_send_it_again(django, monkeypatch, lacks):
+def test_without_room_the_answer_is_to_send_it_again(django, settings, monkeypatch, lacks):
     if lacks == "disk":
         monkeypatch.setattr(uploads, "disk_usage", lambda path: type("Usage", (), {"free": 5 * 2**20}))
     else:
+        settings.LARGEST_LOG = 0
         monkeypatch.setattr(uploads, "BODIES", 0)
     said = header("/collections/ada/import/send/", 3 * 2**20, cookies_of("ada"))
     with connected(django, said + bytes(3 * 2**20)) as client:

@@ -59,7 +59,8 @@ os.truncate(ballast, ballast.stat().st_size - 200_000)  # so that an import begi
 try:
     call_command("import_run", "hills", os.environ["RUN"])
 except Exception as error:
-    told["import"] = [disk.trouble(error), *(rows.objects.count() for rows in (Ranking, Document, System))]
+    trouble = disk.trouble(error.__cause__ or error)
+    told["import"] = [trouble, *(rows.objects.count() for rows in (Ranking, Document, System))]
 ballast.unlink()
 told["with room"] = signed_in()
 call_command("import_run", "hills", os.environ["RUN"], verbosity=0)

@@ -14,6 +14,7 @@ from . import (
     columns,
     header,
     json_topics,
+    jsonl,
     letor,
     opensearch,
     parquet,
@@ -193,7 +194,7 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     Text that shows none gets the format `default`, whose refusals are more helpful than "unknown format".
     """
     start = source.start
-    if problem_and_cure := source.wrong or unsupported(start) or _answer_of_an_engine(start):
+    if problem_and_cure := source.wrong or unsupported(start) or _of_another_tool(start):
         return source.refusal(0, *problem_and_cure)
     format = _likely(source, kind, default)
     if refusal := _doubt(source, kind, format):
@@ -253,13 +254,15 @@ def _default_of(source: Source, kind: str, default: str) -> Format | Refusal:
     return source.refusal(1, problem, *kinds, Option("format", when=f"it is one of {names}"))
 
 
-def _answer_of_an_engine(start: Start) -> tuple[str, str] | None:
-    """The problem and the cure of the answer of a search engine to one query; None for any other file."""
+def _of_another_tool(start: Start) -> tuple[str, str] | None:
+    """The problem and the cure of JSON that tools of this job write for something else; None for any other."""
     names = strict_json.containers(start)
     of_opensearch = any(name in ("judgmentRatings", "querySetQueries") for _, name in names)
     if ({(1, "hits"), (2, "hits")} <= names and not of_opensearch) or {(1, "response"), (2, "docs")} <= names:
         cure = "Let the command pull ask for all queries, or write a run of all answers."
         return "it is the answer of a search engine to one query", cure
+    if jsonl.is_list(start) and '"annotations"' in start.text and '"result"' in start.text:
+        return "it is an export of Label Studio", "Export it from there as CSV."
     return None
 
 

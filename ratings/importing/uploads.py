@@ -30,7 +30,7 @@ def has_room(headers: Mapping[str, str], size: int, stored: int) -> bool:
         return False
     largest = max(settings.LARGEST_UPLOAD, settings.LARGEST_LOG, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
     free = disk_usage(spool()).free // 2  # Django copies files out of the body
-    most = max(BODIES * settings.LARGEST_UPLOAD, 2 * largest)
+    most = max(BODIES * settings.LARGEST_UPLOAD, settings.LARGEST_LOG)
     return size <= largest and stored <= min(most, free)
 
 

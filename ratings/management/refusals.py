@@ -36,8 +36,11 @@ def refusing(outcome: str = "Nothing was written.") -> Iterator[None]:
 
 def refuse_unwritable() -> None:
     """Raises Refused where the data folder cannot be written, before a command that runs for long."""
-    with refusing("Free space there, make it writable, or name another folder in IDEALIST_DATA."):
+    try:
         disk.try_out(settings.DATA_DIR)
+    except OSError as error:
+        cure = "Free space there, make it writable, or name another folder in IDEALIST_DATA."
+        raise Refused(f"Nothing can be written into {settings.DATA_DIR}: {error.strerror}. {cure}") from error
 
 
 def line_of(refusal: Refusal, known: Collection[str]) -> str:

@@ -17,6 +17,7 @@ from django_tasks_db.models import DBTaskResult
 
 from ratings.importing import intake, jobs, signs, uploads
 from ratings.importing.intake.publishing import Superseded
+from ratings.management.commands import work as command
 from ratings.management.commands.work import work
 from ratings.models import Document, Job, Ranking, System
 from ratings.tests.cast import make_collection
@@ -251,3 +252,13 @@ def test_a_worker_ends_with_its_parent():
     shell = f'{sys.executable} -c "{program}" $$ & sleep 0.2'
     # It holds the pipe of its output open: run() returns when it has ended.
     subprocess.run(["sh", "-c", shell], capture_output=True, timeout=20, check=True)
+
+
+def test_a_database_that_is_away_is_told_once_a_minute(monkeypatch, caplog):
+    monkeypatch.setattr(command, "_told_at", time.monotonic() - command.TELL)
+    for _ in range(3):
+        command.tell_of_wait(OperationalError("connection refused"))
+    assert caplog.text.count("waits for the database: connection refused") == 1
+    monkeypatch.setattr(command, "_told_at", time.monotonic() - command.TELL)
+    command.tell_of_wait(OperationalError("connection refused"))
+    assert caplog.text.count("connection refused") == 2

@@ -1,3 +1,4 @@
+import math
 import os
 import signal
 import tempfile
@@ -18,7 +19,9 @@ from ratings.management.refusals import refuse_unwritable
 LOOK = 1.0  # seconds
 REAP = BEAT = REMOVE = 5.0
 FORGET = 600.0
-RETRY = 10.0  # seconds, after the database was away: each chore logs that
+TELL = 60.0  # seconds between two lines of the log about a database that is away
+
+_told_at = -math.inf
 
 
 class Command(BaseCommand):
@@ -60,12 +63,20 @@ def again_and_again(act, every: float) -> None:
             close_old_connections()
             act()
         except DatabaseError as error:
-            jobs.log.warning("The worker waits for the database: %s", error)
-            time.sleep(RETRY)
+            tell_of_wait(error)
         except Exception:
             # An unhandled exception would end this thread silently, while the process lives on.
             jobs.log.exception("The worker could not %s. It tries again.", act.__name__)
         time.sleep(every)
+
+
+def tell_of_wait(error: DatabaseError) -> None:
+    """Log that the worker waits: all chores fail then, each every few seconds, and one line a minute will do."""
+    global _told_at
+    now = time.monotonic()
+    if now - _told_at >= TELL:
+        _told_at = now
+        jobs.log.warning("The worker waits for the database: %s", error)
 
 
 def work() -> None:
