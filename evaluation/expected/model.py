@@ -86,17 +86,21 @@ class Model:
 
     def draw(self, rows: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:
         """Levels of the pairs `rows`, drawn from the posterior: int8[rows, draws]."""
-        level, alive = np.zeros((len(rows), draws), np.int8), np.ones((len(rows), draws), bool)
+        level = np.zeros((len(rows), draws), np.int8)
+        took_all = np.ones((len(rows), draws), bool)  # steps so far
         for step in self.steps:
+            # Rounding must not make the covariance indefinite.
             root = np.linalg.cholesky(step.covariance + 1e-12 * np.eye(len(step.covariance)))
+            # Coefficients move, and the effects of queries with them: see `Step`.
             moved = root @ generator.standard_normal((len(root), draws))
             effect = step.effect[:, np.newaxis] - step.slope @ moved
             effect += np.sqrt(step.conditional)[:, np.newaxis] * generator.standard_normal(effect.shape)
             coefficients = step.fixed[:, np.newaxis] + moved
             for part in pieces(len(rows)):
                 odds = self.pool.features.values[rows[part]] @ coefficients + effect[self.pool.query[rows[part]]]
-                alive[part] &= generator.random(odds.shape, dtype=np.float32) < logistic(odds.astype(np.float32))
-            level += alive
+                chances = logistic(odds.astype(np.float32))
+                took_all[part] &= generator.random(odds.shape, dtype=np.float32) < chances
+            level += took_all
         return level
 
 

@@ -39,18 +39,21 @@ def design(
     how many rounds were drawn before them (None: 0 for all). Of these judgments only those after the first round,
     with `known` above 0, have a weight.
 
-    A round counts down to its first incomplete unit. Judgments of later units count as known with certainty.
+    A unit is what one random key drew: a pair, or a batch of pairs of one query (see `Round`). A round counts down
+    to its first unit with a pair that is neither judged nor skipped. Judgments of later units count as known with
+    certainty.
     """
     number_of, chance = np.full(len(judged), -1), np.ones(len(judged))
     precision = np.zeros(len(rounds))
     for number, each in enumerate(rounds):
         done = judged[each.drawn] | skipped[each.drawn]
+        # argmin: the first pair that is not done; the units before its own are complete.
         complete_units = len(each.rate) if done.all() else int(each.unit[np.argmin(done)])
         rows = np.concatenate([each.greedy, each.drawn])
         number_of[rows[judged[rows]]] = number
         of_complete = each.chance(complete_units)
         chance[each.drawn[: len(of_complete)]] = of_complete
-        # One unit and the key of the next have no evidence on the number of others.
+        # From one unit and the key of the next one, how many others there are cannot be estimated.
         if complete_units > 1 or complete_units == len(each.rate):
             precision[number] = each.precision
     result = weigh(number_of, chance, precision, birth, np.where(judged, 0 if known is None else known, 0))

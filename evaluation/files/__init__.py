@@ -75,7 +75,7 @@ def load(
                 _refuse_doubt(files, trec.ARE_SYSTEMS)
             for file in files:
                 found = read_run(file, judged, order, tiebreak, same_numbers, keep_first, without_own)
-                results[file.name] = _noted(file, qrels, judged, *found)
+                results[file.name] = _with_notes(file, qrels, judged, *found)
     notes = judged.notes + [note for _, notes in results.values() for note in notes]
     rankings = {path: rankings for path, (rankings, _) in results.items()}
     if system_from == "file":
@@ -113,10 +113,13 @@ def _refuse_others(files: Sequence[Source]) -> None:
             raise Refused([file.refusal(0, f"it is in the format {binary.name}, {binary.title}", cure)])
 
 
-def _noted(
+def _with_notes(
     source: Source, qrels: str, judged: Qrels, rankings: dict[str, Rankings], skipped: Counter, notes: list[str]
 ) -> tuple[dict[str, Rankings], list[str]]:
-    """The rankings in one file, by run tag, and notes for the user. The last three are what `read_run` returns."""
+    """The rankings of one file, by run tag, and notes for the user. Raises Refused where no query is in the qrels.
+
+    rankings, skipped, notes: as `read_run` returns them.
+    """
     if not any(ranking.present.any() for ranking in rankings.values()):
         own, known = first_keys(skipped), first_keys(judged.queries)
         problem = f"none of its queries ({own}) is in {qrels}, which has {known}"
@@ -125,6 +128,7 @@ def _noted(
         lines = counted(skipped.total(), "line")
         notes.append(f"{source.name}: {lines} for queries outside the qrels skipped ({first_keys(skipped)}).")
     for system, ranking in rankings.items():
+        # Judged documents have the first numbers.
         if len(ranking.documents) and not (ranking.documents < len(judged.judgments.grade)).any():
             ids = first_keys(judged.documents.slice(0, 100).to_pylist())
             notes.append(

@@ -92,7 +92,8 @@ class Compared:
         """The least and greatest difference of means that missing judgments allow, by pair; None: not known.
 
         Each end takes the lower bound of one system and the upper bound of the other, as if no document were in
-        both lists, and any of the queries that may still be in common: the exact interval can only be narrower.
+        both lists. The mean may be over any set of queries that can still turn out to be common. So the exact
+        interval can only be narrower.
         """
         ends = {name: self.evaluation.bounds.get((self.measure, name)) for name in self.systems}
         if None in ends.values():

@@ -101,7 +101,7 @@ def every_query(evaluation: Evaluation) -> Table:
 
 
 def queries_with_texts(evaluation: Evaluation) -> Table:
-    """The CSV table of pages: a row for each query and system in the asked measure, in the order of the record."""
+    """The CSV table that pages offer: a row for each query and system, in the asked measure and with texts."""
     asked, record, judgments = evaluation.asked, evaluation.table.record, evaluation.judgments
     header = ["query", "text", "system", "measure", "value", "why", str(asked.judged)]
     header += ["documents", "judgments", "profile", "options"]
@@ -117,11 +117,11 @@ def queries_with_texts(evaluation: Evaluation) -> Table:
         for place, name in enumerate(evaluation.systems)
     ]
     rows = []
-    for place, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
+    for query, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
         for name, rankings, value, reason, judged in columns:
-            length = rankings.length[place] if rankings.present[place] else None
-            cells = [key, text, name, measure, value[place], reason[place], judged[place], length]
-            rows.append([*cells, judgments.count[place], asked.profile, asked.fingerprint])
+            length = rankings.length[query] if rankings.present[query] else None
+            cells = [key, text, name, measure, value[query], reason[query], judged[query], length]
+            rows.append([*cells, judgments.count[query], asked.profile, asked.fingerprint])
     return header, rows
 
 

@@ -407,7 +407,10 @@ class Restoring:
             progress(f"writing {table.member}", done / max(self.archive.counts[table.member], 1), done)
 
     def _row(self, table: Table, found: dict[str, Any]) -> dict[str, Any]:
-        """The row of a line, by column."""
+        """The row of a line, by column.
+
+        A line names rows of other tables by the number of their line, for which `ids` has the new id.
+        """
         row = {}
         for name, value in found.items():
             column = table.model._meta.get_field(name)
@@ -426,7 +429,7 @@ class Restoring:
             row["query_id"] = self.pairs["query"][found["pair"]]
             row["round"] = self.rounds.get(row["pair_id"], UNDRAWN)
         elif table.model is Job:
-            row["kind"] = Job.Kind.RATINGS.value
+            row["kind"] = Job.Kind.RATINGS.value  # of the imports an archive has those of ratings alone
         return row
 
     def _renew_tokens(self, model: type[Model], rows: list[dict]) -> None:

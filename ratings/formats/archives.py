@@ -94,7 +94,7 @@ def _in_zip(source: Source, stack: ExitStack) -> Iterator[Source]:
     archive = stack.enter_context(zipfile.ZipFile(Bounded(source.at_any_place(), LARGEST_LIST)))
     files = [each for each in archive.infolist() if not each.is_dir() and _is_content(each.filename)]
     if any(each.filename.startswith(_OFFICE) for each in files):
-        yield source
+        yield source  # a workbook is a ZIP, too, and one file
         return
     source.budget.foresee(sum(each.file_size for each in files))
     for each in files:

@@ -41,10 +41,13 @@ def words(option: Option, fields: Mapping[str, forms.Field]) -> str:
 
 
 def _of_columns(columns: Mapping[str, str | None], fields: Mapping[str, forms.Field]) -> str:
-    """The form has a field for each column of a table, which says what the column holds."""
+    """The cure in words, for the form's fields that say what each column holds.
+
+    columns: by role the column to choose; None: the person has to choose it; "": no column holds it.
+    """
     if None in columns.values():
         return "say below which are raters" if RATERS in columns else "say below which column holds what"
-    if len(columns) > 1:  # those of a file that is read as a table once this is chosen
+    if len(columns) > 1:  # the columns have no names yet: the file becomes a table once it has no header
         return f"{words(Option('header', 'no'), fields)}, and then say what each column holds"
     ((role, chosen),) = columns.items()
     held, names = WORDS.get(role, role), names_in(role, chosen)

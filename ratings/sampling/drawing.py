@@ -183,28 +183,35 @@ class Outlook(NamedTuple):
 
 
 def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
-    """The outlook of strata with their chances, if scores of queries spread by SPREAD, whatever their counts.
+    """What a sample of these strata, with the chance of each count, will tell of a mean over all searches.
 
-    The variance of the mean is that of independent draws: the sum of count² / chance over all queries that are not
-    certain, times SPREAD², divided by the square of all searches.
+    Scores are taken to spread by SPREAD, whatever the counts of the queries. The variance of the mean is that of
+    independent draws: the sum of count² / chance over all queries that are not certain, times SPREAD², divided by
+    the square of all searches.
     """
     from scipy.special import stdtrit  # imported late: it takes a fifth of a second
 
     parts = [(stratum, chance) for stratum, chance in parts if chance.any()]  # of others nothing will be known
     searches = sum(stratum.searches for stratum, _ in parts)
-    size = others = variance = rest = degrees = 0.0
+    size = uncertain = variance = uncertain_searches = degrees = 0.0
     for stratum, chance in parts:
-        open_ones = chance < 1
-        counts, queries, chance_of = stratum.counts[open_ones], stratum.queries[open_ones], chance[open_ones]
+        drawn_ones = chance < 1
+        counts, queries, chance_of = stratum.counts[drawn_ones], stratum.queries[drawn_ones], chance[drawn_ones]
         size += (chance * stratum.queries).sum()
         expected = (chance_of * queries).sum()
-        others += expected
-        degrees += max(expected - 1, 0)
-        rest += (counts * queries).sum()
+        uncertain += expected
+        degrees += max(expected - 1, 0)  # each stratum takes one
+        uncertain_searches += (counts * queries).sum()
         variance += SPREAD**2 * (queries * counts.astype(float) ** 2 / chance_of).sum() / searches**2
-    others = round(others)
-    margin = 0.0 if not others else float("nan")
+    uncertain = round(uncertain)
+    margin = 0.0 if not uncertain else float("nan")
     if round(degrees) >= 1:
         margin = min(float(stdtrit(round(degrees), (1 + LEVEL) / 2) * np.sqrt(variance)), WIDEST)
-    each = rest / others if others else 0.0
-    return Outlook(round(size), round(size) - others, 1 - rest / searches, each, margin)
+    searches_each = uncertain_searches / uncertain if uncertain else 0.0
+    return Outlook(
+        size=round(size),
+        certain=round(size) - uncertain,
+        certain_share=1 - uncertain_searches / searches,
+        searches_each=searches_each,
+        margin=margin,
+    )

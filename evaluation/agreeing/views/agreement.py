@@ -96,7 +96,7 @@ def chart_of_biases(raters: Sequence[dict]) -> dict[str, Chart]:
 
 
 def found_in(collection: Collection, asked: Asked) -> tuple[Agreement, Order | None, dict]:
-    """The agreement, the order of systems (None: too large for a page), and the document of both.
+    """The agreement, the order of systems (None: too large for a page), and the JSON document of both.
 
     Names are those that the reader may see, read each time, as they can be removed. All else is cached.
     """
@@ -106,7 +106,7 @@ def found_in(collection: Collection, asked: Asked) -> tuple[Agreement, Order | N
     document = cache.whole(collection, ("agreement", tuple(names.items())), lambda: consistency.summary(agreed))
     if order is None:
         return agreed, None, document
-    order = replace(order, raters=agreed.opinions.raters)
+    order = replace(order, raters=agreed.opinions.raters)  # the cached order may have former names
     return agreed, order, document | {"order": consistency.standing(order)}
 
 

@@ -223,7 +223,7 @@ class FreezeForm(forms.Form):
 @of_collection(*READERS)
 @with_options()
 def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """Freezes the evaluation that the overview shows with the options of this address."""
+    """The form, which says what is frozen: what the overview shows with these options. A POST freezes it."""
     evaluation = with_judgments(collection, asked)
     if not evaluation.systems or not evaluation.judgments.count.any():
         messages.warning(request, "There are no numbers yet that could be frozen.")
@@ -231,8 +231,8 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
     measures = dict.fromkeys([asked.measure, *asked.cumulative, *cutoffs_of(evaluation)])
     name = f"{asked.measure}, {date_format(timezone.now(), 'j F Y')}"
     initial = {"name": free_name(collection, name), "expected": is_defined(asked)}
-    found = expecting(collection, asked, rounds_so_far(collection))
-    form = FreezeForm(request.POST or None, initial=initial, rounds=found.rounds)
+    expected = expecting(collection, asked, rounds_so_far(collection))
+    form = FreezeForm(request.POST or None, initial=initial, rounds=expected.rounds)
     if request.method == "POST" and form.is_valid():
         try:
             return frozen_now(request, collection, asked, list(measures), **form.cleaned_data)
@@ -242,7 +242,7 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
             form.add_error(None, f"Nothing was frozen: {error}")
     context = page(request, collection, "results", asked) | {
         "freeze_form": form,
-        "lead": lead_of(collection, evaluation, found),
+        "lead": lead_of(collection, evaluation, expected),
         "queries": len(evaluation.table.record.queries),
         "described": options.in_force(asked),
         "measures": list(map(str, measures)),

@@ -62,10 +62,11 @@ def warm_up(me: Rater, count: int, now: datetime) -> None:
         of_grade[grade] += 1
         round_of[pair] = of_grade[grade]
     in_order = sorted(round_of, key=lambda pair: round_of[pair])  # within a round as shuffled
-    later = set(
+    put_off = set(
         me.checks.filter(kind=WARM_UP, event__isnull=True, turn__gte=LATER_TURN).values_list("pair", flat=True)
     )
-    pairs = [pair for pair in in_order if pair not in later][: max(count - len(later), 1)]
+    # What was put off takes places, too, but at least one new warm-up comes first.
+    pairs = [pair for pair in in_order if pair not in put_off][: max(count - len(put_off), 1)]
     put_before(me, WARM_UP, {pair: FIRST_TURN + place for place, pair in enumerate(pairs)}, now)
 
 

@@ -73,12 +73,16 @@ class QueriesImport(Import):
         return keys
 
     def _identified(self, topic: Topic, source: Source) -> tuple[str, str]:
-        """The key and the text of a query without a key: of a stored one, or new ones."""
+        """The key and the text of a query without a key: of a stored one, or new ones.
+
+        What is refused goes into the report, and what comes back is then of no use.
+        """
         alike = self._looking_alike.get(values.folded(topic.text), [])
-        keys = [key for key in alike if self._stored_texts[key] == topic.text] or alike
+        exactly = [key for key in alike if self._stored_texts[key] == topic.text]
+        keys = exactly or alike
         if len(keys) > 1:
             same = f"the text {values.quoted(topic.text)} ({first_keys(keys)})"
-            problem = f"several queries of the collection have {same}"
+            problem = f"several queries of the collection have {'' if exactly else 'nearly '}{same}"
             cure = "Give the key of the query, in a format that has keys."
             self.report.refuse(source.refusal(topic.line, problem, cure))
         if keys:

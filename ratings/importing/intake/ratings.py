@@ -84,7 +84,7 @@ class RatingsImport(ImportForQueries):
             self._read()
             self._check_scale()
             self._check_raters()
-            self.total = self._check_repeats()  # pairs of rater and pair
+            self.total = self._count_and_check()  # pairs of rater and pair
             grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
             report.grades.update({_plain(text): count for text, count in self.stage.execute(grades)})
             if report.refused:
@@ -175,8 +175,12 @@ class RatingsImport(ImportForQueries):
         for _, group in groupby(map(Given._make, rows), key=lambda row: row[:3]):
             yield list(group)
 
-    def _check_repeats(self) -> int:
-        """How many pairs of rater and pair there are. Counts repeated rows, refuses those that contradict."""
+    def _count_and_check(self) -> int:
+        """How many ratings there are, one for each rater and pair.
+
+        Counts repeated rows, and refuses those that contradict. Of rows without a name even equal ones may be of
+        two raters, so they are refused, too.
+        """
         total = 0
         for rows in self._rows():
             total += 1

@@ -351,7 +351,8 @@ def _put(stage: sqlite3.Connection, file: int, pieces: dict[tuple[str, int], tup
 
 
 def _rankings(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
-    # Sorted as numbers: SQLite would sort the whole pieces, in 40 MB of memory and on disk.
+    """Each ranking of the stage, put together from its pieces, in the order of systems and queries."""
+    # Row numbers alone are sorted: SQLite would sort whole pieces in 40 MB of memory and on disk.
     places = stage.execute("SELECT rowid FROM piece ORDER BY system, query, rowid")
     in_order = np.fromiter((place for (place,) in places), np.int64)
     pieces = (stage.execute("SELECT * FROM piece WHERE rowid = ?", [int(place)]).fetchone() for place in in_order)

@@ -73,7 +73,10 @@ def undo_import(job: Job, by=None) -> list[str]:
 
 
 def obstacles(job: Job) -> Iterator[str]:
-    """The obstacles, in sentences. Reads every ranking of the collection if the import made documents."""
+    """What stands in the way of undoing the import, in sentences; nothing where it can be undone.
+
+    Reads every ranking of the collection if the import made documents.
+    """
     job.refresh_from_db()
     if job.state != Job.State.PUBLISHED:
         yield "It is not in the record: there is nothing to undo."
