@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 from django.db import transaction
@@ -115,7 +116,7 @@ def sample_log(
             former=former if more else None,
             method=former.method if more and former else design.method,
             seed=secrets.randbelow(SEEDS) if design.seed is None else design.seed,
-            log=name[-200:],
+            log=", ".join(dict.fromkeys(Path(source.file).name for source in sources))[-200:],
             days=(design.days or log.days)[:DAYS],
         )
         rows = _draw(log, parts, new, report)
