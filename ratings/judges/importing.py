@@ -53,7 +53,7 @@ class GradesImport(RatingsImport):
                 self._read()
                 self._keep_one_machine(chosen)
                 self._check_scale()
-                self._check_repeats()
+                self._count_and_check()
             if not report.refused:
                 with transaction.atomic():
                     self._write()
