@@ -21,21 +21,12 @@ class Bounds:
     low: np.ndarray  # float64[queries]
     high: np.ndarray  # float64[queries]
     certain: np.ndarray  # bool[queries]: whether the query has a value whatever the missing judgments are
-    unknown: (
-        np.ndarray
-    )  # bool[queries]: whether a value may be possible whose bounds are not known, so both are nan
+    unknown: np.ndarray  # bool[queries]: whether a value may be possible without known bounds, so both are nan
 
     @property
     def possible(self) -> np.ndarray:
         """Whether the query can have a value, bool[queries]."""
         return ~np.isnan(self.low) | self.unknown
-
-    def of_mean(self) -> tuple[float, float]:
-        """The least and the greatest mean over queries; (nan, nan) if no query can have a value or one is unknown.
-
-        A query that may end without a value counts only where it widens the interval.
-        """
-        return bounds_of_mean(self.low, self.high, self.certain, self.possible)
 
 
 def bounds_of_mean(
