@@ -78,6 +78,11 @@ def test_name_and_description_are_changed_and_the_address_stays(client, collecti
     assert "lines &lt;b&gt;." in client.get("/collections/hills/").content.decode()
 
 
+def test_the_version_of_the_form_is_sent_along_once_and_not_shown(client, collection):
+    page = client.get(PAGE).content.decode()
+    assert page.count('name="version"') == 1 and ">Version<" not in page
+
+
 def test_a_wrong_name_or_description_is_refused_and_nothing_is_changed(client, collection):
     texts = {"name": "a", "description": "x" * 1001}
     for sent in ({"name": " "}, {"name": "x" * 201}, {"name": "a\nb"}, {"name": "a\x00b"}, texts):
