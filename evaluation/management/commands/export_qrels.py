@@ -31,7 +31,7 @@ class Command(ExportRowsCommand):
                     collection, rule, replacing, options["adjudications"], BY_NAME[format]
                 )
         except ValueError as error:
-            raise Refused(str(error)) from error
+            raise Refused(f"{error} The options --map and --rule decide.") from error
         self.write(rows, format, output, raw=options["raw"])
         if not rows:
             self.stderr.write(f"{slug} has no ratings yet: import_qrels {slug} FILE, or pool {slug} and rate")

@@ -56,13 +56,15 @@ def test_weights_of_raters_count_where_the_rule_is_weighted():
     collection.raters.filter(name="y").update(weight=0)
     assert run("hills", "--rule", "weighted")[0] == "q1 0 a 3\n"
     collection.raters.filter(name="y").update(weight="0.5")
-    assert refusal("hills", "--rule", "weighted").endswith("; the rule median keeps to the grades of the scale.")
+    ending = "; the rule median keeps to the grades of the scale. The options --map and --rule decide."
+    assert refusal("hills", "--rule", "weighted").endswith(ending)
 
 
 def test_a_map_gives_an_integer_for_each_of_them_and_without_they_are_refused():
     collection = worked_collection()
     rate(collection, "q1", rater="second", b="3")
-    assert "2 of 5 judgments" in refusal("hills") and "1 of 5 judgments" in refusal("hills", "--map", "-1=0")
+    assert "2 of 5 judgments" in refusal("hills") and "The options --map and --rule decide." in refusal("hills")
+    assert "1 of 5 judgments" in refusal("hills", "--map", "-1=0")
     mapped = "q1 0 a 3\nq1 0 b 3\nq1 0 c 0\nq2 0 a 1\nq2 0 d {}\n"
     assert run("hills", "--map", "-1=0,2.5=3") == (mapped.format(0), "")
     assert run("hills", "--map", "-1=-1,2.5=3")[0] == mapped.format(-1)
