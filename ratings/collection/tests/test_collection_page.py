@@ -282,6 +282,8 @@ def test_the_page_counts_what_goes_and_offers_the_download(admin):
     assert "Ratings 1 Raters 1 Queries 2 Documents 4 Systems 1, with 1 ranking" in text(page)
     assert "Frozen evaluations 1 Pictures 1 Uploaded files 1" in text(page)
     assert 'href="/collections/sea/export/archive/"' in page.content.decode()
+    Job.objects.update(state="published")  # then its files are deleted already
+    assert "Uploaded files 0" in text(client.get("/collections/sea/collection/delete/"))
 
 
 def test_nothing_is_deleted_without_its_name(client):
