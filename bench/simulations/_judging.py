@@ -31,7 +31,7 @@ from evaluation.expected import (
     settled,
 )
 from evaluation.expected.estimate import means
-from evaluation.expected.order import WRONG
+from evaluation.expected.order import MOST_CHANCE_OF_WRONG
 from evaluation.files import load
 from evaluation.measures import Judgments, Options, Rankings
 from evaluation.measures.arrays import distinct, pair_key
@@ -183,7 +183,7 @@ def forecasts(pool: Pool, truth: np.ndarray, seed: int, batch: int = 5) -> list[
         found, judged = estimate(pool, level, design_of(rounds, level), seed=seed), int((level >= 0).sum())
         if found.covariance is None:
             continue
-        if settled(found.mean, found.covariance)[0] <= WRONG:
+        if settled(found.mean, found.covariance)[0] <= MOST_CHANCE_OF_WRONG:
             break
         more = judgments_to_settle(pool, level, level < 0, found)
         seen.append((judged, pool.pairs - judged if more is None else more))

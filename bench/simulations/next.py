@@ -30,8 +30,8 @@ from bench.simulations._judging import (
 )
 from bench.simulations._queue import through_queue
 from evaluation.expected import Estimate, settled
-from evaluation.expected.estimate import NORMAL
-from evaluation.expected.order import APART
+from evaluation.expected.estimate import NORMAL_QUANTILE
+from evaluation.expected.order import LEAST_DIFFERENCE
 
 SHOWN = (0.02, 0.05, 0.10, 0.20, 0.40)
 HALF = 1e-4  # a truth this near to an interval is held: what is not told by four decimals
@@ -65,7 +65,7 @@ def figures(found: Estimate, truth: np.ndarray) -> dict[str, float]:
     """What is right about an estimate."""
     i, j = np.triu_indices(len(truth), 1)
     error, true, shown = found.mean - truth, truth[i] - truth[j], found.mean[i] - found.mean[j]
-    apart = np.abs(true) >= APART
+    apart = np.abs(true) >= LEAST_DIFFERENCE
     wrong = (np.sign(true) != np.sign(shown))[apart]
     plain = {
         "tau": tau(found.mean, truth),
@@ -75,8 +75,8 @@ def figures(found: Estimate, truth: np.ndarray) -> dict[str, float]:
     if found.covariance is None:
         return plain
     variance = np.diag(found.covariance)
-    level = NORMAL * np.sqrt(np.maximum(variance, 0))
-    pair = NORMAL * np.sqrt(np.maximum(variance[i] + variance[j] - 2 * found.covariance[i, j], 0))
+    level = NORMAL_QUANTILE * np.sqrt(np.maximum(variance, 0))
+    pair = NORMAL_QUANTILE * np.sqrt(np.maximum(variance[i] + variance[j] - 2 * found.covariance[i, j], 0))
     chance, best = settled(found.mean, found.covariance)
     lead = truth.max() - truth[best.argmax()]
     return plain | {
@@ -227,7 +227,8 @@ def held(found: Lines) -> str:
 
 def stopped(found: Lines) -> str:
     """Table 4: the first budget at which a rule fires, and whether it was wrong."""
-    text = head("", "", "settled", "mean budget", "wrongly", "leader named", "not the best", f"worse by {APART}")
+    last = f"worse by {LEAST_DIFFERENCE}"
+    text = head("", "", "settled", "mean budget", "wrongly", "leader named", "not the best", last)
     for column in found.chances:
         every = []
         for name in found.names:
@@ -268,7 +269,7 @@ def fired(plays: Sequence[list[dict]]) -> list[str]:
         f"{sum(line['wrong'] for line in settled):.0f}",
         f"{len(led)}",
         f"{(behind > 1e-9).sum()}",
-        f"{(behind >= APART).sum()}",
+        f"{(behind >= LEAST_DIFFERENCE).sum()}",
     ]
 
 

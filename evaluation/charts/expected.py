@@ -6,7 +6,7 @@ from .spec import (
     ACCENT,
     EDGE,
     INK,
-    LABEL,
+    LABEL_HEIGHT,
     PAPER,
     SHORT,
     WARN,
@@ -17,11 +17,11 @@ from .spec import (
     vega_lite,
     where,
 )
-from .systems import ROW, with_bounds
+from .systems import SYSTEM_HEIGHT, behind_means, with_neutral
 
-BELOW = 10  # pixels from a dot down to its interval over queries
-BESIDE = 2  # pixels: half the distance between two intervals
-HEIGHT, LOW = 300, 180  # pixels, of the charts over rounds
+DOT_DROP = 10  # pixels from a dot down to its interval over queries
+HALF_GAP_PIXELS = 2  # half the distance between two intervals
+EXPECTED_HEIGHT, WRONG_HEIGHT = 300, 180  # pixels, of the charts of expected means and of wrong orders over rounds
 
 
 def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> dict:
@@ -32,12 +32,11 @@ def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = 
     (bounds, a thin whisker; or None), final and leader (bool). neutral: the mean score of an empty list, a tick in
     each row.
     """
-    numbers = ("expected", "expected_low", "expected_high", "mean", "low", "high", "lowest", "highest")
-    scale = alt.Scale(
-        domain=score_domain([row.get(name) for row in rows for name in numbers], bounded), nice=False
-    )
-    tone = where("leader", alt.StrokeValue, ACCENT, INK)
-    full = [{"test": "datum.final && datum.leader", "value": ACCENT}, {"test": "datum.final", "value": INK}]
+    names = ("expected", "expected_low", "expected_high", "mean", "low", "high", "lowest", "highest")
+    values = [row.get(name) for row in rows for name in names]
+    scale = alt.Scale(domain=score_domain(values, bounded), nice=False)
+    stroke = where("leader", alt.StrokeValue, ACCENT, INK)
+    is_final = [{"test": "datum.final && datum.leader", "value": ACCENT}, {"test": "datum.final", "value": INK}]
     base = alt.Chart(alt.NamedData("means")).encode(
         y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK),
         tooltip=[
@@ -54,25 +53,22 @@ def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = 
     def at(name: str, **axis) -> alt.X:
         return alt.X(f"{name}:Q", scale=scale, title=None, **axis)
 
+    of_queries = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3, color=EDGE, yOffset=DOT_DROP)
+    with_mean = base.transform_filter("isValid(datum.mean)")
+    plain_mean = with_mean.mark_tick(size=10, thickness=2, opacity=1, color=INK, yOffset=DOT_DROP)
+    for_missing = base.mark_rule(strokeWidth=6)
+    dot = base.mark_point(size=120, strokeWidth=2, opacity=1)
+    fill = alt.FillValue(PAPER, condition=is_final)
+    number = alt.Text("expected:Q", format=".4f")
     layers = [
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=3, color=EDGE, yOffset=BELOW)
-        .encode(x=at("low"), x2=alt.X2("high:Q")),
-        base.transform_filter("isValid(datum.mean)")
-        .mark_tick(size=10, thickness=2, opacity=1, color=INK, yOffset=BELOW)
-        .encode(x=at("mean")),
-        base.mark_rule(strokeWidth=6).encode(x=at("expected_low"), x2=alt.X2("expected_high:Q"), stroke=tone),
-        base.mark_point(size=120, strokeWidth=2, opacity=1).encode(
-            x=at("expected", axis=alt.Axis(format=SHORT)),
-            stroke=tone,
-            fill=alt.FillValue(PAPER, condition=full),
-        ),
-        base.mark_text(dy=-15).encode(
-            x=at("expected"), text=alt.Text("expected:Q", format=".4f"), tooltip=alt.TooltipValue(None)
-        ),
+        *behind_means(base, scale, rows, neutral),
+        of_queries.encode(x=at("low"), x2=alt.X2("high:Q")),
+        plain_mean.encode(x=at("mean")),
+        for_missing.encode(x=at("expected_low"), x2=alt.X2("expected_high:Q"), stroke=stroke),
+        dot.encode(x=at("expected", axis=alt.Axis(format=SHORT)), stroke=stroke, fill=fill),
+        base.mark_text(dy=-15).encode(x=at("expected"), text=number, tooltip=alt.TooltipValue(None)),
     ]
-    layers, rows = with_bounds(layers, base, scale, rows, neutral)
-    return vega_lite(layers, height=ROW * max(len(rows), 1), means=rows)
+    return vega_lite(layers, height=SYSTEM_HEIGHT * max(len(rows), 1), means=with_neutral(rows, neutral))
 
 
 def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
@@ -81,12 +77,13 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
     A row: system, judged (pairs), expected, low and high (None without an interval), when (text), leader (bool),
     barred (bool: the interval is drawn).
     """
-    last = {row["system"]: row["expected"] for row in rows}
-    height = max(HEIGHT, LABEL * (len(last) + 2))
+    last_values = {row["system"]: row["expected"] for row in rows}
+    height = max(EXPECTED_HEIGHT, LABEL_HEIGHT * (len(last_values) + 2))
     bars = [row for row in rows if row["low"] is not None and row["barred"]]
-    barred = list(dict.fromkeys(row["system"] for row in bars))
-    reached = [row[name] for row in bars for name in ("low", "high")]
-    domain = score_domain([row["expected"] for row in rows] + reached, bounded, whole=False)
+    systems_with_bars = list(dict.fromkeys(row["system"] for row in bars))
+    values = [row["expected"] for row in rows]
+    ends_of_bars = [row[name] for row in bars for name in ("low", "high")]
+    domain = score_domain(values + ends_of_bars, bounded, whole=False)
     scale = alt.Scale(domain=domain, nice=False)
     base = alt.Chart(alt.NamedData("rounds")).encode(
         x=_judged(rows),
@@ -101,12 +98,13 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
             alt.Tooltip("high:Q", title="to", format=".4f"),
         ],
     )
-    labels, names = end_labels(last, domain, height)
-    layers = [
-        *(_bar(rows, name, scale, BESIDE * (2 * place + 1 - len(barred))) for place, name in enumerate(barred)),
-        *line_and_dots(base, size=40),
-        labels,
-    ]
+    labels, names = end_labels(last_values, domain, height)
+    # The bars of a round stand side by side, with its dots in their middle.
+    intervals = []
+    for place, name in enumerate(systems_with_bars):
+        offset = HALF_GAP_PIXELS * (2 * place + 1 - len(systems_with_bars))  # in pixels
+        intervals.append(_bar(rows, name, scale, offset))
+    layers = [*intervals, *line_and_dots(base, rows, size=40), labels]
     return vega_lite(layers, height=height, rounds=rows, bars=bars, names=names)
 
 
@@ -142,14 +140,14 @@ def wrong_over_rounds(rows: Rows, settled: float) -> dict:
         base.mark_line(strokeWidth=2, color=INK),
         base.mark_point(size=40, opacity=1, strokeWidth=1.5, color=INK, fill=PAPER),
     ]
-    return vega_lite(layers, height=LOW, rounds=rows, settled=[{"wrong": settled}])
+    return vega_lite(layers, height=WRONG_HEIGHT, rounds=rows, settled=[{"wrong": settled}])
 
 
 def _judged(rows: Rows) -> alt.X:
     """The axis of judged pairs."""
     judged = [row["judged"] for row in rows]
     least = min(judged)
-    most = max(*judged, least + 1)
+    most = max(*judged, least + 1)  # an axis needs two ends
     # On a short axis Vega would label halves, too, rounded to whole numbers.
     whole = {"values": list(range(least, most + 1))} if most - least < 5 else {"tickMinStep": 1}
     axis = alt.Axis(grid=False, format=",d", **whole)

@@ -5,7 +5,7 @@ import altair as alt
 from .spec import (
     ACCENT,
     INK,
-    LABEL,
+    LABEL_HEIGHT,
     SHORT,
     SOFT,
     WARN,
@@ -18,7 +18,7 @@ from .spec import (
     where,
 )
 
-HEIGHT = 320
+HEIGHT = 320  # pixels, at least
 
 
 def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
@@ -27,36 +27,32 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     A row: system, place (from 1), name, mean, low and high (None without an interval), queries, leader (bool). A
     mark: place (half-way between two evaluations), what (text).
     """
-    last = {row["system"]: row["mean"] for row in rows}
-    ends = [row.get(name) for row in rows for name in ("mean", "low", "high")]
-    domain = score_domain(ends, bounded, whole=False)
-    most = max([row["place"] for row in rows], default=1)
-    height = max(HEIGHT, LABEL * (len(last) + 2))
+    last_means = {row["system"]: row["mean"] for row in rows}
+    height = max(HEIGHT, LABEL_HEIGHT * (len(last_means) + 2))
+    values = [row.get(name) for row in rows for name in ("mean", "low", "high")]
+    domain = score_domain(values, bounded, whole=False)
     scale = alt.Scale(domain=domain, nice=False)
-    axis = alt.Axis(values=list(range(1, most + 1)), format="d", grid=False, labelOverlap=True)
-    x = alt.X("place:Q", title="frozen evaluation, in order", axis=axis)
-    x = x.scale(domain=[0.75, most + 0.25], nice=False)
+    last_place = max([row["place"] for row in rows], default=1)
+    axis = alt.Axis(values=list(range(1, last_place + 1)), format="d", grid=False, labelOverlap=True)
+    places = alt.Scale(domain=[0.75, last_place + 0.25], nice=False)
+    x = alt.X("place:Q", title="frozen evaluation, in order", axis=axis, scale=places)
     base = alt.Chart(alt.NamedData("means")).encode(
         x=x,
         detail=alt.Detail("system:N"),
         tooltip=of_mean(alt.Tooltip("name:N", title="Frozen as")),
     )
     at_mean = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
-    labels, names = end_labels(last, domain, height)
+    labels, names = end_labels(last_means, domain, height)
     changes = alt.Chart(alt.NamedData("marks")).encode(x=x)
+    texts = changes.mark_text(angle=270, align="left", dx=6, dy=-7, color=SOFT, fontSize=12)
+    intervals = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=5, opacity=0.28)
+    low = alt.Y("low:Q", title=None, scale=scale)
+    stroke = where("leader", alt.StrokeValue, ACCENT, INK)
     layers = [
         changes.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=WARN).encode(tooltip=alt.Tooltip("what:N")),
-        changes.mark_text(angle=270, align="left", dx=6, dy=-7, color=SOFT, fontSize=12).encode(
-            y=alt.YValue(height), text=alt.Text("what:N")
-        ),
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=5, opacity=0.28)
-        .encode(
-            y=alt.Y("low:Q", title=None, scale=scale),
-            y2=alt.Y2("high:Q"),
-            stroke=where("leader", alt.StrokeValue, ACCENT, INK),
-        ),
-        *line_and_dots(base.encode(y=at_mean), size=60),
+        texts.encode(y=alt.YValue(height), text=alt.Text("what:N")),
+        intervals.encode(y=low, y2=alt.Y2("high:Q"), stroke=stroke),
+        *line_and_dots(base.encode(y=at_mean), rows, size=60),
         labels,
     ]
     return vega_lite(layers, height=height, means=rows, marks=marks, names=names)

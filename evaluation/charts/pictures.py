@@ -2,6 +2,7 @@
 
 import json
 import re
+import textwrap
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from html import escape
@@ -47,13 +48,23 @@ HATCHES = (
 )
 
 # Members of a specification with colours, and members with data, where "var(--x)" may be the name of a system.
-PAINTS = {"background", "color", "fill", "gridColor", "labelColor", "range", "stroke", "titleColor"}
+PAINTS = {
+    "background",
+    "color",
+    "fill",
+    "gridColor",
+    "labelColor",
+    "range",
+    "stroke",
+    "subtitleColor",
+    "titleColor",
+}
 DATA = {"datasets", "domain"}
 LINKS = {"href", "url"}  # a picture must not name addresses of the server
 
-LETTER = 8  # pixels, of an axis label in a wide font
+LETTER_WIDTH = 8  # pixels, of an axis label in a wide font
 
-CACHED = 64  # pictures
+CACHED_PICTURES = 64
 
 
 def svg(
@@ -69,7 +80,29 @@ def svg(
 
     width: in pixels; title, description: the text alternative; paper: on a white background.
     """
-    return _drawn(json.dumps(spec), theme, width, title, description, paper)
+    return _cached_svg(json.dumps(spec), theme, width, title, description, paper)
+
+
+def titled(spec: Mapping, title: str, caption: str, width: int) -> dict:
+    """The specification with a title above and the lines of a caption below that, broken to fit the width."""
+    size, small = 17, 13  # of letters, in pixels
+    caption_lines: list[str] = []
+    for line in caption.splitlines():
+        caption_lines += textwrap.wrap(line, int(width / (0.5 * small)))
+    text = {
+        "text": textwrap.wrap(title, int(width / (0.6 * size))),
+        "subtitle": caption_lines,
+        "color": "var(--ink)",
+        "subtitleColor": "var(--soft)",
+        "fontSize": size,
+        "subtitleFontSize": small,
+        "fontWeight": "bold",
+        "subtitlePadding": 6,
+        "anchor": "start",
+        "frame": "bounds",
+        "offset": 16,
+    }
+    return {**spec, "title": text}
 
 
 def png(svg: str) -> bytes:
@@ -85,24 +118,29 @@ def pdf(svg: str) -> bytes:
     return svg_to_pdf(svg)
 
 
-@lru_cache(CACHED)
-def _drawn(spec: str, theme: str, width: int, title: str, description: str, paper: bool) -> str:
+@lru_cache(CACHED_PICTURES)
+def _cached_svg(spec: str, theme: str, width: int, title: str, description: str, paper: bool) -> str:
+    """The SVG of the specification, as `svg` describes it. spec: as JSON, since the cache has to hash it."""
     from vl_convert import vegalite_to_svg  # its script engine takes two seconds to start
 
     colours = palette()[theme] | ({"paper": "#ffffff"} if paper else {})
-    limit = max(90, min(220, width * 0.34))
-    names = {"labelLimit": limit, "labelExpr": shortened("datum.label", int(limit / LETTER))}
+    label_width = max(90, min(220, width * 0.34))  # pixels, of names on the y axis
+    y_axis = {"labelLimit": label_width, "labelExpr": shortened("datum.label", int(label_width / LETTER_WIDTH))}
     # A margin for readers with fonts wider than the one measured here.
-    room = {"left": round(limit / 7), "top": 8, "right": 26, "bottom": 4}
-    whole = json.loads(spec) | {"config": LOOK | {"axisY": names, "padding": room}}
-    whole |= {"width": width, "autosize": {"type": "fit-x", "contains": "padding"}}
+    padding = {"left": round(label_width / 7), "top": 8, "right": 26, "bottom": 4}
+    document = {
+        **json.loads(spec),
+        "config": LOOK | {"axisY": y_axis, "padding": padding},
+        "width": width,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+    }
     with _one_at_a_time:
-        picture = vegalite_to_svg(_resolved(whole, colours))
-    begin, end = picture.split(">", 1)
-    words = f"<title>{escape(title)}</title>" if title else ""
-    words += f"<desc>{escape(description)}</desc>" if description else ""
-    ground = f'<rect width="100%" height="100%" fill="{colours["paper"]}"/>' if paper else ""
-    return f'{begin} role="img">{words}{HATCHES.format(**colours)}{ground}{end}'
+        picture = vegalite_to_svg(_resolved(document, colours))
+    opening_tag, content = picture.split(">", 1)
+    alternative = f"<title>{escape(title)}</title>" if title else ""
+    alternative += f"<desc>{escape(description)}</desc>" if description else ""
+    background = f'<rect width="100%" height="100%" fill="{colours["paper"]}"/>' if paper else ""
+    return f'{opening_tag} role="img">{alternative}{HATCHES.format(**colours)}{background}{content}'
 
 
 _one_at_a_time = Lock()  # drawing a picture takes some hundred megabytes
@@ -113,19 +151,20 @@ def palette() -> dict[str, dict[str, str]]:
     """The colours of the style sheet, by theme and by name."""
     sheet = (settings.BASE_DIR / "static" / "site.css").read_text(encoding="utf-8")
     variables = re.findall(r"--([\w-]+): light-dark\(([^,()]+), ([^,()]+)\)", sheet)
-    return {theme: {name: both[place] for name, *both in variables} for place, theme in enumerate(THEMES)}
+    return {
+        "light": {name: light for name, light, _ in variables},
+        "dark": {name: dark for name, _, dark in variables},
+    }
 
 
 def _resolved(part, colours: Mapping[str, str], paints: bool = False):
-    """The specification without links, and with the value of each colour in place of "var(--name)".
+    """A part of the specification without links, with the value of each colour in place of "var(--name)".
 
-    Data stay as they are.
-
-    paints: whether `part` is within a member with colours.
+    Data stay as they are. paints: whether `part` is within a member with colours.
     """
     if isinstance(part, str):
-        name = re.fullmatch(r"var\(--([\w-]+)\)", part)
-        return colours[name[1]] if name and paints else part
+        variable = re.fullmatch(r"var\(--([\w-]+)\)", part)
+        return colours[variable[1]] if variable and paints else part
     if isinstance(part, list):
         return [_resolved(item, colours, paints) for item in part]
     if isinstance(part, dict):

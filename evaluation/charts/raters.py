@@ -5,30 +5,19 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from .spec import (
-    ACCENT,
-    EDGE,
-    INK,
-    PAPER,
-    SHADES,
-    UNDEFINED,
-    Rows,
-    interval,
-    vega_lite,
-    where,
-)
+from .spec import ACCENT, EDGE, INK, PAPER, SHADES, UNDEFINED_HATCH, Rows, interval, vega_lite, where
 
-STEPS = (0.25, 0.5)  # limits between the shades of a confusion matrix
-PANEL = 84  # pixels of height for each rater
+SHADE_LIMITS = (0.25, 0.5)  # limits between the shades of a confusion matrix
+RATER_HEIGHT = 84  # pixels
 
 # The first lines of the tooltip of a rater's period.
-PERIOD = (
+PERIOD_TOOLTIP = (
     alt.Tooltip("rater:N", title="Rater"),
     alt.Tooltip("first:Q", title="From their grade"),
     alt.Tooltip("last:Q", title="to"),
 )
 
-STRIP = 0.8  # height of a rater's strip, as a share of the panel
+STRIP_SHARE = 0.8  # the share of a rater's height within which dots stand
 
 
 def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
@@ -36,17 +25,15 @@ def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
 
     A cell: one and other (labels, as in `grades`), share (of the row; None for an empty row), couples (count).
     """
+    scale = alt.Scale(domain=list(grades), paddingInner=0.04, paddingOuter=0)
     # Columns have only the values of the grades: names fit once, on the rows.
-    number = "split(datum.label, ' ')[0]"
-    x = alt.X("other:N").sort(None).title(None)
-    x = x.axis(labelColor=INK, grid=False, orient="top", labelAngle=0, labelExpr=number)
-    y = alt.Y("one:N").sort(None).title(None).axis(labelColor=INK, grid=False)
-    shade = alt.Color("share:Q").legend(None)
+    value = "split(datum.label, ' ')[0]"
+    columns = alt.Axis(labelColor=INK, grid=False, orient="top", labelAngle=0, labelExpr=value)
     # Only the shades on which numbers are readable.
-    shade = shade.scale(type="threshold", domain=list(STEPS), range=list(SHADES[:3]))
+    shades = alt.Scale(type="threshold", domain=list(SHADE_LIMITS), range=list(SHADES[:3]))
     base = alt.Chart(alt.NamedData("cells")).encode(
-        x=x.scale(domain=list(grades), paddingInner=0.04, paddingOuter=0),
-        y=y.scale(domain=list(grades)[::-1], paddingInner=0.04, paddingOuter=0),
+        x=alt.X("other:N", sort=None, title=None, scale=scale, axis=columns),
+        y=alt.Y("one:N", sort=None, title=None, scale=scale, axis=alt.Axis(labelColor=INK, grid=False)),
         tooltip=[
             alt.Tooltip("one:N", title="One gave"),
             alt.Tooltip("other:N", title="the other"),
@@ -54,13 +41,12 @@ def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
             alt.Tooltip("couples:Q", title="Pairs of grades"),
         ],
     )
-    known = base.transform_filter("isValid(datum.share)")
+    with_share = base.transform_filter("isValid(datum.share)")
+    number = alt.Text("share:Q", format=".0%")
     layers = [
-        known.mark_rect().encode(fill=shade),
-        base.transform_filter("!isValid(datum.share)").mark_rect(fill=UNDEFINED),
-        known.mark_text(baseline="middle").encode(
-            text=alt.Text("share:Q", format=".0%"), tooltip=alt.TooltipValue(None)
-        ),
+        with_share.mark_rect().encode(fill=alt.Color("share:Q", legend=None, scale=shades)),
+        base.transform_filter("!isValid(datum.share)").mark_rect(fill=UNDEFINED_HATCH),
+        with_share.mark_text(baseline="middle").encode(text=number, tooltip=alt.TooltipValue(None)),
     ]
     return vega_lite(layers, height=42 * max(len(grades), 1), cells=cells)
 
@@ -68,47 +54,39 @@ def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
 def biases(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
     """A strip for each rater with a dot for the bias in each period, on a scale from -reach to reach.
 
-    A dot: place (of the rater, from 0), rater, period, bias, low and high (None without an interval), shared,
-    first and last (numbers of grades), significant (bool: the drift of the rater is significant). Values and
-    intervals are clipped to the strip.
+    A dot: place (of the rater, from 0), rater, period, bias, low and high (None without an interval), shared
+    (how many grades of the period others graded, too), first and last (numbers of the rater's grades, from 1),
+    significant (bool: the drift of the rater is significant). Values and intervals are clipped to the strip.
     """
-    height = STRIP / (2 * reach)
+    height = STRIP_SHARE / (2 * reach)
 
     def at(name: str) -> str:
+        """The Vega expression of the place of this number, from the top: each rater has a height of 1."""
         return f"datum.place + 0.5 - {height} * clamp(datum.{name}, {-reach}, {reach})"
 
-    base = (
-        alt.Chart(alt.NamedData("dots"))
-        .transform_calculate(at=at("bias"), top=at("high"), bottom=at("low"))
-        .encode(
-            x=_periods(),
-            tooltip=[
-                *PERIOD,
-                alt.Tooltip("bias:Q", title="From the others", format="+.4f"),
-                *interval("+.4f"),
-                alt.Tooltip("shared:Q", title="Shared grades"),
-            ],
-        )
+    placed = alt.Chart(alt.NamedData("dots"))
+    placed = placed.transform_calculate(at=at("bias"), top=at("high"), bottom=at("low"))
+    base = placed.encode(
+        x=alt.X("period:O", axis=None, scale=alt.Scale(paddingInner=0.15, paddingOuter=0.05)),
+        tooltip=[
+            *PERIOD_TOOLTIP,
+            alt.Tooltip("bias:Q", title="From the others", format="+.4f"),
+            *interval("+.4f"),
+            alt.Tooltip("shared:Q", title="Shared grades"),
+        ],
     )
-    tone, fill = (
-        where("significant", alt.StrokeValue, ACCENT, INK),
-        where("significant", alt.FillValue, ACCENT, PAPER),
-    )
-    none = alt.Chart(alt.NamedData("none")).mark_rule(color=EDGE, strokeWidth=1.5)
-    point = base.mark_point(size=50, strokeWidth=1.5, opacity=1)
+    stroke = where("significant", alt.StrokeValue, ACCENT, INK)
+    fill = where("significant", alt.FillValue, ACCENT, PAPER)
+    middle = alt.Chart(alt.NamedData("none")).mark_rule(color=EDGE, strokeWidth=1.5)
+    bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3)
+    points = base.mark_point(size=50, strokeWidth=1.5, opacity=1)
     layers = [
-        none.encode(y=_strips("at:Q", raters)),
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=3)
-        .encode(y=_strips("top:Q", raters), y2=alt.Y2("bottom:Q"), stroke=tone),
-        point.encode(y=_strips("at:Q", raters), stroke=tone, fill=fill),
+        middle.encode(y=_strips("at:Q", raters)),
+        bars.encode(y=_strips("top:Q", raters), y2=alt.Y2("bottom:Q"), stroke=stroke),
+        points.encode(y=_strips("at:Q", raters), stroke=stroke, fill=fill),
     ]
-    lines = [{"at": place + 0.5} for place in range(len(raters))]
-    return vega_lite(layers, height=PANEL * len(raters), dots=dots, none=lines)
-
-
-def _periods() -> alt.X:
-    return alt.X("period:O").axis(None).scale(paddingInner=0.15, paddingOuter=0.05)
+    middles = [{"at": place + 0.5} for place in range(len(raters))]
+    return vega_lite(layers, height=RATER_HEIGHT * len(raters), dots=dots, none=middles)
 
 
 def _strips(field: str, raters: Sequence[str]) -> alt.Y:

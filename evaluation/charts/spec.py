@@ -9,6 +9,7 @@ would read its whole schema at each call.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle, islice
 
 import altair as alt
 from altair.utils import schemapi
@@ -18,12 +19,17 @@ schemapi.disable_debug_mode()
 
 INK, SOFT, ACCENT, WARN = "var(--ink)", "var(--soft)", "var(--accent)", "var(--warn)"
 PAPER, EDGE = "var(--paper)", "var(--edge)"
-BELOW, UNDEFINED = "url(#neg)", "url(#unj)"
+BELOW_HATCH, UNDEFINED_HATCH = "url(#neg)", "url(#unj)"
 SHADES = ("var(--wash)", "var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)")
 
-LABEL = 17  # pixels of height of a line of text
+# Looks of lines. The two numbers have no common divisor, so that a look comes again after all pairs.
+DASHES = ([1, 0], [8, 3], [4, 3], [10, 3, 2, 3], [8, 3, 2, 3, 2, 3])
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+DOTTED = [2, 3]
+
+LABEL_HEIGHT = 17  # pixels, of a line of text
 SHORT, SIGNED = "~r", "+~r"  # formats of axis labels without trailing zeros: 0, 0.2, 0.005
-LONGEST = 20  # letters of a name at the end of a line; the tooltip has the whole name
+MOST_LETTERS = 20  # letters of a name at the end of a line; the tooltip has the whole name
 
 Rows = Sequence[Mapping]
 
@@ -63,16 +69,17 @@ def end_labels(values: Mapping[str, float], domain: list[float], height: int) ->
 
     values: where the line of each system ends.
     """
-    names = alt.Chart(alt.NamedData("names")).encode(
+    label_height = LABEL_HEIGHT * (domain[1] - domain[0]) / height  # on the scale
+    places = spread_labels([*values.values()], label_height)
+    rows = [{"system": name, "place": place} for name, place in zip(values, places, strict=True)]
+    names = alt.Chart(alt.NamedData("names")).mark_text(align="left", baseline="middle", dx=10)
+    labels = names.transform_calculate(name=shortened("datum.system", MOST_LETTERS)).encode(
         x=alt.XValue("width"),
         y=alt.Y("place:Q", title=None, scale=alt.Scale(domain=domain, nice=False)),
         text=alt.Text("name:N"),
         tooltip=alt.Tooltip("system:N"),
     )
-    names = names.transform_calculate(name=shortened("datum.system", LONGEST))
-    places = spread_labels([*values.values()], LABEL * (domain[1] - domain[0]) / height)
-    rows = [{"system": name, "place": place} for name, place in zip(values, places, strict=True)]
-    return names.mark_text(align="left", baseline="middle", dx=10), rows
+    return labels, rows
 
 
 def spread_labels(values: Sequence[float], room: float) -> list[float]:
@@ -99,15 +106,38 @@ def spread_labels(values: Sequence[float], room: float) -> list[float]:
     return [places[index] for index in range(len(values))]
 
 
-def line_and_dots(base: alt.Chart, *, size: int, width: float = 1.5, **line) -> list[alt.Chart]:
-    """A line for each system and a dot at each of its values; those of the leader are accented."""
+def line_and_dots(base: alt.Chart, rows: Rows, *, size: int, width: float = 1.5, **line) -> list[alt.Chart]:
+    """A line for each system and a dot at each of its values; those of the leader are accented.
+
+    Dashes and shapes tell the systems apart, since their names stand at the ends of the lines alone.
+    """
     stroke = where("leader", alt.StrokeValue, ACCENT, INK)
+    dash, shape = looks(rows)
     return [
-        base.mark_line(**line).encode(stroke=stroke, strokeWidth=where("leader", alt.StrokeWidthValue, 2.5, 1.25)),
+        base.mark_line(**line).encode(
+            stroke=stroke, strokeDash=dash, strokeWidth=where("leader", alt.StrokeWidthValue, 2.5, 1.25)
+        ),
         base.mark_point(size=size, opacity=1, strokeWidth=width).encode(
-            stroke=stroke, fill=where("leader", alt.FillValue, ACCENT, PAPER)
+            stroke=stroke, shape=shape, fill=where("leader", alt.FillValue, ACCENT, PAPER)
         ),
     ]
+
+
+def looks(rows: Rows) -> tuple[alt.StrokeDash, alt.Shape]:
+    """The dash and the shape of each system: of 30 systems, no two have both in common.
+
+    A row: system, leader (bool: a solid line with circles), and optionally ideal (bool: the dotted line).
+    """
+    leader_first = sorted(rows, key=lambda row: not row["leader"])
+    systems = list(dict.fromkeys(row["system"] for row in leader_first if not row.get("ideal")))
+    ideal_lists = list(dict.fromkeys(row["system"] for row in rows if row.get("ideal")))
+    dashes = [*islice(cycle(DASHES), len(systems)), *(DOTTED for _ in ideal_lists)]
+    shapes = [*islice(cycle(SHAPES), len(systems)), *(SHAPES[0] for _ in ideal_lists)]
+    domain = systems + ideal_lists
+    return (
+        alt.StrokeDash("system:N").legend(None).scale(domain=domain, range=dashes),
+        alt.Shape("system:N").legend(None).scale(domain=domain, range=shapes),
+    )
 
 
 def where(field: str, channel: type, yes: object, no: object):

@@ -8,7 +8,7 @@ from .spec import (
     ACCENT,
     EDGE,
     INK,
-    LABEL,
+    LABEL_HEIGHT,
     PAPER,
     SHORT,
     SIGNED,
@@ -23,8 +23,8 @@ from .spec import (
     where,
 )
 
-ROW = 48  # pixels of height for a system: its dot, with the number above
-BANDS = 4  # systems: more overlapping bands cannot be distinguished
+SYSTEM_HEIGHT = 48  # pixels of height for a system: its dot, with the number above
+MOST_BANDS = 4  # systems: more overlapping bands cannot be distinguished
 
 
 def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> dict:
@@ -34,32 +34,34 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
     highest (bounds of the mean, a thin whisker). neutral: the mean score of an empty list, a tick in each row. A
     dotted line marks the leader's mean, if there is another system.
     """
-    reached = [row.get(name) for row in rows for name in ("mean", "low", "high", "lowest", "highest")]
-    scale = alt.Scale(domain=score_domain(reached, bounded), nice=False)
-    stroke, fill = where("leader", alt.StrokeValue, ACCENT, INK), where("leader", alt.FillValue, ACCENT, PAPER)
+    values = [row.get(name) for row in rows for name in ("mean", "low", "high", "lowest", "highest")]
+    scale = alt.Scale(domain=score_domain(values, bounded), nice=False)
+    stroke = where("leader", alt.StrokeValue, ACCENT, INK)
+    fill = where("leader", alt.FillValue, ACCENT, PAPER)
     base = alt.Chart(alt.NamedData("means")).encode(
         y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK),
         tooltip=of_mean(),
     )
     at_mean = alt.X("mean:Q", scale=scale, title=None, axis=alt.Axis(format=SHORT))
-    *bars_and_dots, numbers = dots_on_intervals(base, at_mean, alt.Text("mean:Q", format=".4f"), stroke, fill)
-    layers = [*bars_and_dots, numbers]
-    best = [{"mean": row["mean"]} for row in rows if row["leader"]] if len(rows) > 1 else []
-    if best:
+    bars, dots, numbers = dots_on_intervals(base, at_mean, alt.Text("mean:Q", format=".4f"), stroke, fill)
+    layers, datasets = [bars, dots, numbers], {"means": with_neutral(rows, neutral)}
+    leaders_mean = [{"mean": row["mean"]} for row in rows if row["leader"]]
+    if leaders_mean and len(rows) > 1:
+        datasets["best"] = leaders_mean
         line = alt.Chart(alt.NamedData("best")).mark_rule(color=ACCENT, strokeWidth=1, strokeDash=[1, 3])
         # From the back to the front: the outline interrupts the line where it would cross a number.
-        layers = [line.encode(x=at_mean), *bars_and_dots, outlined(numbers), numbers]
-    layers, rows = with_bounds(layers, base, scale, rows, neutral)
-    return vega_lite(layers, height=ROW * max(len(rows), 1), means=rows, **({"best": best} if best else {}))
+        layers = [line.encode(x=at_mean), bars, dots, outlined(numbers), numbers]
+    layers = [*behind_means(base, scale, rows, neutral), *layers]
+    return vega_lite(layers, height=SYSTEM_HEIGHT * max(len(rows), 1), **datasets)
 
 
-def dots_on_intervals(base: alt.Chart, x: alt.X, number: alt.Text, tone, fill, **bar) -> list[alt.Chart]:
-    """Layers with a bar from `low` to `high`, a dot at x, and its number above."""
+def dots_on_intervals(base: alt.Chart, x: alt.X, number: alt.Text, stroke, fill, **bar) -> list[alt.Chart]:
+    """Three layers: a bar from `low` to `high`, a dot at x, and its number above."""
     low = alt.X("low:Q", scale=x["scale"], title=None)
     intervals = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=5, **bar)
     return [
-        intervals.encode(x=low, x2=alt.X2("high:Q"), stroke=tone),
-        base.mark_point(size=120, strokeWidth=2, opacity=1).encode(x=x, stroke=tone, fill=fill),
+        intervals.encode(x=low, x2=alt.X2("high:Q"), stroke=stroke),
+        base.mark_point(size=120, strokeWidth=2, opacity=1).encode(x=x, stroke=stroke, fill=fill),
         base.mark_text(dy=-15).encode(x=x, text=number, tooltip=alt.TooltipValue(None)),
     ]
 
@@ -69,51 +71,55 @@ def outlined(numbers: alt.Chart) -> alt.Chart:
     return numbers.mark_text(dy=-15, stroke=PAPER, strokeWidth=4)
 
 
-def with_bounds(
-    layers: list[alt.Chart], base: alt.Chart, scale: alt.Scale, rows: Rows, neutral: float | None
-) -> tuple[list[alt.Chart], Rows]:
-    """The layers and rows of means, with their bounds and the score of an empty list where these are known.
+def with_neutral(rows: Rows, neutral: float | None) -> Rows:
+    """The rows, with the score of an empty list where it is known."""
+    return rows if neutral is None else [{**row, "neutral": neutral} for row in rows]
+
+
+def behind_means(base: alt.Chart, scale: alt.Scale, rows: Rows, neutral: float | None) -> list[alt.Chart]:
+    """The layers of bounds and of the score of an empty list, where these are known.
 
     Bounds are a thin line from `lowest` to `highest` with caps, visible even within the interval.
     """
-    if any(row.get("lowest") is not None for row in rows):
-        bounded = base.transform_filter("isValid(datum.lowest)").encode(
-            tooltip=[
-                alt.Tooltip("system:N", title="System"),
-                alt.Tooltip("lowest:Q", title="Bounds, from", format=".4f"),
-                alt.Tooltip("highest:Q", title="to", format=".4f"),
-            ]
-        )
-        low, high = (alt.X(f"{end}:Q", scale=scale, title=None) for end in ("lowest", "highest"))
-        caps = bounded.mark_tick(size=15, thickness=1, opacity=1, color=INK)
-        line = bounded.mark_rule(strokeWidth=1, color=INK).encode(x=low, x2=alt.X2("highest:Q"))
-        layers = [line, caps.encode(x=low), caps.encode(x=high), *layers]
+
+    def at(name: str) -> alt.X:
+        return alt.X(f"{name}:Q", scale=scale, title=None)
+
+    layers = []
     if neutral is not None:
-        rows = [{**row, "neutral": neutral} for row in rows]
         tick = base.mark_tick(size=14, thickness=2, color=WARN)
         tooltip = alt.TooltipValue(f"An empty list scores {neutral:.4f}")
-        layers = [tick.encode(x=alt.X("neutral:Q", scale=scale, title=None), tooltip=tooltip), *layers]
-    return layers, rows
+        layers.append(tick.encode(x=at("neutral"), tooltip=tooltip))
+    if any(row.get("lowest") is not None for row in rows):
+        system = alt.Tooltip("system:N", title="System")
+        low = alt.Tooltip("lowest:Q", title="Bounds, from", format=".4f")
+        high = alt.Tooltip("highest:Q", title="to", format=".4f")
+        bounded = base.transform_filter("isValid(datum.lowest)").encode(tooltip=[system, low, high])
+        line = bounded.mark_rule(strokeWidth=1, color=INK).encode(x=at("lowest"), x2=alt.X2("highest:Q"))
+        caps = bounded.mark_tick(size=15, thickness=1, opacity=1, color=INK)
+        layers += [line, caps.encode(x=at("lowest")), caps.encode(x=at("highest"))]
+    return layers
 
 
 def curves(rows: Rows, *, bounded: bool = True) -> dict:
     """A line of values over cutoffs for each system, with its name at the end.
 
     A row: system, cutoff, value (None: undefined), leader (bool), and optionally low and high (a band behind the
-    lines; with more than BANDS systems, only the leader's). The axis of cutoffs is logarithmic, since the first
-    ranks count most.
+    lines; with more than MOST_BANDS systems, only the leader's). The axis of cutoffs is logarithmic, since the
+    first ranks count most.
     """
     cutoffs = sorted({row["cutoff"] for row in rows})
     last = [row for row in rows if row["cutoff"] == cutoffs[-1] and row["value"] is not None]
-    ends = {row["system"]: row["value"] for row in last}
-    height = max(300, LABEL * (len(ends) + 2))
-    bands = [row for row in rows if row.get("low") is not None and (row["leader"] or len(ends) <= BANDS)]
-    reached = [row[name] for row in bands for name in ("low", "high")]
-    domain = score_domain([row["value"] for row in rows] + reached, bounded, whole=False)
+    last_values = {row["system"]: row["value"] for row in last}
+    height = max(300, LABEL_HEIGHT * (len(last_values) + 2))
+    with_band = [row for row in rows if row["leader"] or len(last_values) <= MOST_BANDS]
+    bands = [row for row in with_band if row.get("low") is not None]
+    ends_of_bands = [row[name] for row in bands for name in ("low", "high")]
+    domain = score_domain([row["value"] for row in rows] + ends_of_bands, bounded, whole=False)
     x = alt.X("cutoff:Q", title="k, the cutoff").scale(type="log", domain=[cutoffs[0], cutoffs[-1]], nice=False)
     # With a smaller tick count Vega would leave out some of the values.
     x = x.axis(values=cutoffs, tickCount=len(cutoffs), grid=False, labelOverlap=False, labelExpr="datum.value")
-    return _lines(rows, ends, x=x, domain=domain, height=height, interpolate="linear", bands=bands)
+    return _lines(rows, last_values, x=x, domain=domain, height=height, interpolate="linear", bands=bands)
 
 
 def running(rows: Rows) -> dict:
@@ -121,14 +127,14 @@ def running(rows: Rows) -> dict:
 
     A row: system, cutoff (rank), value, leader (bool), ideal (bool: the row is of the ideal list).
     """
-    last = {row["system"]: row["value"] for row in rows}
-    height = max(280, LABEL * (len(last) + 2))
+    last_values = {row["system"]: row["value"] for row in rows}
+    height = max(280, LABEL_HEIGHT * (len(last_values) + 2))
     values = [row["value"] for row in rows] + [0.0]
     domain = [min(values), max(values) or 1.0]
     deepest = max(row["cutoff"] for row in rows)
     x = alt.X("cutoff:Q", title="rank").scale(domain=[1, max(deepest, 2)], nice=False)
     x = x.axis(grid=False, format="d", tickMinStep=1, tickCount=10)
-    return _lines(rows, last, x=x, domain=domain, height=height, interpolate="step-after")
+    return _lines(rows, last_values, x=x, domain=domain, height=height, interpolate="step-after")
 
 
 def differences(rows: Rows, *, scale_with: Rows = (), overall: float | None = None) -> dict:
@@ -149,10 +155,8 @@ def differences(rows: Rows, *, scale_with: Rows = (), overall: float | None = No
     room = 0.08 * (most - least) or 1.0  # margin for the numbers above the outermost dots
     scale = alt.Scale(domain=[least - room, most + room], nice=False)
     few, significant = {"test": "datum.few", "value": EDGE}, {"test": "datum.significant", "value": ACCENT}
-    tone, fill = (
-        alt.StrokeValue(INK, condition=[few, significant]),
-        where("significant", alt.FillValue, ACCENT, PAPER),
-    )
+    stroke = alt.StrokeValue(INK, condition=[few, significant])
+    fill = where("significant", alt.FillValue, ACCENT, PAPER)
     base = alt.Chart(alt.NamedData("differences")).encode(
         y=alt.Y("label:N").sort(None).title(None).axis(grid=False, labelColor=INK),
         tooltip=[
@@ -167,22 +171,20 @@ def differences(rows: Rows, *, scale_with: Rows = (), overall: float | None = No
     at_value = alt.X("value:Q", scale=scale, title=None, axis=alt.Axis(format=SIGNED))
     none = alt.Chart(alt.NamedData("none")).mark_rule(color=EDGE, strokeWidth=1.5)
     number = alt.Text("value:Q", format="+.4f")
-    layers = [
-        none.encode(x=alt.X("value:Q", scale=scale, title=None)),
-        *dots_on_intervals(base, at_value, number, tone, fill, clip=True),
-    ]
+    bars, dots, numbers = dots_on_intervals(base, at_value, number, stroke, fill, clip=True)
+    at_line = alt.X("value:Q", scale=scale, title=None)
+    layers = [none.encode(x=at_line), bars, dots, numbers]
     datasets = {"differences": rows, "none": [{"value": 0}]}
     if overall is not None:
         line = alt.Chart(alt.NamedData("whole")).mark_rule(color=INK, strokeWidth=1, strokeDash=[2, 3])
-        layers.insert(1, line.encode(x=alt.X("value:Q", scale=scale, title=None)))
-        layers.insert(-1, outlined(layers[-1]))
+        layers = [none.encode(x=at_line), line.encode(x=at_line), bars, dots, outlined(numbers), numbers]
         datasets["whole"] = [{"value": overall}]
-    return vega_lite(layers, height=ROW * max(len(rows), 1), **datasets)
+    return vega_lite(layers, height=SYSTEM_HEIGHT * max(len(rows), 1), **datasets)
 
 
 def _lines(
     rows: Rows,
-    ends: Mapping[str, float],
+    last_values: Mapping[str, float],
     *,
     x: alt.X,
     domain: list[float],
@@ -190,7 +192,10 @@ def _lines(
     interpolate: str,
     bands: Rows = (),
 ) -> dict:
-    """Lines over `cutoff`, each with the name of its list at the end; the leader's is accented."""
+    """A line over `cutoff` for each system or list, with its name at the end; the leader's is accented.
+
+    last_values: where each line ends; bands: rows with an interval, drawn behind the lines.
+    """
     scale = alt.Scale(domain=domain, nice=False)
     base = alt.Chart(alt.NamedData("lines")).encode(
         x=x,
@@ -202,10 +207,9 @@ def _lines(
             alt.Tooltip("value:Q", title="Value", format=".4f"),
         ],
     )
-    line, dots = line_and_dots(base, size=28, width=1.25, interpolate=interpolate)
-    dash = alt.StrokeDashValue([1, 0], condition={"test": "datum.ideal", "value": [2, 3]})
-    labels, names = end_labels(ends, domain, height)
-    layers, datasets = [line.encode(strokeDash=dash), dots, labels], {"lines": rows, "names": names}
+    line, dots = line_and_dots(base, rows, size=36, width=1.25, interpolate=interpolate)
+    labels, names = end_labels(last_values, domain, height)
+    layers, datasets = [line, dots, labels], {"lines": rows, "names": names}
     if bands:
         # Opaque: with transparent layers the bytes of a PDF would differ each time.
         band = alt.Chart(alt.NamedData("bands")).mark_area(opacity=1)

@@ -17,22 +17,3 @@ from .pairs import (
     compare,
 )
 from .power import POWER
-
-__all__ = [
-    "ALL_THE_SAME",
-    "ALPHA",
-    "CANNOT_TELL",
-    "FEWEST",
-    "HIGHER",
-    "LOWER",
-    "NONE_DIFFERS",
-    "POWER",
-    "TWO_SYSTEMS",
-    "Comparison",
-    "Comparisons",
-    "bootstrap_interval",
-    "common_queries",
-    "compare",
-    "holm",
-    "tukey_hsd",
-]

@@ -5,14 +5,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from .draws import BOOTSTRAP, SEED
-from .sums import AT_ONCE, weighted_sums
+from .draws import BOOTSTRAP_DRAWS, SEED
+from .sums import WEIGHTS_AT_ONCE, weighted_sums
 
-CACHED = 1 << 24  # bytes: resamples up to this size are cached
+MOST_CACHED_BYTES = 1 << 24  # resamples up to this size are cached
 
 
 def bootstrap_interval(
-    values: np.ndarray, level: float = 0.95, draws: int = BOOTSTRAP, seed: int = SEED
+    values: np.ndarray, level: float = 0.95, draws: int = BOOTSTRAP_DRAWS, seed: int = SEED
 ) -> tuple[np.ndarray, np.ndarray] | tuple[float, float]:
     """The percentile bootstrap interval of the mean over queries: its low and high end.
 
@@ -36,8 +36,10 @@ def bootstrap_interval(
         undefined = np.full(values.shape[1:], np.nan)
         return (undefined, undefined) if values.ndim == 2 else (float("nan"), float("nan"))
     columns = values.reshape(n, -1)
+    # Column by column: NumPy adds up a table in another order than a single column, and the mean of a column must
+    # not depend on the others, not even in its last bit.
     mean = np.array([np.ascontiguousarray(column).mean() for column in columns.T])
-    counts = _cached_resamples(n, draws, seed) if n * draws <= CACHED else resamples(n, draws, seed)
+    counts = _cached_resamples(n, draws, seed) if n * draws <= MOST_CACHED_BYTES else resamples(n, draws, seed)
     # Deviations from the mean, so that equal values give an interval of width 0 without rounding errors.
     deviations = np.concatenate(list(weighted_sums(counts, columns - mean, n))) / n
     tails = [(1 - level) / 2, (1 + level) / 2]
@@ -57,10 +59,11 @@ def resamples(n: int, draws: int, seed: int) -> Iterator[np.ndarray]:
     Chunks of uint8[rows, n], with `draws` rows in all.
     """
     generator = np.random.default_rng(seed)
-    at_once = max(1, AT_ONCE // n)
+    at_once = max(1, WEIGHTS_AT_ONCE // n)
     for start in range(0, draws, at_once):
         rows = min(at_once, draws - start)
         drawn = generator.integers(0, n, (rows, n))
+        # Each row gets numbers of its own, so that one bincount counts all rows.
         drawn += np.arange(rows)[:, np.newaxis] * n
         # The chance that a count exceeds a byte is below 10**-500.
         yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.uint8)

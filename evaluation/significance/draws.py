@@ -2,13 +2,13 @@
 
 SEED = 225
 
-BOOTSTRAP = 2_000  # resamples of queries, for the interval of a mean
-TESTS = 20_000  # permutations of a randomisation test
-TESTS_ON_PAGES = 2_000  # permutations on pages, over the API and in bundles: a tenth of the time
-MOST_TESTS = 1_000_000
-MOST_TESTS_OVER_API = 20_000
-ALPHA = 1_000  # resamples, for the interval of Krippendorff's alpha
-RATERS = 200  # resamples of ratings, for the stability of the order of systems
-FEWEST_RATERS, MOST_RATERS = 20, 2_000
-EXPECTED = 120  # draws of missing judgments, for an expected value
-ORDERS = 400  # draws of means, for the chance of a wrong order
+BOOTSTRAP_DRAWS = 2_000  # resamples of queries, for the interval of a mean
+TEST_DRAWS = 20_000  # permutations of a randomisation test
+DRAWS_ON_PAGES = 2_000  # permutations on pages, over the API and in bundles: a tenth of the time
+MOST_TEST_DRAWS = 1_000_000
+MOST_DRAWS_OVER_API = 20_000
+ALPHA_DRAWS = 1_000  # resamples, for the interval of Krippendorff's alpha
+RATER_DRAWS = 200  # resamples of ratings, for the stability of the order of systems
+FEWEST_RATER_DRAWS, MOST_RATER_DRAWS = 20, 2_000
+EXPECTED_DRAWS = 120  # draws of missing judgments, for an expected value
+ORDER_DRAWS = 400  # draws of means, for the chance of a wrong order

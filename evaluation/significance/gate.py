@@ -34,24 +34,25 @@ def limits(difference: np.ndarray, margin: float, alpha: float, sampled: Sampled
     however few queries there are; else a verdict takes FEWEST of them.
 
     sampled: what these queries stand for, where they were drawn from a log. The difference is then that over all
-    searches, and a verdict takes FEWEST drawn queries, or none where every query was taken for certain. ValueError
-    for a margin below 0, and for a level that is no chance.
+    searches, and a verdict takes FEWEST drawn queries, or none where every query was taken for certain. Queries
+    outside the sample decide nothing. ValueError for a margin below 0, and for a level that is no chance.
     """
     if not margin >= 0:
         raise ValueError(f"the margin must be 0 or more, not {margin:g}.")
     if not 0 < alpha < 0.5:
         raise ValueError(f"alpha must be above 0 and below 0.5, not {alpha:g}.")
-    n, column = len(difference), difference[:, np.newaxis]
-    if not n:
-        return Limits(None, None, None, 0, UNDECIDED)
+    n = len(difference)
+    column = difference[:, np.newaxis]
+    if not n or (sampled is not None and not sampled.searches.any()):
+        return Limits(None, None, None, n, UNDECIDED)
     if not difference.any():
         return Limits(0.0, 0.0, 0.0, n, NOT_WORSE)
     mean = float((paired.mean(column) if sampled is None else mean_of_searches(column, sampled))[0])
-    rows = column if sampled is None else pseudo_values(column, sampled)
+    rows = column if sampled is None else pseudo_values(column, sampled)  # one for each query with sampling error
     if not len(rows):  # the difference has no sampling error
         return Limits(mean, mean, mean, n, WORSE if mean < -margin else NOT_WORSE)
     if len(rows) < FEWEST:
-        return Limits(mean, None, None, n, UNDECIDED, n - len(rows) + FEWEST)
+        return Limits(mean, None, None, n, UNDECIDED, needed=n - len(rows) + FEWEST)
     degrees = None if sampled is None else sampled.degrees
     low, high = (float(end[0]) for end in paired.t_interval(rows, 1 - 2 * alpha, degrees))
     verdict = WORSE if high < -margin else NOT_WORSE if low > -margin else UNDECIDED
@@ -59,8 +60,9 @@ def limits(difference: np.ndarray, margin: float, alpha: float, sampled: Sampled
         return Limits(mean, low, high, n, verdict)
     # One-sided at alpha is two-sided at twice alpha. Where all queries lose just the margin, no number decides.
     spread = float(paired.deviation(rows)[0])
-    needed = power.queries_needed((mean + margin) / spread, 2 * alpha) if spread else None
-    return Limits(mean, low, high, n, verdict, needed and n - len(rows) + needed)
+    needed_rows = power.queries_needed((mean + margin) / spread, 2 * alpha) if spread else None
+    not_tested = n - len(rows)  # taken for certain from the log
+    return Limits(mean, low, high, n, verdict, needed=needed_rows and not_tested + needed_rows)
 
 
 def agreed(verdicts: list[str]) -> str:

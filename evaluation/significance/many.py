@@ -44,17 +44,12 @@ def tukey_hsd(values: np.ndarray, draws: int, seed: int, alpha: float = 0.05) ->
         return TukeyHSD(np.full((systems, systems), np.nan), float("nan"))
     # Differences stay the same without the mean over systems, and keep more digits.
     values = values - values.mean(axis=1, keepdims=True)
-    sizes = np.abs(values).sum()
-    ranges = np.sort(_ranges(values, draws, seed))
+    tolerance = TOLERANCE * np.abs(values).sum() / queries  # of means: closer ones count as equal
+    sums = shuffled_sums(values, draws, seed)
+    ranges = np.sort(np.ptp(sums, axis=0) / queries)  # of the means, in each draw
     means = values.mean(axis=0)
     distance = np.abs(means[:, np.newaxis] - means)
-    as_extreme = draws - np.searchsorted(ranges, distance - TOLERANCE * sizes / queries)
+    as_extreme = draws - np.searchsorted(ranges, distance - tolerance)
     p = (as_extreme + 1.0) / (draws + 1)
     np.fill_diagonal(p, np.nan)
     return TukeyHSD(p, float(np.quantile(ranges, 1 - alpha)))
-
-
-def _ranges(values: np.ndarray, draws: int, seed: int) -> np.ndarray:
-    """The range of the means in each draw, with the values of every query permuted: float64[draws]."""
-    sums = shuffled_sums(values, draws, seed)
-    return (sums.max(axis=0) - sums.min(axis=0)) / len(values)

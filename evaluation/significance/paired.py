@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from .sums import AT_ONCE, weighted_sums
+from .sums import WEIGHTS_AT_ONCE, weighted_sums
 
 EXACT_BELOW = 15  # queries: with fewer, all assignments of signs are enumerated
 EXACT_RANKS = 50  # queries: up to this many, the distribution of the signed-rank sum is exact
@@ -82,7 +82,8 @@ def randomisation(difference: np.ndarray, draws: int, seed: int) -> np.ndarray:
 def _count_as_extreme(difference: np.ndarray, flips: Iterator[np.ndarray]) -> np.ndarray:
     """How many of the sign flips put the sum of a column at least as far from 0 as observed, int64[pairs]."""
     total = difference.sum(axis=0)
-    least, count = np.abs(total) - TOLERANCE * np.abs(difference).sum(axis=0), np.zeros(len(total), np.int64)
+    least = np.abs(total) - TOLERANCE * np.abs(difference).sum(axis=0)
+    count = np.zeros(len(total), np.int64)
     for flipped in weighted_sums(flips, difference, len(difference)):
         # A flipped difference is subtracted instead of added: the sum loses twice its value.
         count += (np.abs(total - 2 * flipped) >= least).sum(axis=0)
@@ -99,6 +100,7 @@ def wilcoxon(difference: np.ndarray) -> np.ndarray:
     """
     if len(difference) < EXACT_BELOW:
         ranks = [_signed_ranks(column)[0] for column in difference.T]
+        # Of so few queries all assignments of signs are counted, whatever `draws` is.
         return randomisation(np.array(ranks).reshape(difference.shape[::-1]).T, draws=1, seed=0)
     return np.array([_signed_rank_p(column) for column in difference.T], np.float64)
 
@@ -108,26 +110,29 @@ def _signed_ranks(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Equal absolute values share their mean rank. A difference of 0 has rank 0.
     """
-    ranks, other = np.zeros(len(column)), column != 0
+    ranks = np.zeros(len(column))
+    other = column != 0
     _, place, ties = np.unique(np.abs(column[other]), return_inverse=True, return_counts=True)
     ranks[other] = (np.cumsum(ties) - (ties - 1) / 2)[place]
     return np.sign(column) * ranks, ties
 
 
 def _signed_rank_p(column: np.ndarray) -> float:
+    """The p value of `wilcoxon` for one pair of systems; nan where nothing differs. column: float64[queries]."""
     from scipy.special import ndtr
 
     ranks, ties = _signed_ranks(column)
     n = int(ties.sum())  # of differences that are not 0
     if not n:
         return np.nan
-    rises, expected = ranks[ranks > 0].sum(), n * (n + 1) / 4
+    positive_sum = ranks[ranks > 0].sum()
+    expected = n * (n + 1) / 4
     no_ties_or_zeros = len(ties) == len(column)
     if no_ties_or_zeros and n <= EXACT_RANKS:
-        smaller_sum = int(min(rises, 2 * expected - rises))
+        smaller_sum = int(min(positive_sum, 2 * expected - positive_sum))
         return min(1.0, 2 * _ways_of_rank_sums(n)[: smaller_sum + 1].sum() / 2**n)
     variance = (n * (n + 1) * (2 * n + 1) - (ties**3 - ties).sum() / 2) / 24
-    return 2 * float(ndtr(-abs(rises - expected) / np.sqrt(variance)))
+    return 2 * float(ndtr(-abs(positive_sum - expected) / np.sqrt(variance)))
 
 
 @cache
@@ -154,8 +159,9 @@ def _all_flips(n: int) -> Iterator[np.ndarray]:
 def _random_flips(n: int, draws: int, seed: int) -> Iterator[np.ndarray]:
     """Random assignments of signs: chunks of uint8[rows, n], with `draws` rows in all."""
     # Random bytes come in units of four: rows of whole units are the same for every chunk size.
-    generator, size = np.random.default_rng(seed), (n + 31) // 32 * 4
-    at_once = max(1, AT_ONCE // n)
+    generator = np.random.default_rng(seed)
+    size = (n + 31) // 32 * 4
+    at_once = max(1, WEIGHTS_AT_ONCE // n)
     for start in range(0, draws, at_once):
         rows = min(at_once, draws - start)
         drawn = np.frombuffer(generator.bytes(rows * size), np.uint8).reshape(rows, size)

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import paired, power
 from .bootstrap import bootstrap_interval
-from .draws import MOST_TESTS, SEED, TESTS
+from .draws import MOST_TEST_DRAWS, SEED, TEST_DRAWS
 from .many import holm, tukey_hsd
 from .sampled import Sampled, mean_of_searches, pseudo_values
 
@@ -23,15 +23,15 @@ CORRECTIONS = ("holm", "hsd")
 HIGHER, LOWER, CANNOT_TELL = VERDICTS = ("higher", "lower", "cannot tell")
 
 # Reasons why a number is missing, as they are printed.
-FEW = f"fewer than {FEWEST} queries"
+FEW_QUERIES = f"fewer than {FEWEST} queries"
 FEW_DRAWN = f"fewer than {FEWEST} queries that were drawn"
 NO_QUERY = "no query"
 NONE_DRAWN = "no query was drawn: all were taken for certain"
-ONE = "one query"
+ONE_QUERY = "one query"
 NONE_DIFFERS = "no query differs"
 ALL_THE_SAME = "every query differs by the same"
 NO_DIFFERENCE = "no difference to see"
-TOO_MANY = "too few queries for so many comparisons"
+TOO_MANY_COMPARISONS = "too few queries for so many comparisons"
 TWO_SYSTEMS = "two systems make one comparison"
 
 
@@ -67,7 +67,7 @@ class Comparisons:
     """The results of `compare`."""
 
     queries: int
-    drawn: int  # of these, those that were drawn; others were taken for certain and have no sampling error
+    drawn: int  # how many of these have sampling error: not those that were taken for certain from a log
     pairs: list[Comparison]  # in the order of the argument
     critical: float | None  # the critical difference of two means by Tukey's HSD
     exact: bool  # whether the randomisation test enumerated all signs
@@ -84,7 +84,7 @@ def common_queries(values: np.ndarray) -> np.ndarray:
 def compare(
     values: np.ndarray,
     pairs: Sequence[tuple[int, int]],
-    draws: int = TESTS,
+    draws: int = TEST_DRAWS,
     seed: int = SEED,
     correction: str = "holm",
     sampled: Sampled | None = None,
@@ -101,8 +101,8 @@ def compare(
     values = np.asarray(values, np.float64)
     if values.ndim != 2 or not np.isfinite(values).all():
         raise ValueError("values must be finite, by query and system.")
-    if not 1 <= draws <= MOST_TESTS:
-        raise ValueError(f"draws must be from 1 to {MOST_TESTS:,}, not {draws!r}.")
+    if not 1 <= draws <= MOST_TEST_DRAWS:
+        raise ValueError(f"draws must be from 1 to {MOST_TEST_DRAWS:,}, not {draws!r}.")
     if seed < 0:
         raise ValueError(f"seed must not be negative, not {seed!r}.")
     if correction not in CORRECTIONS:
@@ -112,17 +112,18 @@ def compare(
     degrees = None if sampled is None else sampled.degrees
     columns = _columns(tested, pairs, draws, seed, degrees)
     if sampled is not None:
-        columns |= _as_answered(values, pairs, sampled)
+        columns |= _of_all_queries(values, pairs, sampled)
     # Where all differences are equal there is no t, but there is p by randomisation.
     columns["p_holm"] = holm(np.where(np.isnan(columns["p"]), columns["p_randomised"], columns["p"]))
     columns["p_hsd"], critical = _hsd(tested, pairs, columns["ties"] < len(values), draws, seed)
     rows = ({name: column[place].item() for name, column in columns.items()} for place in range(len(pairs)))
+    drawn, systems = tested.shape
     return Comparisons(
         queries=len(values),
-        drawn=len(tested),
-        pairs=[_comparison(row, *tested.shape, len(pairs), correction, len(values)) for row in rows],
+        drawn=drawn,
+        pairs=[_comparison(row, drawn, systems, len(pairs), correction, len(values)) for row in rows],
         critical=None if isnan(critical) else critical,
-        exact=len(tested) < paired.EXACT_BELOW,
+        exact=drawn < paired.EXACT_BELOW,
         draws=draws,
         seed=seed,
         correction=correction,
@@ -141,9 +142,9 @@ def _columns(
 
 
 def _block(difference: np.ndarray, draws: int, seed: int, degrees: int | None) -> dict[str, np.ndarray]:
-    """The columns of some pairs of systems, float64[pairs] each. difference: float64[queries, pairs].
+    """The fields of `Comparison` that some pairs have before any correction, by name, float64[pairs] each.
 
-    degrees: of freedom of the t test; None for queries less 1.
+    difference: float64[queries, pairs]; degrees: of freedom of the t test, None for queries less 1.
     """
     undefined = np.full(difference.shape[1], np.nan)
     mean, spread = paired.mean(difference), paired.deviation(difference)
@@ -172,8 +173,8 @@ def _block(difference: np.ndarray, draws: int, seed: int, degrees: int | None) -
     }
 
 
-def _as_answered(values: np.ndarray, pairs: np.ndarray, sampled: Sampled) -> dict[str, np.ndarray]:
-    """The columns that rest on the queries as they are, also on those that were taken for certain."""
+def _of_all_queries(values: np.ndarray, pairs: np.ndarray, sampled: Sampled) -> dict[str, np.ndarray]:
+    """The fields that rest on all queries, also those taken for certain, by name: an array over pairs each."""
     wins, ties, losses = paired.tally(paired.differences(values, *pairs.T))
     means = mean_of_searches(values, sampled)[np.newaxis, :]
     difference = paired.differences(means, *pairs.T)[0]
@@ -194,40 +195,42 @@ def _hsd(
 def _comparison(
     numbers: dict[str, float], drawn: int, systems: int, comparisons: int, correction: str, queries: int
 ) -> Comparison:
-    """One pair. drawn: the rows that were tested; queries: those with a value, also those taken for certain."""
+    """The `Comparison` of one pair of systems.
+
+    numbers: its fields by name that the tests found, nan = undefined; those about power are added here.
+    comparisons: how many p values are corrected together. drawn: how many queries were tested; queries: how many
+    have a value, with those that were taken from a log for certain, which have no sampling error.
+    """
+    # Two systems make one comparison, which needs no correction.
     adjusted = numbers["p_randomised"] if correction == "hsd" and systems == 2 else numbers[f"p_{correction}"]
     significant = adjusted < ALPHA  # False for nan
     # Bonferroni's level: the strictest that Holm asks for, and about that of Tukey's HSD.
     alpha = ALPHA / max(comparisons, 1)
     least = power.least_effect(drawn, alpha)
+    detectable = nan if least is None or numbers["deviation"] == 0 else least * numbers["deviation"]
     needed = None if isnan(numbers["effect"]) else power.queries_needed(numbers["effect"], alpha)
-    needed = needed and max(needed, FEWEST)  # with fewer there is no test, however large the difference
-    numbers |= {
-        "detectable": nan if least is None or numbers["deviation"] == 0 else least * numbers["deviation"],
-        "needed": nan,
-        "more": nan,
-    }
+    numbers |= {"detectable": detectable, "needed": nan, "more": nan}
     if needed is not None:
+        needed = max(needed, FEWEST)  # with fewer there is no test, however large the difference
         numbers |= {"needed": needed, "more": 0 if significant else max(0, needed - drawn)}
+    undefined = [name for name, number in numbers.items() if isnan(number)]
     return Comparison(
-        **{name: None if isnan(number) else number for name, number in numbers.items()},
+        **{**numbers, **dict.fromkeys(undefined)},  # None for nan
         verdict=(HIGHER if numbers["difference"] > 0 else LOWER) if significant else CANNOT_TELL,
-        why={
-            name: _why(name, numbers, drawn, systems, queries) for name, number in numbers.items() if isnan(number)
-        },
+        why={name: _why(name, numbers, drawn, systems, queries) for name in undefined},
     )
 
 
 def _why(name: str, numbers: dict[str, float], drawn: int, systems: int, queries: int) -> str:
-    """The reason why a field has no number. drawn, queries: as in `_comparison`."""
+    """The reason why the field `name` of a `Comparison` has no number. drawn, queries: as in `_comparison`."""
     if queries == 0:
         return NO_QUERY
     if drawn == 0:
         return NONE_DRAWN
     if drawn == 1:
-        return ONE
-    if name.startswith("p") and drawn < FEWEST:
-        return FEW if drawn == queries else FEW_DRAWN
+        return ONE_QUERY
+    if name.startswith("p") and drawn < FEWEST:  # the p value of any test
+        return FEW_QUERIES if drawn == queries else FEW_DRAWN
     if name == "p_hsd" and systems == 2:
         return TWO_SYSTEMS
     if numbers["wins"] + numbers["losses"] == 0:
@@ -235,5 +238,5 @@ def _why(name: str, numbers: dict[str, float], drawn: int, systems: int, queries
     if numbers["deviation"] == 0:
         return ALL_THE_SAME
     if name == "detectable":
-        return TOO_MANY
+        return TOO_MANY_COMPARISONS
     return NO_DIFFERENCE

@@ -66,18 +66,18 @@ class Sampled:
     def groups(self) -> np.ndarray:
         """The stratum of each drawn query, int64[drawn]; one with a single query is joined to the one before it.
 
-        A single query shows no variance. The first of several strata is joined to the second.
+        A single query shows no variance. If the first of several strata has one, the second is joined to it.
         """
         drawn = self.stratum[self.stratum >= 0]
-        joined = drawn.copy()
-        before = None
+        groups = drawn.copy()
+        group = None  # the last group so far
         for stratum in np.unique(drawn):
-            members = joined == stratum
-            if before is not None and (members.sum() == 1 or (joined == before).sum() == 1):
-                joined[members] = before
+            members = drawn == stratum
+            if group is not None and (members.sum() == 1 or (groups == group).sum() == 1):
+                groups[members] = group
             else:
-                before = stratum
-        return joined
+                group = stratum
+        return groups
 
     @property
     def degrees(self) -> int:
@@ -103,13 +103,16 @@ def estimate(values: np.ndarray, sampled: Sampled, level: float = 0.95) -> Estim
     is the mean itself.
     """
     has_value = ~np.isnan(values)
-    used, column = sampled.answered(has_value), values[has_value, np.newaxis]
-    mean = float(mean_of_searches(column, used)[0])
+    answered = sampled.answered(has_value)
+    column = values[has_value, np.newaxis]
+    mean = float(mean_of_searches(column, answered)[0])
     low = high = float("nan")
+    drawn_strata = set(sampled.stratum) - {OUTSIDE, CERTAIN}
     if not sampled.drawn:
         low = high = mean
-    elif used.degrees and set(sampled.stratum) - {OUTSIDE, CERTAIN} <= set(used.stratum):
-        low, high = (float(end[0]) for end in paired.t_interval(pseudo_values(column, used), level, used.degrees))
+    elif answered.degrees and drawn_strata <= set(answered.stratum):
+        ends = paired.t_interval(pseudo_values(column, answered), level, answered.degrees)
+        low, high = (float(end[0]) for end in ends)
     return Estimate(mean, low, high, sampled.share(has_value))
 
 
@@ -119,18 +122,22 @@ def pseudo_values(values: np.ndarray, sampled: Sampled) -> np.ndarray:
     values: float64[queries, columns] without nan; the result is float64[drawn, columns]. The standard deviation of
     the rows divided by the square root of their number is the standard error. So tests and intervals of plain
     means hold for these rows, with `Sampled.degrees` of freedom. Differences of columns are the pseudo values of
-    the differences. A single row is nan.
+    the differences. A single row is the mean itself, and shows no error.
     """
-    mean, n = mean_of_searches(values, sampled), sampled.drawn
+    mean = mean_of_searches(values, sampled)
+    n = sampled.drawn
+    if not n:
+        return np.empty((0, values.shape[1]))
     # n times a query's part of the error of the mean, by linearisation.
     parts = n * (sampled.searches / sampled.searches.sum())[:, np.newaxis] * (values - mean)
     parts, groups = parts[sampled.stratum >= 0], sampled.groups
     rows = np.empty((n, values.shape[1]))
     for group in np.unique(groups):
-        apart, size = parts[groups == group], int((groups == group).sum())
-        # The root gives the variance of n - 1 within each stratum.
-        correction = np.sqrt(size / (size - 1) * (n - 1) / n) if size > 1 else np.nan
-        rows[groups == group] = mean + correction * (apart - apart.mean(axis=0))
+        members = groups == group
+        of_group, size = parts[members], int(members.sum())
+        # The variance within a stratum needs the factor size / (size - 1); that of all rows has n / (n - 1).
+        correction = np.sqrt(size / max(size - 1, 1) * (n - 1) / n)
+        rows[members] = mean + correction * (of_group - of_group.mean(axis=0))
     return rows
 
 
@@ -142,16 +149,19 @@ def bounds_of_estimate(
     low, high: float64[queries]; certain, possible: whether a query will and may have a value, bool[queries].
     (nan, nan) where a bound of a possible query is nan, and where a stratum may be left without a value.
     """
-    ends, total = np.zeros(2), 0.0
+    ends, total = np.zeros(2), 0.0  # the sums over strata of share x (least, greatest), and of the shares
+    searches = sampled.searches
     for stratum in np.unique(sampled.stratum[sampled.stratum != OUTSIDE]):
         members = sampled.stratum == stratum
-        must, may, searches = members & certain, members & possible & ~certain, sampled.searches
+        must = members & certain
+        may = members & possible & ~certain
         if not searches[must].any():
             return float("nan"), float("nan")
         share = searches[members].sum()
         least = _least_mean(low[must], searches[must], low[may], searches[may])
         greatest = -_least_mean(-high[must], searches[must], -high[may], searches[may])
-        ends, total = ends + share * np.array([least, greatest]), total + share
+        ends = ends + share * np.array([least, greatest])
+        total = total + share
     return tuple((ends / total).tolist()) if total else (float("nan"), float("nan"))
 
 

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from .sums import AT_ONCE, whole_steps
+from .sums import WEIGHTS_AT_ONCE, whole_steps
 
-CACHED = 1 << 25  # bytes: shuffles up to this size are cached
-FEW = 0.1  # share of rows: where more have changed, all are added again
+MOST_CACHED_BYTES = 1 << 25  # shuffles up to this size are cached
+FEW_CHANGED = 0.1  # as a share of rows: where more have changed, all are added again
 
 
 def shuffled_sums(values: np.ndarray, draws: int, seed: int) -> np.ndarray:
@@ -22,7 +22,7 @@ def shuffled_sums(values: np.ndarray, draws: int, seed: int) -> np.ndarray:
     """
     whole, step = whole_steps(values.reshape(-1, 1), len(values))
     whole = whole.reshape(values.shape)
-    if values.size * draws * _index_type(values.shape[1]).itemsize <= CACHED:
+    if values.size * draws * _index_type(values.shape[1]).itemsize <= MOST_CACHED_BYTES:
         return _cached_shuffles(*values.shape, draws, seed).sums(whole) * step
     return _sums(whole, shuffles(*values.shape, draws, seed)) * step
 
@@ -32,19 +32,21 @@ def shuffles(rows: int, columns: int, draws: int, seed: int) -> Iterator[np.ndar
 
     Chunks of unsigned[columns, draws of the chunk, rows], with `draws` in all.
     """
-    generator, kind = np.random.default_rng(seed), _index_type(columns)
-    at_once = max(1, AT_ONCE // rows)
+    generator = np.random.default_rng(seed)
+    index_type = _index_type(columns)
+    at_once = max(1, WEIGHTS_AT_ONCE // rows)
     for start in range(0, draws, at_once):
         size = min(at_once, draws - start) * rows
-        # `order` is flat, place after place, since one index is looked up in half the time of two.
-        order, cells = np.repeat(np.arange(columns, dtype=kind), size), np.arange(size)
+        # `order` is flat, place after place: looking up one index takes half the time of two.
+        order = np.repeat(np.arange(columns, dtype=index_type), size)
+        cells = np.arange(size)
         places = order.reshape(columns, size)  # the same memory, by place
         # Fisher-Yates for all rows and draws at once: the last place swaps with a random one up to itself.
         for last in range(columns - 1, 0, -1):
-            swapped = generator.integers(0, last + 1, size, np.min_scalar_type(last)) * np.intp(size) + cells
-            chosen = order[swapped]
-            order[swapped] = places[last]
-            places[last] = chosen
+            partner = generator.integers(0, last + 1, size, np.min_scalar_type(last)) * np.intp(size) + cells
+            moved = order[partner]
+            order[partner] = places[last]
+            places[last] = moved
         yield places.reshape(columns, -1, rows)
 
 
@@ -60,7 +62,7 @@ class Shuffles:
         """The sums of a table of whole numbers. Where few of its rows changed, only these are added again."""
         former, sums = self.last or (None, None)
         changed = np.arange(len(whole)) if former is None else np.flatnonzero((former != whole).any(axis=1))
-        if former is None or changed.size > FEW * len(whole):
+        if former is None or changed.size > FEW_CHANGED * len(whole):
             sums = _sums(whole, self.orders)
         elif changed.size:
             orders = [order[..., changed] for order in self.orders]
@@ -75,7 +77,8 @@ _cached_shuffles = lru_cache(maxsize=2)(Shuffles)
 
 def _sums(whole: np.ndarray, orders: Iterator[np.ndarray] | list[np.ndarray]) -> np.ndarray:
     """The sums of the columns of `whole` under these permutations, float64[columns, draws]."""
-    values, start = whole.ravel(), np.arange(len(whole)) * whole.shape[1]
+    values = whole.ravel()  # flat, so that one index finds a value: the start of its row plus its column
+    start = np.arange(len(whole)) * whole.shape[1]
     return np.concatenate(
         [np.stack([values[place + start].sum(axis=1) for place in order]) for order in orders], axis=1
     )

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-# A float holds every whole number up to 2**53; one bit is left for the rounding to whole numbers.
-EXACT = 2.0**52
-LEAST_STEP = -1000  # exponent of two: smaller steps would be subnormal
-AT_ONCE = 1 << 15  # weights in one chunk, which fits into the processor's cache
-ONE_THREAD = 1 << 18  # multiplications: larger matrix products use threads, which is slow on a busy machine
-SIDE = 100  # rows and columns of a matrix product, at most
+# Sums of whole numbers up to this one are exact: a float holds those up to 2**53, and rounding to whole numbers
+# takes one bit.
+LARGEST_EXACT_SUM = 2.0**52
+LEAST_STEP_EXPONENT = -1000  # exponent of two: smaller steps would be subnormal
+WEIGHTS_AT_ONCE = 1 << 15  # weights in one chunk, which fits into the processor's cache
+MOST_MULTIPLICATIONS = 1 << 18  # larger matrix products use threads, which is slow on a busy machine
+SIDE = 100  # most rows, and most columns, of one matrix product
 
 
 def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: int) -> Iterator[np.ndarray]:
@@ -18,14 +19,16 @@ def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: 
     columns: float64[queries, columns]; weights: chunks of whole numbers [rows, queries], each row of which adds up
     to at most `heaviest`.
     """
-    whole, step = whole_steps(columns, heaviest)
-    deep = ONE_THREAD // (SIDE * min(SIDE, max(1, whole.shape[1])))
+    numbers, step = whole_steps(columns, heaviest)
+    queries, width = numbers.shape
+    # A matrix product is of at most SIDE rows x `depth` queries x SIDE columns.
+    depth = MOST_MULTIPLICATIONS // (SIDE * min(SIDE, max(1, width)))
     for rows in _together(weights):
-        sums = np.zeros((len(rows), whole.shape[1]))
-        for first in range(0, len(whole), deep):
-            part, values = rows[:, first : first + deep].astype(np.float64), whole[first : first + deep]
-            for left in range(0, whole.shape[1], SIDE):
-                sums[:, left : left + SIDE] += part @ values[:, left : left + SIDE]
+        sums = np.zeros((len(rows), width))
+        for first in range(0, queries, depth):
+            part = rows[:, first : first + depth].astype(np.float64)
+            for left in range(0, width, SIDE):
+                sums[:, left : left + SIDE] += part @ numbers[first : first + depth, left : left + SIDE]
         yield sums * step
 
 
@@ -50,6 +53,6 @@ def whole_steps(columns: np.ndarray, heaviest: int) -> tuple[np.ndarray, np.ndar
     """
     largest = np.abs(columns).max(axis=0, initial=0)
     with np.errstate(divide="ignore"):
-        power = np.ceil(np.log2(largest) + np.log2(heaviest / EXACT))
-    step = 2.0 ** np.maximum(power, LEAST_STEP)
+        power = np.ceil(np.log2(largest) + np.log2(heaviest / LARGEST_EXACT_SUM))
+    step = 2.0 ** np.maximum(power, LEAST_STEP_EXPONENT)
     return np.rint(columns / step), step

@@ -1,16 +1,15 @@
 """The charts are valid Vega-Lite and hold the numbers that they were given."""
 
+from html import unescape
+
 import altair as alt
 import pytest
+import vl_convert
 
 from evaluation import charts
 from evaluation.charts import pictures
 from evaluation.charts.over_time import over_time
-from evaluation.charts.spec import (
-    EDGE,
-    score_domain,
-    spread_labels,
-)
+from evaluation.charts.spec import EDGE, score_domain, spread_labels
 
 
 def checked(spec: dict) -> dict:
@@ -45,6 +44,14 @@ def test_the_heat_map_tells_below_undefined_and_shaded_cells_apart_by_more_than_
     fills = [layer["mark"].get("fill") for layer in spec["layer"][:3]]
     assert fills == [None, "url(#neg)", "url(#unj)"]
     assert spec["datasets"]["cells"] == cells
+
+
+@pytest.mark.parametrize(("url", "to"), [("/q1/", "/q1/?"), ("/q1/?measure=P", "/q1/?measure=P&")])
+def test_a_cell_of_the_heat_map_leads_to_its_query_with_its_system(url, to):
+    cells = [{"query": "q1", "system": name, "value": 0.5} for name in ("a", "b & c")]
+    spec = charts.heat_map(cells, [{"query": "q1", "text": "t", "url": url}], systems=["a", "b & c"])
+    drawn = unescape(vl_convert.vegalite_to_svg(spec))
+    assert f'{to}system=a"' in drawn and f'{to}system=b+%26+c"' in drawn
 
 
 def test_a_curve_has_a_band_where_an_interval_is_known_and_of_many_systems_only_the_leaders():
@@ -130,7 +137,7 @@ def test_confusion_has_every_grade_and_hatches_what_nobody_gave():
     spec = checked(charts.confusion(cells, grades=["0", "1"]))
     assert spec["datasets"]["cells"] == cells
     assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == ["0", "1"]
-    assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == ["1", "0"]
+    assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == ["0", "1"]
     assert spec["layer"][1]["mark"]["fill"] == "url(#unj)"
     assert spec["layer"][1]["transform"] == [{"filter": "!isValid(datum.share)"}]
 
@@ -156,3 +163,32 @@ def round_row(system: str, judged: int, low=0.3, barred=True) -> dict:
         "leader": False,
         "barred": barred,
     }
+
+
+@pytest.mark.parametrize("draw", [charts.curves, charts.running])
+def test_no_two_of_thirty_systems_share_a_look_and_the_ideal_list_has_its_own(draw):
+    """They differ without colours: on grey paper, and for who sees none."""
+    names = [f"s{number:02}" for number in range(30)]
+    rows = [
+        {"system": name, "cutoff": rank, "value": 0.5, "leader": name == "s07", "ideal": name == "ideal"}
+        for name in ["ideal", *names]
+        for rank in (1, 2)
+    ]
+    if draw is charts.curves:
+        rows = rows[2:]
+    line, dots = checked(draw(rows))["layer"][:2]
+    dash, shape = line["encoding"]["strokeDash"]["scale"], dots["encoding"]["shape"]["scale"]
+    assert dash["domain"] == shape["domain"] and set(dash["domain"]) == {row["system"] for row in rows}
+    looks = dict(zip(dash["domain"], zip(map(tuple, dash["range"]), shape["range"], strict=True), strict=True))
+    assert len(set(looks.values())) == len(looks) and looks["s07"] == ((1, 0), "circle")
+    assert not any(dash == (2, 3) for name, (dash, _) in looks.items() if name != "ideal")
+
+
+def test_a_few_queries_are_named_below_the_heat_map():
+    def axis(count: int):
+        queries = [{"query": f"q{n}", "text": f'say "{n}"', "url": ""} for n in range(count)]
+        cells = [{"query": query["query"], "system": "a", "value": 0.5} for query in queries]
+        return checked(charts.heat_map(cells, queries, systems=["a"]))["layer"][0]["encoding"]["x"]["axis"]
+
+    assert '["say \\"0\\"", "say \\"1\\""]' in axis(2)["labelExpr"]
+    assert axis(25) is None

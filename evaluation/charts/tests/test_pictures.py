@@ -10,15 +10,7 @@ import vl_convert
 
 from evaluation import charts
 from evaluation.charts import pictures
-from evaluation.charts.spec import (
-    ACCENT,
-    EDGE,
-    INK,
-    PAPER,
-    SHADES,
-    SOFT,
-    WARN,
-)
+from evaluation.charts.spec import ACCENT, EDGE, INK, PAPER, SHADES, SOFT, WARN
 from evaluation.tests.hills import analyst, make_hills
 
 ROWS = [
@@ -83,7 +75,7 @@ def test_the_same_chart_has_the_same_bytes_and_is_drawn_once(monkeypatch):
     monkeypatch.setattr(vl_convert, "vegalite_to_svg", None)
     assert pictures.svg(charts.means(ROWS), width=501) == first
     monkeypatch.undo()
-    pictures._drawn.cache_clear()
+    pictures._cached_svg.cache_clear()
     again = pictures.svg(charts.means(ROWS), width=501)
     assert (again, pictures.png(again), pictures.pdf(again)) == (first, png, pdf)
 

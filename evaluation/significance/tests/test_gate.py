@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluation.significance.gate import NOT_WORSE, UNDECIDED, WORSE, agreed, limits, overall
+from evaluation.significance.gate import NOT_WORSE, UNDECIDED, WORSE, Limits, agreed, limits, overall
+from evaluation.significance.sampled import OUTSIDE, Sampled
 
 ALPHA, MARGIN = 0.05, 0.02
 
@@ -32,6 +33,11 @@ def test_verdicts_are_those_of_two_one_sided_t_tests(seed, alpha):
 def test_where_no_query_differs_a_release_is_not_worse_even_without_a_margin():
     assert limits(np.zeros(3), 0.0, ALPHA).verdict == NOT_WORSE
     assert limits(np.zeros(0), 0.0, ALPHA).verdict == UNDECIDED
+
+
+def test_queries_outside_the_sample_of_a_log_decide_nothing():
+    outside = Sampled(stratum=np.full(20, OUTSIDE), searches=np.zeros(20))
+    assert limits(np.linspace(0.1, 0.2, 20), 0.02, 0.05, outside) == Limits(None, None, None, 20, UNDECIDED)
 
 
 def test_few_queries_that_differ_decide_nothing_and_say_how_many_would():

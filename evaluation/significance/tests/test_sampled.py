@@ -116,7 +116,8 @@ def test_what_has_no_sampling_error_and_what_has_no_interval():
 def test_a_stratum_with_one_query_is_joined_to_a_neighbour(strata, groups):
     sampled = Sampled(np.array(strata), np.ones(len(strata)))
     assert sampled.groups.tolist() == groups
-    assert np.isfinite(pseudo_values(np.arange(len(strata))[:, np.newaxis], sampled)).all() == (len(strata) > 1)
+    rows = pseudo_values(np.arange(len(strata))[:, np.newaxis], sampled)
+    assert rows.mean() == pytest.approx(np.mean(np.arange(len(strata))))
 
 
 def test_compared_systems_differ_by_the_difference_of_their_means_over_searches():
@@ -136,6 +137,14 @@ def test_a_comparison_of_all_queries_of_a_log_has_a_difference_without_an_interv
     (pair,) = compare(np.column_stack([SECOND, SCORE]), [(0, 1)], sampled=census).pairs
     assert pair.difference == pytest.approx((SEARCHES @ (SCORE - SECOND)) / SEARCHES.sum())
     assert pair.low is None and pair.why["low"] == "no query was drawn: all were taken for certain"
+
+
+def test_a_comparison_with_a_single_drawn_query_has_a_difference_without_an_interval():
+    """Such as in a segment of the log with few queries."""
+    sampled = Sampled(np.array([CERTAIN, 0]), np.array([3.0, 1]))
+    (pair,) = compare(np.array([[0.5, 0.7], [0.2, 0.6]]), [(0, 1)], sampled=sampled).pairs
+    assert pair.difference == pytest.approx((3 * 0.2 + 0.4) / 4)
+    assert (pair.low, pair.bootstrap_low, pair.why["low"]) == (None, None, "one query")
 
 
 def test_the_gate_takes_the_difference_over_searches():

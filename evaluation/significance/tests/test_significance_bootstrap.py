@@ -48,14 +48,14 @@ def test_draws_taken_in_several_pieces_are_as_many(monkeypatch):
     values = np.random.default_rng(3).random(50)
     whole = bootstrap_interval(values)
     bootstrap._cached_resamples.cache_clear()
-    monkeypatch.setattr(bootstrap, "AT_ONCE", 777)
+    monkeypatch.setattr(bootstrap, "WEIGHTS_AT_ONCE", 777)
     assert bootstrap_interval(values) == whole
 
 
 def test_draws_too_many_to_be_kept_are_the_same(monkeypatch):
     values = np.random.default_rng(6).random((50, 2))
     whole = bootstrap_interval(values)
-    monkeypatch.setattr(bootstrap, "CACHED", 0)
+    monkeypatch.setattr(bootstrap, "MOST_CACHED_BYTES", 0)
     monkeypatch.setattr(bootstrap, "_cached_resamples", None)
     np.testing.assert_array_equal(bootstrap_interval(values), whole)
 

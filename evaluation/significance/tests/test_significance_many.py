@@ -80,9 +80,9 @@ def test_draws_taken_in_pieces_are_as_many_and_the_seed_makes_them(monkeypatch):
     whole = tukey_hsd(values, 300, seed=7)
     assert tukey_hsd(values, 300, seed=7).critical == whole.critical
     assert tukey_hsd(values, 300, seed=8).critical != whole.critical
-    monkeypatch.setattr(shuffles, "CACHED", 0)
+    monkeypatch.setattr(shuffles, "MOST_CACHED_BYTES", 0)
     assert tukey_hsd(values, 300, seed=7).critical == whole.critical
-    monkeypatch.setattr(shuffles, "AT_ONCE", 77)
+    monkeypatch.setattr(shuffles, "WEIGHTS_AT_ONCE", 77)
     assert tukey_hsd(values, 300, seed=7).critical == pytest.approx(whole.critical, rel=0.1)
 
 
@@ -93,7 +93,7 @@ def test_sums_of_a_few_changed_rows_are_those_of_all_rows_to_the_last_bit(monkey
     after = values.copy()
     after[:changed] = np.random.default_rng(1).random((changed, values.shape[1]))
     found = shuffles.shuffled_sums(after, 200, seed=3)
-    monkeypatch.setattr(shuffles, "CACHED", 0)
+    monkeypatch.setattr(shuffles, "MOST_CACHED_BYTES", 0)
     assert (found == shuffles.shuffled_sums(after, 200, seed=3)).all()
     assert (found != shuffles.shuffled_sums(values, 200, seed=3)).any()
 

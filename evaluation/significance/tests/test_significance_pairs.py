@@ -17,11 +17,11 @@ from evaluation.significance import (
 )
 from evaluation.significance.pairs import (
     ALL_THE_SAME,
-    FEW,
+    FEW_QUERIES,
     NO_DIFFERENCE,
     NO_QUERY,
     NONE_DIFFERS,
-    ONE,
+    ONE_QUERY,
 )
 
 ALWAYS = {"wins", "ties", "losses", "verdict", "why"}
@@ -97,7 +97,7 @@ def test_what_can_be_seen_grows_with_the_queries():
 def test_fewer_than_ten_queries_have_intervals_and_no_p():
     (nine,) = compare(some_values(9), [(0, 1)]).pairs
     assert lacking(nine) == P_VALUES
-    assert set(nine.why.values()) == {FEW}
+    assert set(nine.why.values()) == {FEW_QUERIES}
     assert (nine.verdict, nine.low < nine.difference < nine.high) == ("cannot tell", True)
     ten = compare(some_values(10), [(0, 1)])
     assert lacking(ten.pairs[0]) == set()
@@ -114,7 +114,7 @@ def test_however_large_a_difference_it_takes_ten_queries():
 def test_one_query_has_a_difference_and_none_has_nothing():
     (one,) = compare(some_values(1), [(0, 1)]).pairs
     assert {each.name for each in fields(one)} - lacking(one) == ALWAYS | {"difference"}
-    assert set(one.why.values()) == {ONE}
+    assert set(one.why.values()) == {ONE_QUERY}
     (none,) = compare(np.empty((0, 2)), [(0, 1)]).pairs
     assert {each.name for each in fields(none)} - lacking(none) == ALWAYS
     assert (set(none.why.values()), none.verdict) == ({NO_QUERY}, "cannot tell")

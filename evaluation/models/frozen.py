@@ -1,4 +1,6 @@
-"""Frozen evaluations: all that is stored of evaluations. Everything else is computed when asked for."""
+"""Frozen evaluations."""
+
+from secrets import token_urlsafe
 
 from django.conf import settings
 from django.db import models
@@ -6,7 +8,7 @@ from django.db import models
 from ratings.models import Collection
 
 NAME_LENGTH = 120
-SHORT = 12  # characters of a hash that stand in addresses and on pages
+SHORT_HASH = 12  # characters of a hash, those that stand in addresses and on pages
 IMMUTABLE = "Frozen evaluations are made once and never changed."
 
 
@@ -73,7 +75,23 @@ class FrozenEvaluation(Once):
     @property
     def short(self) -> str:
         """The beginning of the hash, which identifies the evaluation in addresses."""
-        return self.hash[:SHORT]
+        return self.hash[:SHORT_HASH]
+
+
+def new_key() -> str:
+    """The random part of an address: 32 letters, 192 bits."""
+    return token_urlsafe(24)
+
+
+class FrozenLink(models.Model):
+    """The address at which people without an account read a frozen evaluation. Deleting the row revokes it."""
+
+    frozen = models.OneToOneField(FrozenEvaluation, models.PROTECT, related_name="link")
+    key = models.CharField(max_length=32, unique=True, default=new_key, editable=False)
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"the link to {self.frozen}"
 
 
 class FrozenPart(Once):

@@ -1,0 +1,111 @@
+"""Charts of the nights of a watch, as Vega-Lite documents. No Django."""
+
+import altair as alt
+
+from .spec import (
+    ACCENT,
+    EDGE,
+    INK,
+    PAPER,
+    SHORT,
+    SIGNED,
+    SOFT,
+    WARN,
+    Rows,
+    interval,
+    score_domain,
+    vega_lite,
+    where,
+)
+
+MEANS_HEIGHT = 280  # pixels
+DIFFERENCES_HEIGHT = 200  # pixels
+
+
+def nights(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
+    """The mean of each night with its 95 % interval, its bounds, and marks of changes.
+
+    A row: at (ISO time), night (as text), stretch (a number for all nights without a gap between them), mean, low,
+    high, lowest, highest, today (the mean by today's judgments; None where it was not asked for), worse (bool),
+    queries. A mark: at, what.
+    """
+    values = [row.get(name) for row in rows for name in ("mean", "low", "high", "lowest", "highest", "today")]
+    scale = alt.Scale(domain=score_domain(values, bounded, whole=False), nice=False, zero=False)
+    base = alt.Chart(alt.NamedData("nights")).encode(x=_time(), detail=alt.Detail("stretch:N"))
+    axis = alt.Axis(format=SHORT)
+    layers = _marked(MEANS_HEIGHT) if marks else []
+    layers += _band(rows, base, "lowest", "highest", scale, EDGE, 0.35)
+    layers += _band(rows, base, "low", "high", scale, ACCENT, 0.22)
+    if any(row.get("today") is not None for row in rows):
+        today = base.mark_line(strokeDash=[4, 3], color=SOFT).transform_filter("isValid(datum.today)")
+        layers.append(today.encode(y=alt.Y("today:Q", title=None, scale=scale)))
+    at_mean = base.encode(y=alt.Y("mean:Q", title=None, scale=scale, axis=axis), tooltip=_tooltip("mean", ".4f"))
+    layers += _line(at_mean)
+    return vega_lite(layers, height=MEANS_HEIGHT, nights=rows, marks=marks)
+
+
+def by_night(rows: Rows, margin: float) -> dict:
+    """The difference of each night to a baseline, with its 95 % interval, and lines at 0 and at the margin.
+
+    A row: at, night, stretch, difference, low, high, worse (bool), queries.
+    """
+    values = [row.get(name) for row in rows for name in ("difference", "low", "high")]
+    on_scale = [0.0, -margin, *(value for value in values if value is not None)]
+    scale = alt.Scale(domain=[min(on_scale), max(on_scale)], nice=True, zero=False)
+    base = alt.Chart(alt.NamedData("nights")).encode(x=_time(), detail=alt.Detail("stretch:N"))
+    axis = alt.Axis(format=SIGNED)
+    at_difference = base.encode(
+        y=alt.Y("difference:Q", title=None, scale=scale, axis=axis), tooltip=_tooltip("difference", "+.4f")
+    )
+    lines = alt.Chart(alt.NamedData("lines")).encode(y=alt.Y("at:Q", scale=scale))
+    dash = where("margin", alt.StrokeDashValue, [3, 3], [1, 0])
+    layers = [
+        lines.mark_rule(strokeWidth=1).encode(strokeDash=dash, color=where("margin", alt.ColorValue, WARN, INK)),
+        *_band(rows, base, "low", "high", scale, ACCENT, 0.22),
+        *_line(at_difference),
+    ]
+    places = [{"at": 0.0, "margin": False}, {"at": -margin, "margin": True}]
+    return vega_lite(layers, height=DIFFERENCES_HEIGHT, nights=rows, lines=places)
+
+
+def _time() -> alt.X:
+    return alt.X("at:T", title=None, axis=alt.Axis(format="%e %b", labelOverlap=True, grid=False))
+
+
+def _marked(height: int) -> list[alt.Chart]:
+    """The dashed lines and texts of changes."""
+    changes = alt.Chart(alt.NamedData("marks")).encode(x=_time())
+    texts = changes.mark_text(angle=270, align="left", dx=6, dy=-7, color=SOFT, fontSize=12)
+    return [
+        changes.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=WARN).encode(tooltip=alt.Tooltip("what:N")),
+        texts.encode(y=alt.YValue(height), text=alt.Text("what:N")),
+    ]
+
+
+def _band(
+    rows: Rows, base: alt.Chart, low: str, high: str, scale: alt.Scale, color: str, opacity: float
+) -> list[alt.Chart]:
+    """The layer of a band between two columns, where both have a value; none without rows, of which Vega warns."""
+    if not any(row[low] is not None and row[high] is not None for row in rows):
+        return []
+    known = base.transform_filter(f"isValid(datum.{low}) && isValid(datum.{high})")
+    ends = {"y": alt.Y(f"{low}:Q", title=None, scale=scale), "y2": alt.Y2(f"{high}:Q")}
+    return [known.mark_area(color=color, opacity=opacity, line=False).encode(**ends)]
+
+
+def _line(base: alt.Chart) -> list[alt.Chart]:
+    """A line with a dot a night; a night that was told worse is filled with the colour of warnings."""
+    dot, ring = where("worse", alt.FillValue, WARN, PAPER), where("worse", alt.StrokeValue, WARN, ACCENT)
+    return [
+        base.mark_line(color=ACCENT, strokeWidth=2),
+        base.mark_point(size=34, opacity=1, strokeWidth=1.5).encode(fill=dot, stroke=ring),
+    ]
+
+
+def _tooltip(name: str, form: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("night:N", title="Night"),
+        alt.Tooltip(f"{name}:Q", title=name.capitalize(), format=form),
+        *interval(form),
+        alt.Tooltip("queries:Q", title="Queries counted"),
+    ]

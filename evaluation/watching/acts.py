@@ -1,0 +1,78 @@
+"""What people do with a watch: answer an alarm, make a night a release, ask raters for what nobody judged."""
+
+import numpy as np
+from django.db import transaction
+from django.utils import timezone
+
+from ratings.formats import values
+from ratings.models import Baseline, Query, Ranking, System
+from ratings.people.audit import Act, note
+from ratings.pool import pooling
+
+from ..models import Night, Verdict
+from .scoring import asked_of, documents_of
+
+
+@transaction.atomic
+def answer(verdict: Verdict, kind: str, reason: str, by, system: str = "") -> None:
+    """Answer an alarm. kind: that it was a fault, or that the night is a release to compare with from now on.
+
+    A release becomes a system with the name `system`. ValueError for a name that a system has.
+    """
+    night, watch = verdict.night, verdict.night.watch
+    if kind == Verdict.Answer.RELEASE:
+        release = as_system(night, system)
+        baseline = {"kind": Baseline.Kind.RELEASE, "system": release, "name": release.name, "reason": reason}
+        watch.collection.baselines.create(**baseline)
+        note(Act.BASELINE, watch.collection, about=release, kind=Baseline.Kind.RELEASE)
+    Verdict.objects.filter(pk=verdict.pk).update(
+        answer=kind, reason=reason, answered_at=timezone.now(), answered_by=by
+    )
+    note(Act.ALARM_ANSWERED, watch.collection, about=watch, answer=kind)
+
+
+def as_system(night: Night, name: str) -> System:
+    """A new system with the rankings of the night. A query that was not answered is a gap.
+
+    Documents that were deleted since are left out: a system names none. ValueError for a name that is wrong, or
+    that a system has.
+    """
+    name, collection = values.system_name(name, "name of the system"), night.watch.collection
+    if System.objects.filter(collection=collection, name=name).exists():
+        raise ValueError(f"{name} is a system already. Choose another name")
+    system = System.objects.create(collection=collection, name=name, gaps=True)
+    existing = np.array(collection.documents.values_list("pk", flat=True), np.uint32)
+    lists = {query: documents[np.isin(documents, existing)] for query, documents in lists_of(night).items()}
+    Ranking.objects.bulk_create(
+        Ranking(system=system, query_id=query, documents=documents, scores=1 / np.arange(1, len(documents) + 1))
+        for query, documents in lists.items()
+    )
+    collection.touch()
+    return system
+
+
+def lists_of(night: Night) -> dict[int, np.ndarray]:
+    """The documents that the night returned, best first, by query. Queries that were deleted are left out."""
+    ids = dict(zip(night.queries.tolist(), night.rankings.tolist(), strict=True))
+    lists = documents_of(night.watch, [ranking for ranking in ids.values() if ranking])
+    existing = set(Query.objects.filter(pk__in=list(ids)).values_list("pk", flat=True))
+    return {query: lists[ranking] for query, ranking in ids.items() if ranking in lists and query in existing}
+
+
+def unjudged(night: Night) -> dict[tuple[int, int], int]:
+    """(query, document) → place of the results above the cutoff that nobody judged so far."""
+    depth = asked_of(night.watch).measure.cutoff or night.watch.depth
+    judged = set(pooling.judged(night.watch.collection))
+    known = set(night.watch.collection.documents.values_list("pk", flat=True))
+    places = {
+        (query, document): place
+        for query, documents in lists_of(night).items()
+        for place, document in enumerate(documents[:depth].tolist(), 1)
+    }
+    return {key: place for key, place in places.items() if key not in judged and key[1] in known}
+
+
+def ask_raters(night: Night, wanted: int) -> int:
+    """How many ratings are newly wanted of what the night returned and nobody judged."""
+    places = unjudged(night)
+    return pooling.want_places(night.watch.collection, places, wanted, about=f"night of {night.watch}")

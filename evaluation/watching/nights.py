@@ -1,0 +1,266 @@
+"""Nights of a watch: begun when they are due, asked by the worker, and stored with each ranking once.
+
+A worker that begins a night moves the time of the next one in the same transaction, so two workers never begin the
+same night. It is asked by a job, which another worker takes up where one dies.
+"""
+
+import io
+import time
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from hashlib import blake2b
+
+import numpy as np
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from ratings.formats.source import Source
+from ratings.importing import jobs
+from ratings.importing.intake.publishing import land
+from ratings.importing.intake.stage import Progress, batched
+from ratings.importing.pull import turns
+from ratings.importing.pull.engines import connection_to, why_closed
+from ratings.importing.pull.turns import PullReport
+from ratings.models import Job, Query, Ranking, System
+
+from ..models import Night, NightRanking, Watch
+from .timetable import following
+
+State = Night.State
+RANKINGS_AT_ONCE = 200  # that one statement reads, writes or deletes
+LONGEST_PROBLEM = 300  # characters
+LATE_AFTER = timedelta(hours=1)  # a night that begins so much later than planned has the time of its beginning
+STATES_WITHOUT_ANSWER = [Job.State.REFUSED, Job.State.FAILED, Job.State.CANCELLED]
+
+
+def queries_of(watch: Watch) -> QuerySet[Query]:
+    """The queries that the watch asks for."""
+    queries = watch.collection.queries.order_by("pk")
+    if not watch.tag:
+        return queries
+    tagged = [pk for pk, tags in queries.values_list("pk", "tags") if watch.tag in (tags or [])]
+    return queries.filter(pk__in=tagged)
+
+
+def plan(watch: Watch, now: datetime) -> None:
+    """Set when the watch looks next: never, where it waits for calls or is paused."""
+    watch.next_at = None
+    if watch.engine_id and watch.at and watch.days and not watch.paused:
+        from_day = watch.holiday_until and watch.holiday_until + timedelta(days=1)
+        watch.next_at = following(now, watch.at, watch.days, watch.zone, from_day)
+
+
+# Beginning
+
+
+def begin_due() -> int:
+    """How many nights were begun because they are due."""
+    in_use = {"collection__put_away_at": None, "collection__slug__isnull": False}
+    due = Watch.objects.filter(next_at__lte=timezone.now(), **in_use)
+    rows = due.select_related("collection", "engine")
+    return sum(_begin_if_due(watch, watch.next_at) for watch in rows if watch.next_at)
+
+
+def _begin_if_due(watch: Watch, due_at: datetime) -> bool:
+    """Whether this worker has begun the night. Nights that passed while no worker ran are not made up for.
+
+    One that begins much later than planned has the time when it begins: its scores are of then.
+    """
+    now = timezone.now()
+    plan(watch, now)
+    with transaction.atomic():
+        if not Watch.objects.filter(pk=watch.pk, next_at=due_at).update(next_at=watch.next_at):
+            return False
+        if watch.nights.filter(due_at=due_at).exists():  # it was planned again, by a machine whose clock is behind
+            return False
+        begin(watch, due_at if now - due_at < LATE_AFTER else now)
+    return True
+
+
+def begin(watch: Watch, due_at: datetime) -> Night:
+    """A new night, whose engine a worker asks. It is a gap at once where the engine cannot be asked."""
+    night = Night(watch=watch, due_at=due_at)
+    problem = why_closed(watch.engine) if watch.engine else "The engine of this watch was removed."
+    if not problem and not queries_of(watch).exists():
+        problem = "The watch has no queries."
+    if problem:
+        return as_gap(night, problem)
+    night.save()
+    ask(night)
+    return night
+
+
+def ask(night: Night) -> None:
+    """Queue the job in which a worker asks the engine, for the first answers of the night or for second ones."""
+    watch = night.watch
+    settings = {"depth": watch.depth, "pause": 0.0, "keep_first": False, "twice": night.state == State.ASKING}
+    options = {"engine": watch.engine_id, "of": watch.name, "night": night.pk, **settings}
+    files = [{"name": watch.name}]
+    job = Job(collection=watch.collection, kind=Job.Kind.NIGHT, files=files, options=options, by=None)
+    night.job = jobs.store_queued(job)
+    night.save(update_fields=["job"])
+
+
+def after_call(watch: Watch, system: str, due_at: datetime) -> Night:
+    """A new night from the rankings of a system that was imported.
+
+    ValueError where the system has no ranking for a query of the watch.
+    """
+    imported = System.objects.filter(collection=watch.collection, name=system).first()
+    keys = dict(queries_of(watch).values_list("pk", "key"))
+    rankings = Ranking.objects.filter(system=imported, query__in=keys)
+    lists = dict(rankings.values_list("query", "documents"))
+    if imported is None or not lists:
+        raise ValueError(f"{system} is no system of {watch.collection} with a ranking for a query of this watch")
+    with transaction.atomic():
+        lock_rankings(watch)
+        night = Night(watch=watch, due_at=due_at, system=system, state=State.FETCHED)
+        stored = store(watch, lists.items())
+        keep(night, list(keys), stored)
+        missing = [key for pk, key in keys.items() if pk not in stored] if imported.gaps else []
+        night.failed = dict.fromkeys(missing, f"{system} has no ranking for it.")
+        night.save()
+    return night
+
+
+# The job of a worker
+
+
+def work(job: Job, progress: Progress) -> PullReport:
+    """The report of a job after its last turn. Raises Unfinished after any other, and ValueError for a gap."""
+    night = Night.objects.select_related("watch__engine").filter(pk=job.options["night"], job=job).first()
+    if night is None or night.watch.engine is None:
+        raise ValueError("The watch or its engine was removed meanwhile")
+    connection = connection_to(night.watch.engine)
+    end = time.monotonic() + turns.SECONDS_PER_TURN
+    turns.ask(job, queries_of(night.watch), connection, progress, end)
+    if job.options["twice"]:
+        turns.ask(job, turns.drawn_twice(job), connection, progress, end, again=True)
+    report = PullReport()
+    source = Source("the answers", io.BytesIO())  # empty: `_write` reads the answers from the database
+    write, tell = partial(_write, night, report, progress), partial(_tell, report, job)
+    land(job.destination, [source], report, job.kind, job, write, tell)
+    return report
+
+
+def _write(night: Night, report: PullReport, progress: Progress, job: Job) -> None:
+    """Write the documents and rankings of all answers, and what became of each query."""
+    watch = night.watch
+    lock_rankings(watch)
+    stored: dict[int, int] = {}
+    answers = job.answers.filter(again=False).order_by("query").select_related("query")
+    answered, answer_count = answers.filter(problem=""), answers.count()
+    varying = turns.varying_texts(answered)
+    for batch in batched(answered.iterator(RANKINGS_AT_ONCE), RANKINGS_AT_ONCE):
+        hits = {answer.query_id: turns.hits_of(answer) for answer in batch}
+        by_document = {hit.document: hit for of_query in hits.values() for hit in of_query}
+        ids = turns.write_documents(job, by_document, report, varying)
+        lists = {query: [ids[hit.document] for hit in of_query] for query, of_query in hits.items()}
+        stored |= store(watch, lists.items())
+        report.counts["new"] += len(batch)
+        progress("writing", report.counts["new"] / answer_count, report.counts["new"])
+    if night.state == State.AGAIN:  # these answers are the second ones
+        night.again = np.array([stored.get(pk, 0) for pk in night.queries.tolist()], np.int64)
+    else:
+        failed = answers.exclude(problem="")
+        night.failed = {answer.query.key: answer.problem[:LONGEST_PROBLEM] for answer in failed}
+        night.noise = turns.difference(job)
+        keep(night, [answer.query_id for answer in answers], stored)
+    night.state = State.FETCHED
+    night.save()
+
+
+def _tell(report: PullReport, job: Job) -> None:
+    report.facts.append(f"{report.counts['new']:,} rankings of {job.options['of']}.")
+    job.answers.all().delete()
+
+
+def store(watch: Watch, lists: Iterable[tuple[int, Iterable[int]]]) -> dict[int, int]:
+    """Write the rankings that are new. Returns the id of each by query. lists: (query, documents), both pks."""
+    rankings = []
+    for query, documents in lists:
+        packed = np.asarray(list(documents), np.uint32)
+        digest = blake2b(packed.tobytes(), digest_size=16).hexdigest()
+        rankings.append(NightRanking(watch=watch, query_id=query, digest=digest, documents=packed))
+    NightRanking.objects.bulk_create(rankings, ignore_conflicts=True, batch_size=RANKINGS_AT_ONCE)
+    digests = {ranking.query_id: ranking.digest for ranking in rankings}
+    ids: dict[int, int] = {}
+    for queries in batched(iter(digests), RANKINGS_AT_ONCE):
+        rows = NightRanking.objects.filter(watch=watch, query__in=list(queries))
+        for query, digest, pk in rows.values_list("query", "digest", "pk"):
+            if digests[query] == digest:
+                ids[query] = pk
+    return ids
+
+
+def keep(night: Night, queries: list[int], stored: dict[int, int]) -> None:
+    """Set the queries of the night and the ranking of each; 0 for none. stored: as `store` returns them."""
+    night.queries = np.array(queries, np.int64)
+    night.rankings = np.array([stored.get(pk, 0) for pk in queries], np.int64)
+
+
+# Gaps and old nights
+
+
+def mark_gaps() -> int:
+    """Make gaps of the nights whose job ended without an answer. Returns how many nights had such a job.
+
+    A night whose engine gave no answer only when it was asked again keeps its first answers, and is no gap.
+    """
+    ended = Q(job=None) | Q(job__state__in=STATES_WITHOUT_ANSWER)
+    waiting = Night.objects.filter(ended, state__in=[State.ASKING, State.AGAIN])
+    nights = list(waiting.select_related("job", "watch"))
+    for night in nights:
+        problem = (night.job and night.job.message) or "The worker did not finish it."
+        if night.state == State.ASKING:
+            as_gap(night, problem)
+        else:
+            no_rankings = np.zeros(len(night.queries), np.int64)  # no ranking has the id 0
+            Night.objects.filter(pk=night.pk, state=State.AGAIN).update(state=State.FETCHED, again=no_rankings)
+    return len(nights)
+
+
+def as_gap(night: Night, problem: str) -> Night:
+    """The night, stored as a gap for this reason, unless it was told or deleted meanwhile."""
+    night.state, night.problem, night.ended_at = State.GAP, problem[:LONGEST_PROBLEM], timezone.now()
+    if night.pk is None:
+        night.save()
+    else:
+        Night.objects.filter(pk=night.pk).exclude(state=State.TOLD).update(
+            state=night.state, problem=night.problem, ended_at=night.ended_at
+        )
+    return night
+
+
+def forget_old() -> None:
+    """Delete the nights that are older than their watch keeps them, and rankings that no night has.
+
+    The last night and the last one with a verdict of each kind stay, since the next one continues from them.
+    """
+    for watch in Watch.objects.all():
+        oldest_kept = timezone.now() - timedelta(days=watch.keep_days)
+        last = watch.nights.filter(state=State.TOLD).order_by("-due_at").values_list("pk", flat=True)[:1]
+        with_last_verdict = [verdict.night_id for verdict in watch.last_verdicts().values()]
+        old = watch.nights.filter(due_at__lt=oldest_kept).exclude(pk__in=[*last, *with_last_verdict])
+        if not old.exists():
+            continue
+        with transaction.atomic():
+            lock_rankings(watch)
+            old.delete()
+            in_use = {pk for night in watch.nights.exclude(rankings=None).iterator() for pk in ids_in(night)}
+            unused = [pk for pk in watch.rankings.values_list("pk", flat=True) if pk not in in_use]
+            for batch in batched(iter(unused), RANKINGS_AT_ONCE):
+                watch.rankings.filter(pk__in=list(batch)).delete()
+
+
+def lock_rankings(watch: Watch) -> None:
+    """Keep others from storing and deleting rankings of the watch until the transaction ends."""
+    list(Watch.objects.select_for_update().filter(pk=watch.pk).values_list("pk"))
+
+
+def ids_in(night: Night) -> Iterator[int]:
+    """The ids of all rankings of the night."""
+    for column in (night.rankings, night.again):
+        yield from () if column is None else column[column > 0].tolist()

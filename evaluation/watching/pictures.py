@@ -1,0 +1,49 @@
+"""The charts of a watch: the mean of each night, and its difference to each baseline."""
+
+from collections.abc import Sequence
+
+from ratings.models import Baseline
+
+from ..charts import nights as drawn
+from ..measures import parse_measure
+from ..models import Watch
+from ..page.charts import Chart
+from ..page.numbers import decimals
+from ..scores import SUMS
+from . import trend
+from .trend import Point
+
+FEWEST_NIGHTS = 2  # of a chart
+
+
+def charts(watch: Watch, points: Sequence[Point]) -> dict[str, Chart]:
+    """The charts of means and of differences to each baseline, by id. Each has FEWEST_NIGHTS nights or more."""
+    rows, marks = trend.chart_rows(points), trend.mark_rows(points)
+    if len(rows) < FEWEST_NIGHTS:
+        return {}
+    measure = watch.asked["measure"]
+    bounded = parse_measure(measure).name not in SUMS
+    means = Chart("nights", drawn.nights(rows, marks, bounded=bounded), alt_text_of(measure, rows))
+    by_id = {"nights": titled(means, watch, f"mean {measure} by night", rows)}
+    for kind in Baseline.Kind.values:
+        differences = trend.difference_rows(points, kind)
+        if len(differences) >= FEWEST_NIGHTS:
+            of_kind = f"difference of mean {measure} to the {kind} baseline"
+            spec = drawn.by_night(differences, watch.margin)
+            last = f"The last one is {decimals(differences[-1]['difference'])}."
+            chart = Chart(f"difference-{kind}", spec, f"The {of_kind}, {len(differences)} nights. {last}")
+            by_id[kind] = titled(chart, watch, of_kind, differences)
+    return by_id
+
+
+def alt_text_of(measure: str, rows: Sequence[dict]) -> str:
+    first, last = rows[0], rows[-1]
+    ends = f"It was {decimals(first['mean'])} on {first['night']} and {decimals(last['mean'])} on {last['night']}."
+    return f"Mean {measure} of {len(rows)} nights. {ends}"
+
+
+def titled(chart: Chart, watch: Watch, title: str, rows: Sequence[dict]) -> Chart:
+    caption = f"95 % interval over queries, n = {rows[-1]['queries']} in the last night."
+    return chart.titled(
+        f"{watch.collection.name}, {watch.name}: {title}", caption, f"{watch.collection.slug}-watch"
+    )

@@ -1,0 +1,163 @@
+"""The scores of a night, beside those of its baselines, by the judgments of this moment."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ratings.models import Baseline
+
+from .. import record
+from ..measures import Rankings
+from ..models import Night, NightRanking, Watch
+from ..record import machines
+from ..scores import Asked, Evaluation, expected_by_query, of_rankings
+from ..scores.asked import DEFAULTS
+from ..scores.expected import MOST_PAIRS, is_defined
+
+TONIGHT = ""  # in place of the name of a system, which is never empty
+RANKINGS_AT_ONCE = 2_000  # that one query reads
+
+
+@dataclass(frozen=True)
+class Means:
+    """The mean of a night and what stands beside it. None = no value."""
+
+    mean: float | None
+    low: float | None  # the 95 % interval, over queries
+    high: float | None
+    lowest: float | None  # what the mean becomes once all is judged, at least and at most
+    highest: float | None
+    judged: float | None  # the mean share of judged results above the cutoff
+    queries: int  # how many count in the mean
+    gaps: int  # queries that were not answered
+    undefined: int  # answered queries without a value
+    unjudged: int  # results above the cutoff that nobody judged
+    results: int  # all of them
+    plain: float | None  # the mean over queries, where `mean` is over all searches of a log
+    traffic: float | None
+    label: str  # the measure and its options
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A night beside its baselines."""
+
+    evaluation: Evaluation  # of TONIGHT and the systems that are baselines
+    baselines: Mapping[str, str]  # kind → name of the system
+    expected: Mapping[str, np.ndarray]  # by name: values with unjudged documents at their expected gain, by query
+    why_not_expected: str  # why there are no such values; "" where there are
+    not_asked: int = 0  # queries of the collection that the watch does not ask for
+
+    @property
+    def means(self) -> Means:
+        standing = self.evaluation.standing(TONIGHT)
+        unjudged, results = self.evaluation.holes_of(TONIGHT)
+        gaps = int((~np.asarray(self.evaluation.table.record.rankings[TONIGHT].present)).sum())
+        names = ("mean", "low", "high", "lowest", "highest", "judged", "queries", "plain", "traffic")
+        return Means(
+            **{name: getattr(standing, name) for name in names},
+            gaps=gaps - self.not_asked,
+            undefined=max(standing.undefined - gaps, 0),
+            unjudged=unjudged,
+            results=results,
+            label=self.evaluation.label,
+        )
+
+
+def asked_of(watch: Watch, systems: Iterable[str] = ()) -> Asked:
+    """What the watch asks, of these systems. ValueError where that has no meaning any more."""
+    asked = Asked.of(watch.collection, **(DEFAULTS | watch.asked))
+    return replace(asked, systems=tuple(dict.fromkeys(systems)))
+
+
+def baselines_of(watch: Watch) -> dict[str, str]:
+    """The systems that a person made baselines: kind → name. One that was deleted is left out."""
+    last = {baseline.kind: baseline.system for baseline in watch.collection.baselines.select_related("system")}
+    return {kind: system.name for kind in Baseline.Kind.values if (system := last.get(kind))}
+
+
+def scored(night: Night, rankings: np.ndarray | None = None) -> Scored:
+    """The night with its baselines. rankings: ids of NightRanking by query, in place of those of the night.
+
+    ValueError where what the watch asks has no meaning any more, such as with a scale that changed.
+    """
+    watch = night.watch
+    baselines = baselines_of(watch)
+    asked = asked_of(watch, baselines.values())
+    queries = record.queries_of(watch.collection)["pk"].to_numpy()
+    tonight = {TONIGHT: ranked(night, queries, night.rankings if rankings is None else rankings)}
+    evaluation = of_rankings(watch.collection, asked, tonight)
+    expected, why_not_expected = {}, "they are not defined for this measure and these options"
+    if is_defined(asked):
+        try:
+            expected, why_not_expected = expected_by_query(watch.collection, asked, MOST_PAIRS, tonight), ""
+        except ValueError as error:
+            why_not_expected = str(error).rstrip(".")
+    not_asked = int((~np.isin(queries, night.queries)).sum())
+    return Scored(evaluation, baselines, expected, why_not_expected, not_asked)
+
+
+def ranked(night: Night, queries: np.ndarray, ids: np.ndarray) -> Rankings:
+    """The rankings of a night for these queries, int64[queries] pks, in their order; a gap is no empty list.
+
+    ids: of NightRanking, int64[queries of the night], 0 for none.
+    """
+    ranking_of = dict(zip(night.queries.tolist(), ids.tolist(), strict=True))
+    documents = documents_of(night.watch, [ranking for ranking in ranking_of.values() if ranking])
+    return rankings_of([documents.get(ranking_of.get(pk, 0)) for pk in queries.tolist()])
+
+
+def rankings_of(lists: Sequence[np.ndarray | None]) -> Rankings:
+    """The rankings with these documents for each query, best first; None for a gap."""
+    answered = [documents for documents in lists if documents is not None]
+    return Rankings(
+        offsets=np.append(0, np.cumsum([0 if documents is None else len(documents) for documents in lists])),
+        documents=np.concatenate([np.empty(0, np.uint32), *answered]),
+        present=np.array([documents is not None for documents in lists], bool),
+        gaps=True,
+    )
+
+
+def documents_of(watch: Watch, ids: list[int]) -> dict[int, np.ndarray]:
+    """The documents by id of NightRanking, best first."""
+    lists: dict[int, np.ndarray] = {}
+    for start in range(0, len(ids), RANKINGS_AT_ONCE):
+        rows = NightRanking.objects.filter(watch=watch, pk__in=ids[start : start + RANKINGS_AT_ONCE])
+        lists |= {row.pk: row.documents for row in rows.only("documents")}
+    return lists
+
+
+def values_of(evaluation: Evaluation, night: Night) -> np.ndarray:
+    """The values of the night that count in its mean, in the order of its queries; nan for the others."""
+    return by_night(evaluation, night, evaluation.counting([TONIGHT])[:, 0])
+
+
+def by_night(evaluation: Evaluation, night: Night, column: np.ndarray) -> np.ndarray:
+    """A column of the evaluation, float64[queries], in the order of the queries of the night."""
+    place = {pk: row for row, pk in enumerate(evaluation.table.record.queries["pk"].tolist())}
+    rows = np.array([place.get(pk, -1) for pk in night.queries.tolist()], np.int64)
+    return np.where(rows >= 0, np.append(column, np.nan)[rows], np.nan)
+
+
+def terms_of(watch: Watch, means: Means, baselines: Mapping[str, str]) -> dict[str, Any]:
+    """What a change between two nights may come from, besides the search: named as in `trend.MARKS`."""
+    terms = record.terms(watch.collection)
+    return {
+        "scale": [terms.scale_version, terms.grades],
+        "guidelines": terms.guidelines_version,
+        "presentation": terms.presentation_version,
+        "measure": means.label,
+        "queries": [watch.tag, watch.collection.queries.count()],
+        "judges": [str(used.machine) for used in machines(watch.collection)],
+        "fixed": baselines.get(Baseline.Kind.FIXED, ""),
+        "release": baselines.get(Baseline.Kind.RELEASE, ""),
+        "request": request_of(watch),
+    }
+
+
+def request_of(watch: Watch) -> list:
+    """How the engine is asked, without headers and keys."""
+    engine = watch.engine
+    return [watch.depth] if engine is None else [watch.depth, engine.address, engine.body, engine.results_at]

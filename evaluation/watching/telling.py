@@ -1,0 +1,131 @@
+"""The chore of a worker that scores nights and stores what they tell for good; and the notices of it."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import datetime
+
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import Exists, OuterRef
+from django.urls import reverse
+from django.utils import timezone
+
+from ratings.models import Collection, Notice
+from ratings.notices.sources import Happened
+
+from ..models import Night, Verdict, Watch
+from . import nights
+from .scoring import scored, terms_of, values_of
+from .verdicts import KINDS, verdict_on
+
+log = logging.getLogger(__name__)
+
+State, Kind = Night.State, Verdict.Kind
+OPEN_STATES = (State.ASKING, State.FETCHED, State.AGAIN)  # states of a night that is not over
+
+
+def tell_due() -> int:
+    """Score and tell the nights that wait for it. Returns how many were told.
+
+    A night waits until those before it are told, since it continues their path of nights (`significance.nightly`).
+    """
+    older = Night.objects.filter(watch=OuterRef("watch"), due_at__lt=OuterRef("due_at"), state__in=OPEN_STATES)
+    waiting = Night.objects.filter(~Exists(older), state=State.FETCHED)
+    return sum(_tell_or_gap(night) for night in waiting.select_related("watch__collection", "watch__engine"))
+
+
+def _tell_or_gap(night: Night) -> bool:
+    """As `tell`. A mistake of Idealist makes a gap of the night, so that it holds up no other."""
+    try:
+        return tell(night)
+    except (OperationalError, InterfaceError):  # the database is away
+        raise
+    except Exception:
+        log.exception("Night %s cannot be told", night.pk)
+        nights.as_gap(night, "Idealist made a mistake here. Its log tells more.")
+        return False
+
+
+def tell(night: Night) -> bool:
+    """Score the night and store its scores and verdicts. Returns whether it did; if not, the worker tries later.
+
+    A night waits for the nights before it. With a new alarm, the engine is asked again first. Another worker may
+    have told this night meanwhile, or another night, whose verdicts have to be continued.
+    """
+    if night.watch.nights.filter(due_at__lt=night.due_at, state__in=OPEN_STATES).exists():
+        return False
+    before = night.watch.last_verdicts(night.due_at)
+    try:
+        night_scored = scored(night)
+    except ValueError as error:
+        nights.as_gap(night, str(error))
+        return False
+    again_scored = None if night.again is None else scored(night, night.again)
+    kinds = [kind for kind in KINDS if kind in night_scored.baselines]
+    verdicts = [verdict_on(night, kind, night_scored, before.get(kind), again_scored) for kind in kinds]
+    has_engine = night.watch.engine_id and not night.system  # a night with a system has its imported rankings
+    if has_engine and again_scored is None and any(is_new_alarm(verdict, before) for verdict in verdicts):
+        return _ask_again(night)
+    means = night_scored.means
+    stored = {
+        "state": State.TOLD,
+        "values": values_of(night_scored.evaluation, night),
+        "means": asdict(means),
+        "terms": terms_of(night.watch, means, night_scored.baselines),
+        "ended_at": timezone.now(),
+    }
+    with transaction.atomic():
+        Watch.objects.select_for_update().get(pk=night.watch_id)
+        if night.watch.last_verdicts(night.due_at) != before:
+            return False
+        if not Night.objects.filter(pk=night.pk, state=State.FETCHED).update(**stored):
+            return False
+        Verdict.objects.bulk_create(verdicts)
+    return True
+
+
+def _ask_again(night: Night) -> bool:
+    """Have the engine asked again. Returns False: nothing is told yet."""
+    with transaction.atomic():
+        if Night.objects.filter(pk=night.pk, state=State.FETCHED).update(state=State.AGAIN):
+            night.state = State.AGAIN
+            nights.ask(night)
+    return False
+
+
+def is_new_alarm(verdict: Verdict, before: Mapping[str, Verdict]) -> bool:
+    """Whether this night is the first of its path that tells the alarm."""
+    if verdict.kind != Kind.WORSE:
+        return False
+    last = before.get(verdict.baseline)
+    return last is None or last.path != verdict.path or last.kind != Kind.WORSE
+
+
+# Notices
+
+
+def happened(collection: Collection, since: datetime) -> Iterator[Happened]:
+    """The alarms, once for each path; nights that judgments decide; and gaps."""
+    nights = Night.objects.filter(watch__collection=collection, ended_at__gte=since).select_related("watch")
+    for night in nights.defer("queries", "rankings", "again", "values").prefetch_related("verdicts"):
+        address = reverse("night", args=[collection.slug, night.watch_id, night.pk])
+        if night.ended_at:
+            yield from _happened_in(night, address, night.ended_at)
+
+
+def _happened_in(night: Night, address: str, at: datetime) -> Iterator[Happened]:
+    """What one night tells. address: of its page; at: when it was told."""
+    watch = night.watch
+    if night.state == State.GAP:
+        text = f"{watch}: the night is a gap. {night.problem}"
+        yield Happened(Notice.Kind.GAP, f"night {night.pk} gap", text, address, at)
+    for verdict in night.verdicts.all():
+        if verdict.kind == Kind.WORSE:
+            number = verdict.numbers["difference"]
+            text = f"{watch} is worse than {verdict.name}" + (f" by {-number:.3f}." if number is not None else ".")
+            # All nights of a path have one key, so that an alarm is told once.
+            key = f"watch {watch.pk} {verdict.baseline} {verdict.path}"
+            yield Happened(Notice.Kind.WORSE, key, text, address, at)
+        elif verdict.kind == Kind.JUDGMENTS:
+            text = f"{watch}: {verdict.numbers['unjudged']} unjudged documents decide it against {verdict.name}."
+            yield Happened(Notice.Kind.DECIDE, f"night {night.pk} {verdict.baseline}", text, address, at)

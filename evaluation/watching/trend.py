@@ -1,0 +1,265 @@
+"""The nights of a watch as rows: for the page, its charts, and its files."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from ratings.models import Baseline
+
+from .. import measures as kernel
+from ..models import Night, Verdict, Watch
+from ..page.address import told_to_reader
+from ..page.documents import Table
+from ..record import cache, queries_of
+from ..scores import read, sampled_of
+from ..significance.sampled import estimate
+from .scoring import Means, asked_of, documents_of, rankings_of
+from .verdicts import Numbers
+
+# What a mark says of a change between two nights, by the names of `scoring.terms_of`.
+MARKS = {
+    "scale": "scale",
+    "guidelines": "guidelines",
+    "presentation": "presentation",
+    "measure": "measure or options",
+    "queries": "queries",
+    "judges": "judges",
+    "fixed": "fixed baseline",
+    "release": "release",
+    "request": "request",
+}
+ENDED = (Night.State.TOLD, Night.State.GAP)  # the states of a night that stays as it is
+HEAVY_COLUMNS = ("queries", "rankings", "again", "values", "failed")  # columns that a trend does not read
+COLUMNS = (
+    *("night", "state", "mean", "low", "high", "lowest", "highest", "judged", "queries", "gaps", "undefined"),
+    *("unjudged", "results", "plain", "traffic", "label", "today", "changed", "problem"),
+    *(
+        f"{kind}_{name}"
+        for kind in Baseline.Kind.values
+        for name in ("system", "verdict", "difference", "low", "high", "expected", "p", "spent", "answer")
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One night of the trend."""
+
+    night: Night
+    means: Means | None  # None for a gap
+    verdicts: Mapping[str, Verdict]  # by kind of baseline
+    changed: list[str]  # what changed since the last night before it that is no gap: texts of MARKS
+    today: float | None = None  # the mean by today's judgments, where it was asked for
+
+    @property
+    def is_worse(self) -> bool:
+        return any(verdict.kind == Verdict.Kind.WORSE for verdict in self.verdicts.values())
+
+    def numbers(self, kind: str) -> Numbers | None:
+        return Numbers(**self.verdicts[kind].numbers) if kind in self.verdicts else None
+
+
+def points(watch: Watch, *, today: bool = False) -> list[Point]:
+    """A point for each night that is over, the oldest first. Two database queries without `today`.
+
+    today: with the mean of each night by the judgments of today.
+    """
+    nights = list(watch.nights.filter(state__in=ENDED).defer(*HEAVY_COLUMNS))
+    rows = Verdict.objects.filter(night__watch=watch).defer("differences", "crossed").select_related("answered_by")
+    verdicts: dict[int, dict[str, Verdict]] = {}
+    for verdict in rows:
+        verdicts.setdefault(verdict.night_id, {})[verdict.baseline] = verdict
+    means_today = by_todays_judgments(watch) if today else {}
+    trend_points: list[Point] = []
+    terms_before: Mapping[str, Any] = {}  # of the last night before that is no gap
+    for night in nights:
+        is_told = night.state == Night.State.TOLD
+        changed = changes(terms_before, night.terms) if terms_before and is_told else []
+        means = Means(**night.means) if is_told else None
+        trend_points.append(Point(night, means, verdicts.get(night.pk, {}), changed, means_today.get(night.pk)))
+        terms_before = night.terms if is_told else terms_before
+    return trend_points
+
+
+@dataclass(frozen=True)
+class Side:
+    """One kind of baseline, and what a night tells against it."""
+
+    kind: str
+    label: str  # such as "the fixed baseline"
+    verdict: Verdict | None
+    baseline: Baseline | None  # as it is now
+
+
+def sides(watch: Watch, verdicts: Mapping[str, Verdict]) -> list[Side]:
+    """Both kinds of baseline, in the order of pages."""
+    now = {baseline.kind: baseline for baseline in watch.collection.baselines.all()}
+    return [Side(kind, label, verdicts.get(kind), now.get(kind)) for kind, label in Baseline.Kind.choices]
+
+
+def point_of(night: Night) -> Point:
+    """The night alone, with its verdicts and their differences."""
+    verdicts = {verdict.baseline: verdict for verdict in night.verdicts.defer("crossed").select_related("system")}
+    return Point(night, Means(**night.means) if night.means else None, verdicts, changed=[])
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return [said for name, said in MARKS.items() if before.get(name) != after.get(name)]
+
+
+@told_to_reader()
+def by_todays_judgments(watch: Watch) -> dict[int, float | None]:
+    """The mean of each night by the judgments of today, by its id; None where no query counts.
+
+    Each ranking is scored once, however many nights have it. Computed anew when judgments or nights changed.
+    Raises CannotAnswer where the options of the watch do not fit the judgments any more.
+    """
+    last = watch.nights.filter(state=Night.State.TOLD).values_list("pk", flat=True).last()
+    name = ("nights by today's judgments", watch.pk, last, tuple(sorted(watch.asked.items())))
+    return cache.whole(watch.collection, name, lambda: _by_todays_judgments(watch))
+
+
+def _by_todays_judgments(watch: Watch) -> dict[int, float | None]:
+    """As `by_todays_judgments`, not cached."""
+    queries = queries_of(watch.collection)["pk"].to_numpy()
+    sampled = sampled_of(read(watch.collection, asked_of(watch))[0].queries)
+    nights = list(watch.nights.filter(state=Night.State.TOLD).only("queries", "rankings"))
+    value_of = values_today(watch, nights, queries)
+    means = {}
+    for night in nights:
+        ranking_of = dict(zip(night.queries.tolist(), night.rankings.tolist(), strict=True))
+        values = np.array([value_of.get((pk, ranking_of.get(pk, 0)), np.nan) for pk in queries.tolist()])
+        mean = estimate(values, sampled).mean if sampled else kernel.mean(values, ~np.isnan(values))
+        means[night.pk] = None if np.isnan(mean) else float(mean)
+    return means
+
+
+def values_today(watch: Watch, nights: Sequence[Night], queries: np.ndarray) -> dict[tuple[int, int], float]:
+    """The value of each (query, id of its ranking), nan where it counts in no mean.
+
+    The rankings are scored in layers: the first one of each query, then the second one of each, and so on.
+    """
+    asked = asked_of(watch)
+    _, judgments = read(watch.collection, asked)
+    distinct_ids: dict[int, dict[int, None]] = {pk: {} for pk in queries.tolist()}  # dicts as ordered sets
+    for night in nights:
+        for pk, ranking in zip(night.queries.tolist(), night.rankings.tolist(), strict=True):
+            if ranking and pk in distinct_ids:
+                distinct_ids[pk][ranking] = None
+    ids_by_query = {pk: list(ids) for pk, ids in distinct_ids.items()}
+    documents = documents_of(watch, [ranking for ids in ids_by_query.values() for ranking in ids])
+    values: dict[tuple[int, int], float] = {}
+    for layer in range(max(map(len, ids_by_query.values()), default=0)):
+        ids_of_layer = [ids[layer] if layer < len(ids) else 0 for ids in ids_by_query.values()]
+        rankings = rankings_of([documents.get(ranking) for ranking in ids_of_layer])
+        scores = kernel.evaluate([asked.measure], judgments, rankings, asked.options)
+        of_layer = np.where(scores.counted(asked.measure), scores.values[asked.measure], np.nan)
+        values |= dict(zip(zip(ids_by_query, ids_of_layer, strict=True), of_layer.tolist(), strict=True))
+    return values
+
+
+# As rows
+
+
+def chart_rows(points: Sequence[Point]) -> list[dict]:
+    """The rows of the chart of means. A gap has none, and ends the stretch of nights that a line joins."""
+    rows, stretch = [], 0  # stretch: the number of gaps so far
+    for point in points:
+        if point.means is None or point.means.mean is None:
+            stretch += 1
+            continue
+        means = point.means
+        numbers = {name: getattr(means, name) for name in ("mean", "low", "high", "lowest", "highest", "queries")}
+        rows.append(
+            numbers | _at(point.night) | {"stretch": stretch, "today": point.today, "worse": point.is_worse}
+        )
+    return rows
+
+
+def difference_rows(points: Sequence[Point], kind: str) -> list[dict]:
+    """The rows of the chart of differences to a baseline. A new system as baseline, and a gap, end a stretch."""
+    rows, stretch, baseline = [], 0, None  # baseline: the system of the last night with a difference
+    for point in points:
+        verdict = point.verdicts.get(kind)
+        if verdict is None or verdict.numbers["difference"] is None:
+            stretch += 1
+            continue
+        if baseline is not None and verdict.name != baseline:
+            stretch += 1
+        baseline = verdict.name
+        numbers = {name: verdict.numbers[name] for name in ("difference", "low", "high", "queries")}
+        is_worse = verdict.kind == Verdict.Kind.WORSE
+        rows.append(numbers | _at(point.night) | {"stretch": stretch, "worse": is_worse})
+    return rows
+
+
+def mark_rows(points: Sequence[Point]) -> list[dict]:
+    return [_at(point.night) | {"what": ", ".join(point.changed)} for point in points if point.changed]
+
+
+def _at(night: Night) -> dict:
+    return {"at": night.due_at.isoformat(), "night": named(night.due_at)}
+
+
+def named(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M}"
+
+
+def table(points: Sequence[Point]) -> Table:
+    """The columns of CSV and Excel, a row for each night."""
+    return list(COLUMNS), [[row.get(name) for name in COLUMNS] for row in map(_flat, points)]
+
+
+def document(watch: Watch, points: Sequence[Point]) -> dict[str, Any]:
+    """The JSON document: the settings of the watch, and its nights."""
+    return {
+        "watch": watch.name,
+        "collection": watch.collection.slug,
+        "asked": watch.asked,
+        "margin": watch.margin,
+        "budget": watch.budget,
+        "zone": watch.zone,
+        "nights": [as_json(point) for point in points],
+    }
+
+
+def _flat(point: Point) -> dict[str, Any]:
+    """One row with the members of its verdicts beside those of its mean."""
+    row = _facts(point)
+    for kind, verdict in point.verdicts.items():
+        numbers = {name: verdict.numbers[name] for name in ("difference", "low", "high", "expected", "p")}
+        texts = {"system": verdict.name, "verdict": verdict.kind, "spent": verdict.spent, "answer": verdict.answer}
+        row |= {f"{kind}_{name}": value for name, value in (numbers | texts).items()}
+    return row | {"changed": ", ".join(point.changed)}
+
+
+def as_json(point: Point) -> dict[str, Any]:
+    """The members of a night in JSON."""
+    verdicts = [
+        {
+            "baseline": kind,
+            "system": verdict.name,
+            "verdict": verdict.kind,
+            **verdict.numbers,
+            "spent": verdict.spent,
+            "answer": verdict.answer,
+            "reason": verdict.reason,
+        }
+        for kind, verdict in point.verdicts.items()
+    ]
+    return _facts(point) | {"noise": point.night.noise, "changed": point.changed, "verdicts": verdicts}
+
+
+def _facts(point: Point) -> dict[str, Any]:
+    night = point.night
+    means = asdict(point.means) if point.means else {}
+    return {
+        "night": night.due_at.isoformat(),
+        "state": night.state,
+        "problem": night.problem,
+        "today": point.today,
+        **means,
+    }

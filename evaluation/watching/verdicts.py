@@ -1,0 +1,312 @@
+"""What a night tells against a baseline: worse, not worse, or neither.
+
+An alarm is told by the test of all nights (`significance.nightly`), whose budget of false alarms the two baselines
+share. It holds with unjudged documents at gain 0 and at their expected gain, and after the engine was asked again.
+That the search is not worse is told by the interval of the night alone.
+
+`significance.nightly` defines path, flip, crossed and spent. A path ends when the baseline, the margin, or the
+measure and its options change, or when somebody answers its alarm. The next night then begins a path with other
+flips.
+"""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from ratings.models import Baseline, System
+
+from ..models import Night, Verdict, Watch
+from ..significance import FEWEST, common_queries, nightly, paired
+from ..significance.gate import NOT_WORSE, WORSE, Limits, agreed, limits
+from ..significance.sampled import Sampled, pseudo_values
+from .scoring import TONIGHT, Scored, by_night
+
+LEVEL = 0.05  # of the one-sided interval that shows that a search is not worse
+ROUNDING = 1e-9  # of two means: closer ones are the same
+FEWEST_OF_LOG = 20  # queries that were drawn from a log, below which nothing is told
+KINDS = tuple(Baseline.Kind.values)
+
+Kind = Verdict.Kind
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a verdict rests on. None = no number."""
+
+    difference: float | None  # of the means, tonight minus the baseline
+    low: float | None  # one-sided limits at LEVEL each
+    high: float | None
+    queries: int
+    margin: float
+    label: str
+    expected: float | None  # `difference` with unjudged documents at their expected gain
+    expected_low: float | None
+    expected_high: float | None
+    without: str  # why there are no numbers with expected gain
+    p: float | None  # of the test of all nights so far; None where nothing was tested
+    allowed: float | None  # the chance of a false alarm that may be spent down to this night
+    threshold: float | None  # of the statistic of the test; None where no flip may cross yet
+    skewness: float | None
+    skewed: bool  # whether so few queries with so skewed differences give more false alarms
+    needed: int | None  # about how many queries would decide
+    unjudged: int  # results of the night above the cutoff that nobody judged
+    again: float | None  # the difference of the mean by the second answers of the engine
+    is_loss: bool  # whether the night alone shows a loss in both readings, without the test of all nights
+    unchanged: bool  # since the night before, so that nothing was tested
+    why: str  # why there is no verdict; "" where there is one
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A night against one baseline, on the queries that count for both."""
+
+    plain: np.ndarray  # float64[queries], nan where one has no value
+    expected: np.ndarray | None  # at the gain that the model expects; None where that is not defined
+    counted: np.ndarray  # bool[queries]
+    sampled: Sampled | None  # what the counted queries stand for
+    keys: np.ndarray  # int64[queries]: pks
+
+    @classmethod
+    def of(cls, night: Scored, baseline: str) -> "Compared":
+        """The night against the system that is the baseline."""
+        evaluation, names = night.evaluation, [TONIGHT, baseline]
+        values = evaluation.counting(names)
+        # A query that came to the collection after the baseline has no ranking of it, which is no empty list.
+        has_ranking = evaluation.table.record.rankings[baseline].present
+        counted = common_queries(values) & has_ranking
+        plain = _difference(values, counted)
+        expected = None
+        if all(name in night.expected for name in names):  # a system may have come or gone between two reads
+            # Where the model finds nothing, both lists gain nothing by it: the plain values stay.
+            expected_values = np.column_stack([night.expected[name] for name in names])
+            finds_nothing = np.isnan(expected_values).any(axis=1)[:, np.newaxis]
+            expected = _difference(np.where(finds_nothing, values, expected_values), counted)
+        sampled = evaluation.sampled and evaluation.sampled.answered(counted)
+        keys = evaluation.table.record.queries["pk"].to_numpy()
+        return cls(plain, expected, counted, sampled, keys)
+
+    @property
+    def tested(self) -> tuple[list[np.ndarray], list[int]]:
+        """The differences that are flipped, in each reading, and the keys of their queries.
+
+        Queries that were taken for certain from a log are no sample, and are not flipped.
+        """
+        readings = [each[self.counted] for each in (self.plain, self.expected) if each is not None]
+        keys = self.keys[self.counted]
+        if self.sampled is not None:
+            readings = [pseudo_values(each[:, np.newaxis], self.sampled)[:, 0] for each in readings]
+            keys = keys[self.sampled.stratum >= 0]
+        return readings, keys.tolist()
+
+    def limits(self, margin: float) -> list[Limits]:
+        """The verdict of the night alone, in each reading."""
+        readings = [each[self.counted] for each in (self.plain, self.expected) if each is not None]
+        return [limits(each, margin, LEVEL, self.sampled) for each in readings]
+
+
+def _difference(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    difference = np.full(len(values), np.nan)
+    difference[counted] = paired.differences(values[counted], 1, 0)
+    return difference
+
+
+def verdict_on(night: Night, kind: str, scored: Scored, before: Verdict | None, again: Scored | None) -> Verdict:
+    """The verdict on the night against the baseline of this kind.
+
+    before: the last verdict against the same kind of baseline, None for none; again: the night by the second
+    answers of the engine, None where it was asked once.
+    """
+    watch, name = night.watch, scored.baselines[kind]
+    compared = Compared.of(scored, name)
+    path = Path.after(before, watch, kind, name, scored.evaluation.label)
+    differences = by_night(scored.evaluation, night, compared.plain)
+    one_night = compared.limits(watch.margin)
+    unchanged = before is not None and path.continues and _reads_the_same(before, night, differences, one_night)
+    if unchanged or path.has_alarm:
+        # Nothing is tested. A verdict that judgments decide the night stays as it was.
+        test = Test(alone=before is not None and before.kind == Kind.JUDGMENTS)
+    else:
+        test = tested(night, path, compared, Compared.of(again, name) if again else None)
+    verdict_kind = told_by(path, test, [reading.verdict for reading in one_night])
+    numbers = numbers_of(compared, test, one_night)
+    crossed = test.look.crossed if test.look else path.crossed
+    return Verdict(
+        night=night,
+        baseline=kind,
+        system=System.objects.get(collection=watch.collection, name=name),
+        name=name,
+        kind=verdict_kind,
+        numbers=asdict(
+            Numbers(
+                **numbers,
+                margin=watch.margin,
+                label=scored.evaluation.label,
+                without=scored.why_not_expected,
+                needed=one_night[0].needed if verdict_kind == Kind.UNDECIDED else None,
+                unjudged=scored.means.unjudged,
+                unchanged=unchanged,
+            )
+        ),
+        differences=differences,
+        path=path.number,
+        spent_before=path.spent_earlier,
+        spent=path.spent_earlier + float(crossed.mean()),  # the share of flips that crossed on this path
+        crossed=np.packbits(crossed),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """The test of all nights so far. Without a `look` nothing was tested."""
+
+    look: nightly.Look | None = None
+    alone: bool = False  # whether it would be an alarm by the first reading: unjudged documents as the options say
+    allowed: float | None = None  # see `Numbers`
+    again: float | None = None  # the mean difference by the second answers
+    why: str = ""  # why there is no verdict
+
+
+def tested(night: Night, path: "Path", compared: Compared, again: Compared | None) -> Test:
+    """The test of this night on its path. again: by the second answers, in which an alarm has to hold, too."""
+    if why := _why_not(compared):
+        return Test(why=why)
+    watch = night.watch
+    readings, keys = compared.tested
+    readings = [differences + watch.margin for differences in readings]  # only a loss above the margin counts
+    accrued = nightly.budget(watch.budget / len(KINDS), days_of(watch, night.due_at))
+    signs, may_spend = nightly.Signs(path.seed, keys), accrued - path.spent_earlier
+    look = nightly.look(readings, signs, path.crossed, may_spend)
+    alone = look.is_alarm
+    if len(readings) > 1:
+        alone = nightly.look(readings[:1], signs, path.crossed, may_spend).is_alarm
+    if again is None:
+        return Test(look, alone, accrued)
+    mean_again = again.limits(0.0)[0].difference
+    if look.is_alarm and not _holds(again, look, watch.margin):
+        gave = "other results" if again.counted.any() else "no answer"
+        why = f"the engine gave {gave} when it was asked again"
+        return Test(look.without_alarm(), alone=False, allowed=accrued, again=mean_again, why=why)
+    return Test(look, alone, accrued, mean_again)
+
+
+def told_by(path: "Path", test: Test, one_night: list[str]) -> str:
+    """The kind of verdict on a night. one_night: the verdicts of the night alone, in each reading."""
+    if path.has_alarm or (test.look and test.look.is_alarm):
+        return Kind.WORSE
+    if test.alone:
+        return Kind.JUDGMENTS
+    return Kind.NOT_WORSE if agreed(one_night) == NOT_WORSE else Kind.UNDECIDED
+
+
+def numbers_of(compared: Compared, test: Test, one_night: list[Limits]) -> dict[str, Any]:
+    """The fields of `Numbers` that come from the comparison, the test and the limits of the night, by name."""
+    plain = one_night[0]
+    expected = one_night[1] if len(one_night) > 1 else Limits(None, None, None, 0, plain.verdict)
+    is_loss = test.look is not None and agreed([each.verdict for each in one_night]) == WORSE
+    plain_differences = compared.tested[0][0] if compared.counted.any() else np.empty(0)
+    look = test.look
+    return {
+        "difference": plain.difference,
+        "low": plain.low,
+        "high": plain.high,
+        "queries": plain.queries,
+        "expected": expected.difference,
+        "expected_low": expected.low,
+        "expected_high": expected.high,
+        "p": look.p if look else None,
+        "allowed": test.allowed,
+        "threshold": look.threshold if look and np.isfinite(look.threshold) else None,
+        "skewness": nightly.skewness(plain_differences) if len(plain_differences) else None,
+        "skewed": bool(len(plain_differences)) and nightly.is_skewed(plain_differences),
+        "again": test.again,
+        "is_loss": is_loss,
+        "why": test.why,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The nights that are compared with the same baseline in the same way, until somebody answers an alarm."""
+
+    number: int  # from 1, among the paths of the watch against this kind of baseline
+    crossed: np.ndarray  # bool[flips]: whether each flip crossed in an earlier night of this path
+    spent_earlier: float  # of the budget
+    seed: tuple[int, ...]  # of the flips
+    continues: bool  # whether the night before is on this path, too
+
+    @classmethod
+    def after(cls, before: Verdict | None, watch: Watch, kind: str, name: str, label: str) -> "Path":
+        """The path of the verdict that follows `before`: the path of `before`, or a new one with other flips.
+
+        name, label: of the baseline's system, and of the measure with its options. The budget is that of the
+        watch: what earlier paths spent cannot be spent again.
+        """
+        seed = (watch.seed, KINDS.index(kind))
+        if before is not None:
+            same_question = (before.numbers["margin"], before.numbers["label"]) == (watch.margin, label)
+            # A system that was deleted has no id any more. Another one may have its name since.
+            same_baseline = before.system_id and before.name == name
+            if same_baseline and same_question and not before.is_answered:
+                crossed = np.unpackbits(before.crossed)[: nightly.FLIPS].astype(bool)
+                return cls(before.path, crossed, before.spent_before, (*seed, before.path), continues=True)
+        number = before.path + 1 if before else 1
+        # `spent` is what was spent on all paths down to that verdict; `spent_before` on the paths before its own.
+        spent_earlier = before.spent if before else 0.0
+        none_crossed = np.zeros(nightly.FLIPS, bool)
+        return cls(number, none_crossed, spent_earlier, (*seed, number), continues=False)
+
+    @property
+    def has_alarm(self) -> bool:
+        """Whether an alarm stands that nobody answered."""
+        return bool(self.crossed[0])
+
+
+def days_of(watch: Watch, at: datetime) -> float:
+    """The days for which a budget has accrued at this moment, the first night included."""
+    return max((at - watch.created_at).total_seconds() / 86_400, 0.0) + 1
+
+
+def _why_not(compared: Compared) -> str:
+    """Why these queries cannot be tested; "" if they can."""
+    readings, keys = compared.tested if compared.counted.any() else ([], [])
+    if compared.sampled is not None and len(keys) < FEWEST_OF_LOG:
+        return f"fewer than {FEWEST_OF_LOG} queries that were drawn from the log count for both"
+    if len(keys) < FEWEST:
+        return f"fewer than {FEWEST} queries count for both"
+    return "" if readings[0].any() else "no query differs"
+
+
+def _reads_the_same(before: Verdict, night: Night, differences: np.ndarray, one_night: list[Limits]) -> bool:
+    """Whether the test of all nights would read the same numbers as in the night before.
+
+    An alarm that the second answers did not confirm is tested again in any case: if the same loss is there the
+    next night, it has to be told.
+    """
+    numbers = before.numbers
+    was_unconfirmed = before.kind != Kind.WORSE and numbers["p"] is not None and bool(numbers["why"])
+    # Judgments without gain leave the plain differences as they are. But by the expected gain they may decide the
+    # night that judgments were to decide.
+    may_be_decided = before.kind == Kind.JUDGMENTS and not _near(numbers["expected"], one_night[-1].difference)
+    return (
+        not was_unconfirmed
+        and not may_be_decided
+        # The means are compared, too: they also change with the weights of queries.
+        and _near(numbers["difference"], one_night[0].difference)
+        and np.array_equal(before.night.queries, night.queries)
+        and np.array_equal(before.differences, differences, equal_nan=True)
+    )
+
+
+def _near(one: float | None, other: float | None) -> bool:
+    """Whether both numbers are the same mean, up to the rounding of another machine."""
+    return one is other if one is None or other is None else abs(one - other) < ROUNDING
+
+
+def _holds(again: Compared, look: nightly.Look, margin: float) -> bool:
+    """Whether the second answers are above the threshold of the alarm, too."""
+    if _why_not(again):
+        return False
+    readings, _ = again.tested
+    return nightly.drop_of([each + margin for each in readings]) > look.threshold

@@ -1,0 +1,152 @@
+"""Pages of watches: their list, one of them with its trend and files, its settings, and what is done with it."""
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+
+from ratings.models import Baseline, Collection
+from ratings.people.access import SignedInRequest, admin_page, readers_page, record_act
+from ratings.people.audit import Act, note
+from ratings.web.downloads import made_in_turn
+from ratings.web.pages import frame, paged
+
+from ...models import Night, Watch
+from ...page.address import takes
+from ...page.charts import charted
+from ...page.downloads import json_response, table_response
+from .. import nights, pictures, trend
+from ..forms import WatchForm
+from ..lookup import SECTION, last_night, watch_of
+from ..trend import ENDED
+
+NIGHTS_ON_PAGE = 14
+
+
+@readers_page
+def watches(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """The watches, each with its last night."""
+    rows = [{"watch": each, "last": last_night(each)} for each in collection.watches.select_related("engine")]
+    return render(request, "evaluation/watches.html", frame(collection, SECTION) | {"rows": rows})
+
+
+@readers_page
+@takes("today")
+def watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """The trend, what was told last, and the nights. With ?today=1 also by today's judgments."""
+    watch = watch_of(collection, pk)
+    points = trend.points(watch, today=request.GET.get("today") == "1")
+    told = [point for point in points if point.means]
+    charts = pictures.charts(watch, points)
+    context = frame(collection, SECTION) | {
+        "watch": watch,
+        "last": told[-1] if told else None,
+        "before": told[-2] if len(told) > 1 else None,
+        "alarms": watch.open_alarms(),
+        "sides": trend.sides(watch, told[-1].verdicts if told else {}),
+        "at_work": watch.nights.exclude(state__in=ENDED).last(),
+        "today": "today" in request.GET,
+        "charts": charts,
+        "differences": [
+            {"heading": f"Difference to {label}", "chart": charts[kind]}
+            for kind, label in Baseline.Kind.choices
+            if kind in charts
+        ],
+        **paged(request, points[::-1], NIGHTS_ON_PAGE),
+    }
+    return charted(request, "evaluation/watch.html", context)
+
+
+@readers_page
+@made_in_turn
+@takes("raw", "today", is_page=False)
+def watch_file(request: HttpRequest, collection: Collection, pk: int, ending: str) -> HttpResponse:
+    """The nights as CSV, for Excel, or as JSON."""
+    watch = watch_of(collection, pk)
+    points = trend.points(watch, today=request.GET.get("today") == "1")
+    name = f"{collection.slug}-watch-{watch.pk}"
+    if ending == "json":
+        return json_response(name, trend.document(watch, points))
+    return table_response(request, ending, name, *trend.table(points))
+
+
+@admin_page
+def new_watch(request: HttpRequest, collection: Collection) -> HttpResponse:
+    blank = Watch(collection=collection, days=list(range(7)), zone=timezone.get_current_timezone_name())
+    engine = collection.engines.first()
+    form = WatchForm(
+        instance=blank, collection=collection, initial={"name": "Nightly", "at": "03:00", "engine": engine}
+    )
+    return form_page(request, collection, form)
+
+
+@record_act
+@transaction.atomic
+def make_watch(request: SignedInRequest, collection: Collection) -> HttpResponse:
+    blank = Watch(collection=collection, created_at=timezone.now(), created_by=request.user)
+    return saved(request, collection, WatchForm(request.POST, instance=blank, collection=collection))
+
+
+@admin_page
+def change_watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    return form_page(request, collection, WatchForm(instance=watch_of(collection, pk), collection=collection))
+
+
+@record_act
+@transaction.atomic
+def save_watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    watch = watch_of(collection, pk)
+    return saved(request, collection, WatchForm(request.POST, instance=watch, collection=collection))
+
+
+@record_act
+@transaction.atomic
+def pause_watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Pause the watch, or go on with it."""
+    watch = watch_of(collection, pk)
+    watch.paused = request.POST.get("paused") == "1"
+    nights.plan(watch, timezone.now())
+    watch.save()
+    note(Act.WATCH, collection, about=watch, paused=watch.paused)
+    return redirect("watch", collection.slug, pk)
+
+
+@record_act
+@transaction.atomic
+def run_watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Begin a night now, beside those of the timetable."""
+    watch = watch_of(collection, pk)
+    under_way = watch.nights.exclude(state__in=ENDED)
+    if under_way.exists():
+        messages.info(request, "A night is at work already.")
+    elif nights.begin(watch, timezone.now()).state == Night.State.GAP:
+        messages.error(request, "The engine cannot be asked. The last night says why.")
+    note(Act.WATCH, collection, about=watch, run=True)
+    return redirect("watch", collection.slug, pk)
+
+
+@record_act
+@transaction.atomic
+def remove_watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    watch = watch_of(collection, pk)
+    watch.delete()
+    note(Act.WATCH_REMOVED, collection, about=watch)
+    messages.success(request, f"{watch} is removed, with its nights. Documents that they brought stay.")
+    return redirect("watches", collection.slug)
+
+
+def saved(request: HttpRequest, collection: Collection, form: WatchForm) -> HttpResponse:
+    """The watch as the form has it, planned anew; or the form with its errors."""
+    if not form.is_valid():
+        return form_page(request, collection, form)
+    watch = form.save(commit=False)
+    nights.plan(watch, timezone.now())
+    watch.save()
+    note(Act.WATCH, collection, about=watch)
+    return redirect("watch", collection.slug, watch.pk)
+
+
+def form_page(request: HttpRequest, collection: Collection, form: WatchForm) -> HttpResponse:
+    context = {**frame(collection, SECTION), "form": form, "watch": form.instance, "offered": form.offered}
+    return render(request, "evaluation/watch_form.html", context, status=400 if form.errors else 200)
