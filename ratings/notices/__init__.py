@@ -1,0 +1,1 @@
+"""Notices: what happened, gathered from all rooms, and delivered by page, mail and webhook."""

@@ -1,0 +1,113 @@
+"""Where notices come from. Each source looks at a collection and says what happened there lately.
+
+A source says the same thing again as long as it is recent. The key makes it one notice. Apps add their sources to
+`of_apps` when they are loaded.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db.models import Count, F, OuterRef, Q, Subquery
+from django.urls import reverse
+from django.utils import timezone
+
+from ..models import Assignment, Collection, Job, JudgeVersion, MachineGrade, Notice
+from ..pool.progress.counts import hits
+
+Kind = Notice.Kind
+# State of a job that ended → the kind of its notice, and the end of its sentence.
+KIND_AND_END_BY_STATE: dict[str, tuple[Kind, str]] = {
+    Job.State.PUBLISHED: (Kind.IMPORTED, "is done"),
+    Job.State.REFUSED: (Kind.REFUSED, "was refused"),
+    Job.State.FAILED: (Kind.REFUSED, "failed"),
+}
+# Jobs that are no imports.
+KINDS_WITHOUT_NOTICE = (Job.Kind.NIGHT, Job.Kind.PICTURES, Job.Kind.COPY, Job.Kind.ARCHIVE)
+# The name of the address of a job; "import_job" for all others.
+PAGE_BY_JOB_KIND: dict[str, str] = {Job.Kind.ENGINE: "fetch", Job.Kind.LOG: "log_job"}
+FEWEST_GRADES = 10  # known grades of a rater, or pairs that a judge was asked about again
+LEAST_SHARE_RIGHT, LEAST_SHARE_SAME = 0.6, 0.8  # shares below which a rater or a judge is told of
+
+
+# What sources say as long as it holds. Were these notices forgotten, it would be noted as if it were new.
+LASTING_KINDS = (Kind.WORSE, Kind.FINISHED, Kind.GOLD, Kind.JUDGE)
+
+
+class Happened(NamedTuple):
+    """One thing that happened in a collection."""
+
+    kind: str
+    key: str  # equal for the same thing
+    text: str  # a sentence
+    path: str  # of the page that shows it
+    at: datetime
+
+
+Source = Callable[[Collection, datetime], Iterator[Happened]]  # of a collection, since a moment
+of_apps: list[Source] = []
+
+
+def imports(collection: Collection, since: datetime) -> Iterator[Happened]:
+    """Imports that ended: done, refused, or failed."""
+    ended = collection.jobs.filter(ended_at__gte=since, state__in=KIND_AND_END_BY_STATE, checking=False)
+    for job in ended.exclude(kind__in=KINDS_WITHOUT_NOTICE):
+        if job.ended_at is None:  # for the type checker: the filter leaves none of these
+            continue
+        kind, end = KIND_AND_END_BY_STATE[job.state]
+        text = f"The import of {job} {end}. {job.message}".strip()
+        path = reverse(PAGE_BY_JOB_KIND.get(job.kind, "import_job"), args=[collection.slug, job.pk])
+        yield Happened(kind, f"job {job.pk} {job.attempt} {job.state}", text, path, job.ended_at)
+
+
+def rating(collection: Collection, since: datetime) -> Iterator[Happened]:
+    """That all wanted ratings are given, once for each number of them."""
+    if Assignment.objects.waiting().filter(collection=collection).exists():
+        return
+    done = Assignment.objects.filter(collection=collection, state=Assignment.State.DONE).count()
+    if done:
+        text, path = f"All {done:,} wanted ratings are given.", reverse("overview", args=[collection.slug])
+        yield Happened(Kind.FINISHED, f"finished {done}", text, path, timezone.now())
+
+
+def rounds(collection: Collection, since: datetime) -> Iterator[Happened]:
+    """Rounds of pairs that were drawn to be rated."""
+    path = reverse("overview", args=[collection.slug])
+    for each in collection.rounds.filter(created_at__gte=since):
+        text = f"Round {each.number} was drawn."
+        yield Happened(Kind.ROUND, f"round {each.number}", text, path, each.created_at)
+
+
+def gold(collection: Collection, since: datetime) -> Iterator[Happened]:
+    """Raters who miss too many known grades, once for each ten that they were asked."""
+    names = dict(collection.raters.values_list("pk", "name"))
+    for pk, share in hits(list(names))["gold"].items():
+        if share.n >= FEWEST_GRADES and share.hits < LEAST_SHARE_RIGHT * share.n:
+            text = f"{names[pk]} has {share.hits} of {share.n} known grades right."
+            path = reverse("rater", args=[collection.slug, pk])
+            yield Happened(Kind.GOLD, f"gold {pk} {share.n // 10}", text, path, timezone.now())
+
+
+def judges(collection: Collection, since: datetime) -> Iterator[Happened]:
+    """Judges that give other grades when they are asked about the same pairs again, once for each ten pairs."""
+    versions = JudgeVersion.objects.filter(judge__collection=collection).select_related("judge")
+    graded = MachineGrade.objects.filter(version__in=versions, state=MachineGrade.State.GRADED).order_by()
+    first_grades = graded.filter(
+        version=OuterRef("version"), query=OuterRef("query"), document=OuterRef("document"), repeat=1
+    )
+    repeats = graded.filter(repeat__gt=1).annotate(first=Subquery(first_grades.values("value")[:1]))
+    counts = (
+        repeats.filter(first__isnull=False)
+        .values("version")
+        .annotate(n=Count("pk"), same=Count("pk", filter=Q(value=F("first"))))
+    )
+    counts_by_version = {pk: (pairs, same) for pk, pairs, same in counts.values_list("version", "n", "same")}
+    for version in versions:
+        pairs, same = counts_by_version.get(version.pk, (0, 0))
+        if pairs >= FEWEST_GRADES and same < LEAST_SHARE_SAME * pairs:
+            text = f"{version.judge} gave the same grade again to {same} of {pairs} pairs."
+            path = reverse("judge", args=[collection.slug, version.judge_id])
+            yield Happened(Kind.JUDGE, f"judge {version.pk} {pairs // 10}", text, path, timezone.now())
+
+
+BUILT_IN: tuple[Source, ...] = (imports, rating, rounds, gold, judges)
