@@ -9,7 +9,7 @@ from django.urls import resolve
 
 from ..people.bearer import token_of
 from ..web import problems
-from ..web.problems import ADDRESS, Problem
+from ..web.problems import API_ADDRESS, Problem
 
 UNREAD = "HTTP_IDEALIST_UNREAD"  # the server has discarded the body
 NO_ROOM = "The server has no space for this body now. Send the same again after the seconds of Retry-After."
@@ -37,21 +37,21 @@ class BodyLimit:
 def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
     """The answer that refuses a body of this size; None for no refusal. Raises Http404 as the view would."""
     match = resolve(request.path_info)
-    files = getattr(match.func, "takes_files", "") if request.method == "POST" else ""
-    if request.path_info.startswith(ADDRESS):
+    # The name of the setting that limits the files; "" where the view takes none.
+    file_limit = getattr(match.func, "takes_files", "") if request.method == "POST" else ""
+    is_api = request.path_info.startswith(API_ADDRESS)
+    if is_api:
         try:
             token_of(request)
         except Problem as problem:
             return problem.response()
     elif not request.user.is_authenticated:
-        return too_large(request, size, 0, "")
-    most = getattr(settings, files or "DATA_UPLOAD_MAX_MEMORY_SIZE")
+        return too_large(request, size, most=0, limit="")
+    most = getattr(settings, file_limit or "DATA_UPLOAD_MAX_MEMORY_SIZE")
     if size > most:
-        if request.path_info.startswith(ADDRESS):
-            return problems.too_large().response()
-        return too_large(request, size, most, files)
-    if files:
-        match.func.access(request, **match.kwargs)
+        return problems.too_large().response() if is_api else too_large(request, size, most, file_limit)
+    if file_limit:
+        match.func.access(request, **match.kwargs)  # raises Http404 for people without access
     return None
 
 
@@ -63,7 +63,7 @@ def too_large(request: HttpRequest, size: int, most: int, limit: str) -> HttpRes
 
 def no_room(request: HttpRequest) -> HttpResponse:
     """The answer for a body that gets no space: a page, or a problem of the API."""
-    if request.path_info.startswith(ADDRESS):
+    if request.path_info.startswith(API_ADDRESS):
         return Problem(503, NO_ROOM, kind="no-room", headers={"Retry-After": "60"}).response()
     response = render(request, "503.html", status=503)
     response["Retry-After"] = "60"

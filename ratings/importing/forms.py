@@ -1,6 +1,9 @@
 """The forms of the import pages."""
 
+import csv
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -9,14 +12,15 @@ from django.utils.text import capfirst
 
 from ..formats import values
 from ..formats.columns import FIELDS, NAMES, RATERS, SEVERAL, Chosen, layout_of
-from ..formats.refusal import Refusal
+from ..formats.refusal import Option, Refusal
 from ..formats.registry import KEY, TEXT, readable
-from ..formats.source import LAST_HEADER, checked_encoding
+from ..formats.source import EXCEL_ENCODING, LAST_HEADER_LINE, checked_encoding
 from ..models import Job
 from ..words import as_sentence
 
 MOST_FILES = 20
-LARGEST = f"{settings.LARGEST_UPLOAD // 2**20:,} MB"
+UPLOAD_LIMIT = f"{settings.LARGEST_UPLOAD // 2**20:,} MB"
+READING_FORM_ID = "reading"  # the id of the form on the page
 PASTED = "pasted.txt"
 LONGEST_PASTED = 200_000  # characters
 DETECTED = "detected from the file"
@@ -25,25 +29,28 @@ KINDS = [
     ("documents", "documents: titles and texts"),
     ("results", "runs: what systems returned"),
     ("ratings", "ratings: grades, or qrels"),
+    ("beir", "a data set of BEIR: corpus, queries and qrels"),
 ]
 # The options of a new job.
-USUAL = {"queries": {}, "documents": {}, "results": {}, "ratings": {"rater": "qrels"}}
-WORDS = {
+USUAL_OPTIONS = {"queries": {}, "documents": {}, "results": {}, "ratings": {"rater": "qrels"}, "beir": {}}
+LABELS = {  # of roles, where the two differ
     "key": "id",
     "need": "information need",
     "rated_at": "time",
     "unrateable": "cannot be judged",
     RATERS: "grades of a rater",
-    FIELDS: "kept beside the text",
+    FIELDS: "extra field",
 }
 
 
 # The options that only files of one kind of rows have.
-OF_KIND = {
+OPTIONS_OF_KIND = {
     "results": {"system", "system_from", "order", "keep_first", "queries_by"},
     "ratings": {"rater", "map", "repeats", "queries_by"},
+    "beir": {"splits", "rater"},
 }
-RARE = {"quoting", "fill_down", "spaced_ids"}  # options that few files need: shown where a refusal names them
+# Few files need these: they are shown where a refusal names them.
+RARE_OPTIONS = {"quoting", "fill_down", "spaced_ids"}
 
 
 class Files(forms.FileField):
@@ -64,7 +71,7 @@ class Files(forms.FileField):
 
 class SendForm(forms.Form):
     kind = forms.ChoiceField(
-        label="What is in it?",
+        label="What kind of file is this?",
         choices=[("", DETECTED), *KINDS],
         widget=forms.RadioSelect,
         initial="",
@@ -73,7 +80,7 @@ class SendForm(forms.Form):
     files = Files(
         label="File",
         required=False,
-        help_text=f"Plain, packed or in a ZIP or tar; several of one kind are one import. At most {LARGEST}.",
+        help_text=f"Plain, packed or in a ZIP or tar; several of one kind are one import. At most {UPLOAD_LIMIT}.",
         error_messages={"empty": "The file is empty."},
     )
     pasted = forms.CharField(
@@ -86,7 +93,8 @@ class SendForm(forms.Form):
     )
 
     def clean(self) -> dict:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         if self.errors:
             return cleaned
         cleaned["files"] = [file for file in cleaned["files"] if file]
@@ -106,17 +114,17 @@ class ZipForm(forms.Form):
     files = Files(
         label="ZIP",
         help_text=(
-            "A file in it has the name that the document gives; for an address that is the address without https://."
-            f" At most {LARGEST}."
+            "A file in it has the name or address that the document gives, or the id of the document."
+            f" At most {UPLOAD_LIMIT}."
         ),
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )
 
 
-def _asked(job: Job) -> set[str]:
-    """The options that the refusals of the job name."""
+def _options_in_refusals(job: Job) -> list[Option]:
+    """The options that the refusals of the job name as cures."""
     refusals = map(Refusal.of_parts, job.report.get("refusals", []))
-    return {option.name for refusal in refusals for option in refusal.options}
+    return [option for refusal in refusals for option in refusal.options]
 
 
 def valid(check: Callable, *facts) -> Callable:
@@ -140,13 +148,13 @@ class HowForm(forms.Form):
     """The options of reading the files of a job. `options` is what the job stores."""
 
     kind = forms.ChoiceField(
-        label="What is in it?", choices=KINDS, error_messages={"required": "Say what is in it."}
+        label="What kind of file is this?", choices=KINDS, error_messages={"required": "Say what is in it."}
     )
     format = choice("Format")
     encoding = line(
         "Encoding",
         50,
-        "Empty: UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
+        "Leave empty for UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
         validators=[valid(checked_encoding)],
     )
     header = choice(
@@ -154,7 +162,7 @@ class HowForm(forms.Form):
         ("", DETECTED),
         ("yes", "it names the columns"),
         ("no", "it is a row like all others"),
-        *((str(n), f"a title: line {n} names the columns") for n in range(2, LAST_HEADER + 1)),
+        *((str(n), f"a title: line {n} names the columns") for n in range(2, LAST_HEADER_LINE + 1)),
     )
     sheet = choice("Sheet")
     quoting = switch("Quotation marks are a part of the texts")
@@ -163,8 +171,8 @@ class HowForm(forms.Form):
     system = line(
         "Name of the system",
         values.SYSTEM_NAME_LENGTH,
-        "Empty: the one that the file names.",
-        validators=[valid(values.checked_key, "system", values.SYSTEM_NAME_LENGTH)],
+        "Leave empty to use the one that the file names.",
+        validators=[valid(values.system_name)],
     )
     system_from = choice(
         "What names a system",
@@ -184,7 +192,12 @@ class HowForm(forms.Form):
         values.RATER_NAME_LENGTH,
         validators=[valid(values.checked_name, "rater", values.RATER_NAME_LENGTH)],
     )
-    map = line("Words that stand for grades", 2_000, "Such as bad=0, good=2.")
+    splits = line(
+        "Splits",
+        200,
+        "Such as dev, test: with their queries alone. Leave empty for all. Each is a tag of its queries.",
+    )
+    map = line("Words that stand for grades", 2_000, "Such as bad=0, good=2, n/a=unrateable.")
     repeats = choice(
         "A pair that is rated again is",
         ("", "refused"),
@@ -194,52 +207,57 @@ class HowForm(forms.Form):
     queries_by = choice("It names queries by", ("", DETECTED), (KEY, "their id"), (TEXT, "their text"))
 
     def __init__(self, *args, job: Job, columns: Mapping[str, str], sheets: Sequence[str] = (), **kwargs) -> None:
-        self.job, self.names, self.guessed = job, list(columns), set(columns.values())
-        grades = ", ".join(f"{word}={grade}" for word, grade in job.options.get("grades", {}).items())
+        """columns: name -> the role that it has or may have, "" for none. sheets: of a workbook."""
+        self.job, self.names, self.shown_roles = job, list(columns), set(columns.values())
+        grades = ", ".join(values.listed_pair(*pair) for pair in job.options.get("grades", {}).items())
         initial = {"rater": "qrels", "kind": job.kind, "map": grades} | job.options
+        cures = _options_in_refusals(job)
+        if EXCEL_ENCODING.value in (option.value for option in cures):
+            initial.setdefault("encoding", EXCEL_ENCODING.value)
         super().__init__(*args, initial=initial, **kwargs)
-        for name in set().union(*OF_KIND.values()) - OF_KIND.get(job.kind, set()):
-            del self.fields[name]
-        for name in RARE - job.options.keys() - _asked(job):
-            del self.fields[name]
         if not job.kind:
             self.fields["kind"].widget = forms.RadioSelect(choices=KINDS)
         formats = ((format.name, format.title) for format in readable(job.kind))
         self.fields["format"].choices = [("", DETECTED), *formats]
-        none = "choose one" if len(sheets) > 1 else "the only one"
-        self.fields["sheet"].choices = [("", none), *((name, name) for name in sheets)]
+        no_sheet = "choose one" if len(sheets) > 1 else "the only one"
+        self.fields["sheet"].choices = [("", no_sheet), *((name, name) for name in sheets)]
         if not sheets:
             del self.fields["sheet"]
+        for name in self._fields_without_use({option.name for option in cures}):
+            del self.fields[name]
         for number, role in enumerate(columns.values()):
             self.fields[f"column_{number}"] = choice("", *self._roles())
+            self.fields[f"column_{number}"].widget.attrs["form"] = READING_FORM_ID  # they stand above the columns
             self.initial[f"column_{number}"] = role
 
+    def _fields_without_use(self, cures: set[str]) -> set[str]:
+        """The fields for other kinds of rows, and the rare ones that are neither chosen nor among the cures."""
+        kind = self.job.kind
+        of_other_kinds = set().union(*OPTIONS_OF_KIND.values()) - OPTIONS_OF_KIND.get(kind, set())
+        # Each file of a data set of BEIR has a format of its own.
+        of_one_format = {"format", "header"} if kind == Job.Kind.BEIR else set()
+        return of_other_kinds | of_one_format | (RARE_OPTIONS - self.job.options.keys() - cures)
+
     def _roles(self) -> list[tuple[str, str]]:
-        roles = [("", "–"), *((role, WORDS.get(role, role)) for role in NAMES[self.job.kind])]
-        return roles + [(role, WORDS[role]) for role in filter(None, [SEVERAL.get(self.job.kind)])]
+        several = SEVERAL.get(self.job.kind)  # the role that several columns may have, if there is one
+        roles = [*NAMES[self.job.kind], *([several] if several else [])]
+        return [("", "–"), *((role, LABELS.get(role, role)) for role in roles)]
 
     def clean_map(self) -> dict[str, str]:
         grades = {}
-        for step in filter(None, map(str.strip, self.cleaned_data["map"].split(","))):
-            word, equals, grade = (part.strip() for part in step.partition("="))
+        lists = csv.reader(self.cleaned_data["map"].splitlines(), skipinitialspace=True)
+        for step in filter(None, map(str.strip, chain.from_iterable(lists))):
+            word, equals, grade = (part.strip() for part in step.rpartition("="))
             if not (word and equals and grade):
                 raise forms.ValidationError(f"“{step}” is not a word with its grade, such as bad=0.")
-            grades[word] = f"{checked(values.grade, grade):f}"
+            meant = checked(values.meant, grade)
+            grades[word] = values.CANNOT if meant is None else values.grade_text(meant)
         return grades
 
     def clean(self) -> dict:
-        cleaned, columns = super().clean(), {}
-        for number, name in enumerate(self.names):
-            role = cleaned.pop(f"column_{number}", "")
-            if role in (RATERS, FIELDS):
-                columns.setdefault(role, []).append(name)
-            elif role in columns:
-                what = WORDS.get(role, role)
-                raise forms.ValidationError(
-                    f"Two columns are chosen for the {what}: “{columns[role]}” and “{name}”."
-                )
-            elif role:
-                columns[role] = name
+        super().clean()
+        cleaned = self.cleaned_data
+        columns = self._chosen_columns([cleaned.pop(f"column_{number}", "") for number in range(len(self.names))])
         if self.names:
             cleaned["columns"] = columns | self._roles_without_column(columns)
         if cleaned.get("system") and cleaned.get("system_from") == "file":
@@ -247,8 +265,21 @@ class HowForm(forms.Form):
                 "The system is named twice: by you, and by its file. Choose one of the two."
             )
         if "map" in cleaned:
-            cleaned["grades"] = cleaned.pop("map")
+            cleaned["grades"] = cleaned.pop("map")  # as the option of a job is called
         return cleaned
+
+    def _chosen_columns(self, roles: Sequence[str]) -> dict[str, Any]:
+        """The column of each role, and all columns of RATERS and FIELDS. roles: by column, "" for none."""
+        columns: dict[str, Any] = {}
+        for name, role in zip(self.names, roles, strict=True):
+            if role in (RATERS, FIELDS):
+                columns.setdefault(role, []).append(name)
+            elif role in columns:
+                both = f"“{columns[role]}” and “{name}”"
+                raise forms.ValidationError(f"Two columns are chosen for the {LABELS.get(role, role)}: {both}.")
+            elif role:
+                columns[role] = name
+        return columns
 
     def _roles_without_column(self, columns: Chosen) -> dict[str, str]:
         """Role -> "" for each role without a chosen column, as its column would be guessed again otherwise."""
@@ -256,7 +287,7 @@ class HowForm(forms.Form):
             layout = layout_of(self.job.kind, self.names, columns)
         except ValueError:
             return {}
-        guessed = {*layout.column, *({FIELDS} if layout.fields else ()), *({RATERS} & self.guessed)}
+        guessed = {*layout.column, *({FIELDS} if layout.fields else ()), *({RATERS} & self.shown_roles)}
         guessed |= {"key"} if self.job.kind == Job.Kind.QUERIES else set()
         return dict.fromkeys(sorted(guessed - columns.keys()), "")
 
@@ -268,11 +299,12 @@ class HowForm(forms.Form):
             options.pop("columns", None)  # the columns have other names then
         if self.cleaned_data["kind"] == self.job.kind:
             return options
-        valid = {name: options[name] for name in {"encoding", "header", "sheet", *RARE} & options.keys()}
-        return USUAL[self.cleaned_data["kind"]] | valid
+        valid = {name: options[name] for name in {"encoding", "header", "sheet", *RARE_OPTIONS} & options.keys()}
+        return USUAL_OPTIONS[self.cleaned_data["kind"]] | valid
 
     @property
     def columns(self) -> list[tuple[str, forms.BoundField]]:
+        """The name of each column, and the field that says what it holds."""
         return [(name, self[f"column_{number}"]) for number, name in enumerate(self.names)]
 
     @property
@@ -280,9 +312,9 @@ class HowForm(forms.Form):
         return [field for field in self if field.name != "kind" and not field.name.startswith("column_")]
 
 
-def checked(check, *args):
+def checked(check, *args, **kwargs):
     """The value that a check of `formats.values` returns; its ValueError becomes an error of the form."""
     try:
-        return check(*args)
+        return check(*args, **kwargs)
     except ValueError as error:
         raise forms.ValidationError(capfirst(as_sentence(error))) from error

@@ -1,7 +1,10 @@
 """What the pages of imports and of archives have in common."""
 
+from collections.abc import Iterable
+
 from django.conf import settings
 from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
 from django.forms import Form
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
@@ -13,12 +16,13 @@ from ..models.job import LEASE
 from . import jobs, signs, uploads
 
 State = Job.State
-LARGEST_UPLOADS = 4  # the files of one collection that wait, in uploads of the largest size
-FULL = (
+REFUSALS_LISTED = 100  # refused lines on a page
+WAITING_UPLOADS = 4  # the files of one collection that wait, in uploads of the largest size
+TOO_MUCH_WAITS = (
     "Files of {:,.0f} MB were sent to this collection and not imported. Import or cancel them on the page {}"
     " first; after 30 days they are deleted."
 )
-NO_WORKER = f"There is no worker, so imports wait. Whoever runs this server can start one: {jobs.START}"
+NO_WORKER = f"There is no worker, so imports wait. Whoever runs this server can start one: {jobs.START_COMMAND}"
 
 
 def no_worker_warning() -> str:
@@ -37,7 +41,21 @@ def heading(job: Job, doing: str, done: str) -> str:
         State.PUBLISHED: done,
         State.FAILED: f"Not {done.lower()}",
     }
-    return words.get(job.state) or job.get_state_display().capitalize()
+    return words.get(job.stage) or job.get_state_display().capitalize()
+
+
+def job_context(job: Job, *, doing: str, done: str) -> dict:
+    """The context of the page of a job in any state. `doing`, `done`: as of `heading`."""
+    refusals = refusals_of(job)
+    return {
+        "job": job,
+        "heading": heading(job, doing, done),
+        "waits": waiting_reason(job),
+        "step": step(job),
+        "report": job.report,
+        "refusals": refusals[:REFUSALS_LISTED],
+        "unlisted": job.report.get("refused", 0) - min(len(refusals), REFUSALS_LISTED),
+    }
 
 
 def refusals_of(job: Job) -> list[Refusal]:
@@ -49,26 +67,34 @@ def refusals_of(job: Job) -> list[Refusal]:
 
 def stored_files(form: Form, collection: Collection, *, logs: bool = False) -> list[dict]:
     """The files of a valid form, after they are stored; none, and an error in the form, if they cannot be."""
-    largest, page = LARGEST_UPLOADS * settings.LARGEST_UPLOAD, "Import"
+    largest, page = WAITING_UPLOADS * settings.LARGEST_UPLOAD, "Import"
     if logs:
         largest, page = settings.LARGEST_LOG, "Queries from a log"
-    stored, size = jobs.stored(collection, logs=logs), sum(file.size for file in form.cleaned_data["files"])
+    stored = jobs.stored(collection, logs=logs)
+    size = sum(file.size for file in form.cleaned_data["files"])
     if stored and stored + size > largest:
-        form.add_error("files", FULL.format(stored / 2**20, page))
+        form.add_error("files", TOO_MUCH_WAITS.format(stored / 2**20, page))
         return []
+    return kept_files(form, "files", form.cleaned_data["files"])
+
+
+def kept_files(form: Form, field: str, files: Iterable[UploadedFile]) -> list[dict]:
+    """The facts about the files, after they are stored; none, and an error of the field, if they cannot be."""
     try:
-        return uploads.keep_all(form.cleaned_data["files"])
+        return uploads.keep_all(files)
     except OSError as error:
         if disk.trouble(error) or isinstance(error, ConnectionError):
             raise  # `web.failures.server_error` answers it
-        form.add_error("files", f"The file cannot be stored: {error.strerror or error}.")
+        form.add_error(field, f"The file cannot be stored: {error.strerror or error}.")
         return []
 
 
 def cancel(request: HttpRequest, job: Job) -> None:
     """Cancel the job, with a message."""
     if jobs.cancel(job):
-        messages.success(request, "Cancelled. Nothing of it is in the record.")
+        pictures = job.kind == Job.Kind.PICTURES
+        kept = "The pictures that are here stay." if pictures else "Nothing of it is in the record."
+        messages.success(request, f"Cancelled. {kept}")
     else:
         messages.warning(request, "The job had already ended. Its state says how.")
 
@@ -93,9 +119,9 @@ def is_alive(job: Job) -> bool:
 
 def step(job: Job) -> signs.Step:
     """What the job is doing, or what it waits for."""
-    return signs.step_of(job) or signs.Step(job.message, None, 0)
+    return signs.step_of(job) or signs.Step(job.message, share=None, done=0)
 
 
 def progress(job: Job) -> JsonResponse:
     """The state of the job, for the script of the page."""
-    return JsonResponse({"state": job.state, **step(job)._asdict(), "waits": waiting_reason(job)})
+    return JsonResponse({"state": job.stage, **step(job)._asdict(), "waits": waiting_reason(job)})

@@ -15,7 +15,7 @@ from django_tasks import task
 from django_tasks_db.models import DBTaskResult
 
 from ..database import disk
-from ..models import LEASE, Collection, Job
+from ..models import LEASE, Collection, Engine, Job
 from ..people import audit
 from ..presentation.versions import latest_of
 from ..words import as_sentence
@@ -25,20 +25,22 @@ from .intake.publishing import Superseded
 from .intake.report import Report
 from .pictures import store
 from .pictures.fetching import Fetching, Unfinished
+from .pull import turns
 from .signs import Progress
 
 log = logging.getLogger(__name__)
 
 State = Job.State
 MOST_DEATHS = 5  # a job that kills its workers is not retried more often
-WAIT = timedelta(seconds=2)  # until the next try, while the database is locked
-KEPT = timedelta(days=1)  # finished tasks
-START = "python3 run.py manage work"
+SHORTEST_WAIT = timedelta(seconds=2)  # until the next try, while the database is locked
+TASKS_KEPT_FOR = timedelta(days=1)  # finished tasks
+START_COMMAND = "python3 run.py manage work"
 INTAKES = {
     Job.Kind.QUERIES: intake.import_queries,
     Job.Kind.DOCUMENTS: intake.import_documents,
     Job.Kind.RESULTS: intake.import_run,
     Job.Kind.RATINGS: intake.import_ratings,
+    Job.Kind.BEIR: intake.import_beir,
 }
 
 
@@ -58,9 +60,9 @@ def _enqueue(job: Job, **options) -> None:
 # Requests of people
 
 
-def check(collection: Collection | None, kind: str, files: Sequence[dict], options: dict, by) -> Job:
-    """A new job, which a worker is to check. An archive has no collection yet."""
-    facts = {"kind": kind, "files": list(files), "options": options, "by": by}
+def check(collection: Collection | None, kind: str, files: Sequence[dict], options: dict, by, **facts) -> Job:
+    """A new job, which a worker is to check. An archive has no collection yet. `facts` are fields of Job."""
+    facts |= {"kind": kind, "files": list(files), "options": options, "by": by}
     return store_queued(Job(collection=collection, checking=True, **facts))
 
 
@@ -71,7 +73,7 @@ def store_queued(job: Job) -> Job:
         job.save()
         _enqueue(job)
     if not signs.has_worker():
-        log.error("Job %s waits, and there is no worker. Start one: %s", job.pk, START)
+        log.error("Job %s waits, and there is no worker. Start one: %s", job.pk, START_COMMAND)
     return job
 
 
@@ -80,7 +82,7 @@ def stored(collection: Collection, *, logs: bool = False) -> int:
 
     `logs`: of logs of searches, which otherwise are not counted.
     """
-    since = timezone.now() - timedelta(seconds=uploads.KEPT)
+    since = timezone.now() - timedelta(seconds=uploads.SECONDS_KEPT)
     over = [State.PUBLISHED, State.CANCELLED, State.UNDONE]
     kept = collection.jobs.filter(created_at__gt=since).exclude(state__in=over)
     kept = kept.filter(kind=Job.Kind.LOG) if logs else kept.exclude(kind=Job.Kind.LOG)
@@ -107,9 +109,41 @@ def fetch_pictures(collection: Collection, by, files: Sequence[dict] = ()) -> Jo
     return store_queued(Job(collection=collection, kind=Job.Kind.PICTURES, files=list(files), by=by))
 
 
-def check_again(job: Job, kind: str, options: dict) -> bool:
+def fetch_system(engine: Engine, options: dict, by) -> Job:
+    """A new job that fetches a system from the engine. `options`: those of `turns.options`."""
+    facts = {"kind": Job.Kind.ENGINE, "files": [{"name": engine.name}], "options": options, "by": by}
+    return store_queued(Job(collection=engine.collection, **facts))
+
+
+def check_again(job: Job, kind: str, options: dict, **facts) -> bool:
     """Whether a check of the job, as this kind and with these options, is queued. False if it is too late."""
-    return _queue(job, checking=True, kind=kind, options=options)
+    return _queue(job, checking=True, kind=kind, options=options, **facts)
+
+
+def former_choice(
+    collection: Collection | None, header: Sequence[str], kind: str = "", before: int | None = None
+) -> Job | None:
+    """The last published import of a file with this header: one whose columns people had chosen.
+
+    `kind`: of its rows; "": of any kind, and then None if there are imports of several kinds. `before`: the id of
+    a job that is newer.
+    """
+    if not header:
+        return None
+    imports = Job.objects.filter(collection=collection, state=State.PUBLISHED, header=list(header))
+    if kind:
+        imports = imports.filter(kind=kind)
+    if before:
+        imports = imports.filter(pk__lt=before)
+    last = imports.order_by("-pk").first()
+    is_ambiguous = last is not None and imports.exclude(kind=last.kind).exists()
+    return None if is_ambiguous else last
+
+
+def former_encoding(collection: Collection) -> str:
+    """The encoding that people chose for the last import for which they chose one; "" if there is none."""
+    chosen = collection.jobs.filter(state=State.PUBLISHED, options__has_key="encoding").order_by("-pk")
+    return next((job.options["encoding"] for job in chosen[:1]), "")
 
 
 def start(job: Job, **changes) -> bool:
@@ -139,8 +173,14 @@ def cancel(job: Job) -> bool:
     cancelled = Job.objects.filter(pk=job.pk, state__in=open_ones)
     if not cancelled.update(state=State.CANCELLED, ended_at=timezone.now()):
         return False
-    uploads.forget(job.files)
+    _forget(job)
     return True
+
+
+def _forget(job: Job) -> None:
+    """Delete what a job that is over kept until now: its files, and the answers of an engine."""
+    uploads.forget(job.files)
+    job.answers.all().delete()
 
 
 # The worker
@@ -153,12 +193,12 @@ def work_on(job: Job) -> None:
             _end(job, State.FAILED, message=f"It was started {job.deaths} times, and each time the worker died.")
             return
         try:
-            report = _import(job, progress)
+            report = _run(job, progress)
         except Superseded:
-            if _end(job, State.CANCELLED):  # by somebody who could not write that
-                uploads.forget(job.files)
-        except Unfinished:
-            _put_off(job, "fetching pictures")  # other jobs get their turn
+            _end(job, State.CANCELLED)  # if whoever cancelled it could not write that
+            _forget(job)
+        except Unfinished as error:
+            _put_off(job, progress.step.message, timedelta(seconds=error.pause))  # other jobs get their turn
         except Exception as error:
             if isinstance(error, OperationalError) and "locked" in str(error):  # as SQLite says it
                 _put_off(job, "It waits for the database, into which something else writes.")
@@ -181,65 +221,77 @@ def _failure_message(job: Job, error: Exception) -> str:
     return "Idealist made a mistake here. Its log tells more."
 
 
-def _import(job: Job, progress: Progress) -> Report:
+def _run(job: Job, progress: Progress) -> Report:
+    """Do the work of a job of any kind, and return its report. Raises whatever stops it, and Unfinished."""
     if job.kind == Job.Kind.PICTURES:
-        return _fetch(job, progress)
+        return _fetch_pictures(job, progress)
+    if job.kind == Job.Kind.ENGINE:
+        return turns.work(job, progress)
     if work := chores.of_jobs.get(job.kind):
         return work(job, progress)
-    choices = {name: value for name, value in job.options.items() if name not in opening.READING}
+    # The other options say how the files are read.
+    import_options = {name: value for name, value in job.options.items() if name not in opening.READING}
     with ExitStack() as stack:
         files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in job.files]
         sources = stack.enter_context(opening.sources(files, opening.reading(job.options)))
-        return INTAKES[job.kind](job.collection, sources, progress=progress, job=job, **choices)
+        return INTAKES[job.kind](job.destination, sources, progress=progress, job=job, **import_options)
 
 
-def _fetch(job: Job, progress: Progress) -> Report:
-    """The report of one turn. The options record what is done, and the next turn continues from there."""
+def _fetch_pictures(job: Job, progress: Progress) -> Report:
+    """Fetch pictures for one turn, and return the report after the last one. Raises Unfinished after any other.
+
+    The options of the job store what is done: whether sources are `listed` and ZIPs `unpacked`, what of these
+    `matched`, and `after` which picture to go on with the ZIPs.
+    """
     done = job.options
-    packed = [] if done.get("unpacked") else job.files
+    zips = [] if done.get("unpacked") else job.files
     with ExitStack() as stack:
         # Opened before the turn begins, since another storage may take longer for it than a turn lasts.
-        files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in packed]
-        turn = Fetching(job.collection, progress=progress)
+        opened_zips = [(file["name"], stack.enter_context(uploads.opened(file))) for file in zips]
+        turn = Fetching(job.destination, progress=progress)
         try:
             if not done.get("listed"):
                 turn.list_sources()
                 done["listed"] = True
-            if files:
-                turn.unpack(files, after=done.get("after", 0))
+            if opened_zips:
+                done["matched"] = turn.unpack(opened_zips, after=done.get("after", 0))
                 done["unpacked"] = True
             turn.fetch()
         except Unfinished:
             done["after"] = turn.unpacked or done.get("after", 0)
             job.mine().update(options=done)
             raise
-    return Report()
+    return Report(facts=[done["matched"]] if "matched" in done else [])
 
 
 def _store(job: Job, report: Report) -> None:
-    """Store the report and the state, unless both were published together with the rows.
+    """End the job with its report, unless both were published together with the rows. Published files are deleted.
 
     An import that changed nothing counts as published.
     """
-    done = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.PUBLISHED).exists()
-    if not done:
-        state = State.CHECKED if job.checking else State.REFUSED if report.refused else State.PUBLISHED
-        done = _end(job, state, report) and state == State.PUBLISHED
-    if done:
+    is_published = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.PUBLISHED).exists()
+    if not is_published:
+        state = State.REFUSED if report.refused else State.PUBLISHED
+        if job.checking:
+            state = State.CHECKED
+        is_published = _end(job, state, report) and state == State.PUBLISHED
+    if is_published:
         uploads.forget(job.files)
-        if job.kind in INTAKES:
-            fetch_pictures(job.collection, job.by)
+        if job.kind in INTAKES or job.kind in (Job.Kind.ENGINE, Job.Kind.NIGHT):
+            fetch_pictures(job.destination, job.by)
 
 
 def _end(job: Job, state: str, report: Report | None = None, message: str = "") -> bool:
     facts = {"report": report.as_json()} if report else {}
+    job.answers.all().delete()  # of an engine
     return bool(job.mine().update(state=state, message=message[:200], ended_at=timezone.now(), **facts))
 
 
-def _put_off(job: Job, message: str) -> None:
+def _put_off(job: Job, message: str, wait: timedelta = SHORTEST_WAIT) -> None:
     with transaction.atomic():
         if job.mine().update(state=State.QUEUED, message=message[:200], beat_at=timezone.now()):
-            later = {"run_after": timezone.now() + WAIT} if look_at.get_backend().supports_defer else {}
+            run_after = timezone.now() + max(wait, SHORTEST_WAIT)
+            later = {"run_after": run_after} if look_at.get_backend().supports_defer else {}
             _enqueue(job, **later)
 
 
@@ -255,7 +307,7 @@ def reap() -> None:
     for job in silent.filter(state=State.QUEUED):
         _requeue(job)
     store.sweep_if_due()
-    DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - KEPT).exclude(status="READY").delete()
+    DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - TASKS_KEPT_FOR).exclude(status="READY").delete()
 
 
 def _requeue(job: Job, deaths: int = 0) -> None:

@@ -1,26 +1,28 @@
-"""The preview of a file: its first rows, as the import would read them. The rest of the file is not read."""
+"""The preview of a file: its first rows, as they are and as the import would read them, and no more of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import islice
+from itertools import chain, islice
 from threading import Lock
 
 from django.conf import settings
 
-from ..formats import columns, header, parquet, registry, tables, xlsx
+from ..formats import beir, columns, header, parquet, registry, tables, xlsx
 from ..formats.refusal import Refusal
 from ..formats.registry import BY_NAME, Format, recognised
 from ..formats.rows import one_by_one
-from ..formats.source import Source
+from ..formats.source import Reading, Source
 from ..models import Job, plain_value
 from . import uploads
 from .intake import opening
+from .proposing import lacking, proposed
 
-ROWS = 8
-TEXT = 120  # characters of a long cell
-USUAL = {"queries": "topics", "documents": "jsonl", "results": "trec-run", "ratings": "csv"}  # if not recognised
+ROWS_SHOWN = 8
+LONGEST_CELL = 120  # characters
+# By kind of rows, for a file whose format is not recognised.
+USUAL_FORMATS = {"queries": "topics", "documents": "jsonl", "results": "trec-run", "ratings": "csv"}
 HEADS = {
     "queries": ["key", "text", "need"],
     "documents": ["key", "title", "body", "url"],
@@ -34,16 +36,26 @@ class Preview:
     format: Format | None = None
     name: str = ""  # of the file: the first one, or the first of an archive
     columns: dict[str, str] = field(default_factory=dict)  # of a table: name -> role, "" for none
-    heads: list[str] = field(default_factory=list)
-    rows: list[tuple[int, list[str]]] = field(default_factory=list)  # with their lines
+    proposed: dict[str, str] = field(default_factory=dict)  # name -> role that people have to confirm
+    cells: list[list[str]] = field(default_factory=list)  # of a table: its first rows, a cell for each column
+    lacking: list[str] = field(default_factory=list)  # the roles that need a column and have none
+    heads: list[str] = field(default_factory=list)  # of the columns of `rows`
+    rows: list[tuple[int, list[str]]] = field(default_factory=list)  # as they would be read, with their lines
     refusals: list[Refusal] = field(default_factory=list)
     sheets: list[str] = field(default_factory=list)  # of a workbook
 
 
-def certain_kind(file: dict) -> str | None:
-    """The kind of rows in a stored file; None where that is not certain. Raises OSError, Refused."""
-    with uploads.streamed(file) as stream, opening.one_by_one([(file["name"], stream)]) as sources:
-        return registry.certain_kind(next(sources))
+def certain_kind(files: Sequence[dict], encoding: str | None = None) -> str | None:
+    """The kind of rows in stored files, by the first; None where that is not certain. Raises OSError, Refused."""
+    name = files[0]["name"]
+    reading = Reading(encoding=encoding)
+    with uploads.streamed(files[0]) as stream, opening.one_by_one([(name, stream)], reading) as sources:
+        first = next(sources)
+        is_archive = first.name != name
+        others_in_archive = [source.name for source in sources] if is_archive else []
+        if beir.is_whole([first.name, *others_in_archive, *(file["name"] for file in files[1:])]):
+            return Job.Kind.BEIR.value
+        return registry.certain_kind(first)
 
 
 class Busy(ConnectionError):
@@ -67,6 +79,9 @@ def preview(job: Job) -> Preview:
 
 
 def _preview(job: Job) -> Preview:
+    """The preview, as `preview` makes it when its turn has come."""
+    if job.kind == Job.Kind.BEIR:
+        return Preview()
     if not job.kind:
         return _raw_preview(job)
     with sources_of(job) as sources:
@@ -77,57 +92,118 @@ def _preview(job: Job) -> Preview:
         result = Preview(format, heads=HEADS[job.kind], name=source.name)
         if format.name == "xlsx":
             result.sheets = xlsx.sheets_of(source)
-        for row in islice(one_by_one(format.reads[job.kind](source)), ROWS):
+        for row in islice(one_by_one(format.reads[job.kind](source)), ROWS_SHOWN):
             if isinstance(row, Refusal):
                 result.refusals.append(row)
             else:
                 result.rows.append((row.line, [_cell_text(getattr(row, name)) for name in result.heads]))
     # The reader of documents in JSON lines has no layout of columns, unless people choose them.
     if (job.kind, format.name) != ("documents", "jsonl") or job.options.get("columns") or not result.rows:
-        result.columns = _columns(job, format)
+        _add_columns(result, job, format)
+    if not (result.rows or result.columns):
+        result.rows, result.heads = _raw_rows(job)
     return result
 
 
 def _raw_preview(job: Job) -> Preview:
-    """The first records of a file whose kind of rows is not known yet, as they are in the file."""
+    """The preview of a file whose kind of rows is not known yet."""
     with sources_of(job) as sources:
         source = next(sources)
-        start = source.start
-        sheets = xlsx.sheets_of(source) if xlsx.is_xlsx(start) else []
-        if sheets:
-            rows = [item[1] for item in islice(xlsx.records(source), ROWS) if not isinstance(item, Refusal)]
-        elif parquet.is_parquet(start):
-            records = tables.sample("parquet", "", source)
-            rows = [list(cells) for cells in [*records[:1], *(cells.values() for cells in records)]]
-        else:
-            rows = header.first_records(start, header.delimiter_of(start))
-    width = max(map(len, rows[:ROWS]), default=0)
-    cells = [[_cell_text(cell) for cell in row] + [""] * (width - len(row)) for row in rows[:ROWS]]
-    heads = [str(number) for number in range(1, width + 1)]
-    return Preview(name=source.name, heads=heads, rows=list(enumerate(cells, 1)), sheets=sheets)
+        sheets = xlsx.sheets_of(source) if xlsx.is_xlsx(source.start) else []
+        name = source.name
+    rows, heads = _raw_rows(job)
+    return Preview(name=name, heads=heads, rows=rows, sheets=sheets)
 
 
-def _columns(job: Job, format: Format) -> dict[str, str]:
-    """The columns of a table: name -> role, "" for none."""
+def _raw_rows(job: Job) -> tuple[list[tuple[int, list[str]]], list[str]]:
+    """The first ROWS_SHOWN records as they are in the file, with their numbers, and the numbers of the columns."""
+    with sources_of(job) as sources:
+        records = _raw_records(next(sources))[:ROWS_SHOWN]
+    width = max(map(len, records), default=0)
+    cells = [[*map(_cell_text, record), *[""] * (width - len(record))] for record in records]
+    return list(enumerate(cells, 1)), [str(number) for number in range(1, width + 1)]
+
+
+def _raw_records(source: Source) -> list[list]:
+    """The cells of the first records and of the header. At least ROWS_SHOWN records where the file has them."""
+    start = source.start
+    if xlsx.is_xlsx(start):
+        # An item is a line with its cells, or a refusal.
+        return [item[1] for item in islice(xlsx.records(source), ROWS_SHOWN) if not isinstance(item, Refusal)]
+    if parquet.is_parquet(start):
+        records = tables.sample("parquet", "", source)
+        names = [list(cells) for cells in records[:1]]
+        return names + [list(cells.values()) for cells in records]
+    return header.first_records(start, header.delimiter_of(start))
+
+
+def header_of(file: dict, encoding: str | None = None) -> list[str]:
+    """The names of the columns of a stored table; none if it has none or is no table. Raises OSError, Refused."""
+    reading = Reading(encoding=encoding)
+    with uploads.streamed(file) as stream, opening.one_by_one([(file["name"], stream)], reading) as sources:
+        source = next(sources)
+        # As ratings, since only a header of queries can be in doubt. What the columns hold does not matter here.
+        format = recognised(source, "ratings", USUAL_FORMATS["ratings"])
+        names = [] if isinstance(format, Refusal) else tables.columns_of(format.name, "ratings", source)
+    return [] if all(map(str.isdecimal, names)) else names  # without a header, numbers are the names
+
+
+def begins_otherwise(files: Sequence[dict]) -> bool:
+    """Whether the file begins as text in another encoding than UTF-8. Raises OSError, Refused.
+
+    Of several files, or of an archive, each can have an encoding of its own, so that the answer is no.
+    """
+    if len(files) > 1:
+        return False
+    (file,) = files
+    with uploads.streamed(file) as stream, opening.one_by_one([(file["name"], stream)]) as sources:
+        source = next(sources)
+        return source.name == file["name"] and source.begins_in_other_encoding
+
+
+def _add_columns(result: Preview, job: Job, format: Format) -> None:
+    """Add the columns of a table with their roles, the first cells, and the roles that lack a column.
+
+    Adds proposals, too, where no column was chosen and some role lacks one.
+    """
     with sources_of(job) as sources:
         source = next(sources)
-        names = tables.columns_of(format.name, job.kind, source)
-        chosen = {
-            role: held
-            for role, held in source.reading.columns.items()
-            if set(columns.names_in(role, held)) <= set(names)
-        }
-        source.reading = replace(source.reading, columns=chosen)
-        try:
-            layout = tables.layout(job.kind, names, source) if names else None
-        except ValueError:
-            layout = None
-    if layout is None:
+        records = tables.sample(format.name, job.kind, source)
+        names = list(dict.fromkeys(chain.from_iterable(records)))
+        if not names:  # it is no table
+            return
+        result.columns = _roles(job, names, source)
+    roles = set(result.columns.values())
+    result.cells = [[_cell_text(cells.get(name)) for name in names] for cells in records[:ROWS_SHOWN]]
+    result.lacking = lacking(job.kind, result.columns)
+    if job.kind == Job.Kind.QUERIES and "key" not in roles | source.reading.columns.keys():
+        unknown = [name for name, role in result.columns.items() if role in ("", columns.FIELDS)]
+        if tables.likely_key(unknown, records):
+            result.lacking.append("key")
+    has_no_text = job.kind == Job.Kind.DOCUMENTS and roles.isdisjoint({"title", "body"})
+    if job.collection is None or "columns" in job.options or not (result.lacking or has_no_text):
+        return
+    texts = {name: [text for cells in records if (text := _plain_text(cells.get(name)))] for name in names}
+    proposals = proposed(job.kind, texts, result.columns, job.collection)
+    result.proposed = {name: role for name, role in proposals.items() if role != result.columns[name]}
+
+
+def _roles(job: Job, names: list[str], source: Source) -> dict[str, str]:
+    """The columns of a table: name -> role, "" for none. Chosen columns that it lacks are no longer chosen."""
+    given = source.reading.columns.items()
+    chosen = {role: column for role, column in given if set(columns.names_in(role, column)) <= set(names)}
+    source.reading = replace(source.reading, columns=chosen)
+    try:
+        layout = tables.layout(job.kind, names, source)
+    except ValueError:
         roles = {name: columns.usual_role(job.kind, name) for name in names}
-        return roles | {name: role for role, held in chosen.items() for name in columns.names_in(role, held)}
-    roles = {name: role for role, name in layout.column.items()} | dict.fromkeys(layout.raters, columns.RATERS)
-    roles |= dict.fromkeys(layout.fields, columns.FIELDS)
-    return {name: roles.get(name, "") for name in names}
+        for role, column in chosen.items():
+            roles |= dict.fromkeys(columns.names_in(role, column), role)
+        return roles
+    roles = dict.fromkeys(names, "")
+    roles |= {name: role for role, name in layout.column.items()}
+    roles |= dict.fromkeys(layout.raters, columns.RATERS)
+    return roles | dict.fromkeys(layout.fields, columns.FIELDS)
 
 
 @contextmanager
@@ -142,11 +218,18 @@ def sources_of(job: Job) -> Iterator[Iterator[Source]]:
 def format_of(job: Job, source: Source) -> Format | Refusal:
     if name := job.options.get("format"):
         return BY_NAME[name]
-    return recognised(source, job.kind, USUAL[job.kind])
+    return recognised(source, job.kind, USUAL_FORMATS[job.kind])
+
+
+def _plain_text(value: object) -> str:
+    """The text of a cell that is no list or object; "" for these."""
+    return "" if value is None or isinstance(value, list | dict) else str(value).strip()
 
 
 def _cell_text(value: object) -> str:
+    if value is None:
+        return ""
     if isinstance(value, Decimal):
         return plain_value(value)
-    text = "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= TEXT else text[:TEXT] + "…"
+    text = f"{value:.15g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= LONGEST_CELL else text[:LONGEST_CELL] + "…"

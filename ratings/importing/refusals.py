@@ -1,57 +1,70 @@
 """Refusals on the page of an import: the cure names the fields of its form."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from django import forms
 
 from ..formats.columns import RATERS, names_in
 from ..formats.refusal import Option, Refusal
+from ..formats.values import listed_pair
 from ..models import Job
-from .forms import WORDS, HowForm
+from .forms import LABELS, HowForm
 
 
 def with_page_cure(refusal: Refusal, fields: Mapping[str, forms.Field]) -> Refusal:
     """The refusal with its cure in words. `fields` are those of `fields_for`."""
-    return replace(refusal, cure=(refusal.cure_text(lambda option: words(option, fields)),))
+    return replace(refusal, cure=(refusal.cure_text(lambda option: instruction(option, fields)),))
+
+
+def asks_for(refusal: Refusal, roles: Collection[str]) -> bool:
+    """Whether each way out of the refusal says which column holds one of these roles."""
+    chosen = [isinstance(cure, Option) and cure.name == "columns" and cure.value for cure in refusal.cure]
+    return bool(chosen) and all(isinstance(value, Mapping) and set(value) & set(roles) for value in chosen)
 
 
 def fields_for(job: Job) -> Mapping[str, forms.Field]:
     return HowForm(job=job, columns={}, sheets=[""]).fields
 
 
-def words(option: Option, fields: Mapping[str, forms.Field]) -> str:
-    """The option in an imperative: "choose “the score” under “What orders the results”"; "" without a field."""
+def instruction(option: Option, fields: Mapping[str, forms.Field]) -> str:
+    """What to do on the form: "choose “the score” under “What orders the results”"; "" without a field."""
     if option.name == "before":
         return f"import {option.value} first"
     if option.name == "columns":
-        return _of_columns(option.value, fields)
+        return _column_instruction(option.value, fields)
     field = fields.get(option.name)
     if field is None:
         return ""
-    label, value = f"“{field.label}”", option.value
+    label = f"“{field.label}”"
+    value = option.value
     if value is True or isinstance(field, forms.BooleanField):
         return f"tick {label}"
     if isinstance(value, dict):
-        return f"write {', '.join(f'{word}=…' for word in value)} under {label}"
+        pairs = ", ".join(listed_pair(word, meaning or "…") for word, meaning in value.items())
+        return f"write {pairs} under {label}"
+    if option.name == "encoding" and value:
+        return f"check again with {value} under {label}"
     if not isinstance(field, forms.ChoiceField):
         return f"leave {label} empty" if value == "" else f"fill in {label}"
-    chosen = dict(field.choices).get({"qrels": "ratings"}.get(value, value))
+    # Qrels are no choice of their own: the field has them among the ratings.
+    chosen = dict(field.choices).get("ratings" if value == "qrels" else value)
     return f"choose “{chosen}” under {label}" if chosen else f"choose it under {label}"
 
 
-def _of_columns(columns: Mapping[str, str | None], fields: Mapping[str, forms.Field]) -> str:
-    """The cure in words, for the form's fields that say what each column holds.
+def _column_instruction(columns: Mapping[str, str | None], fields: Mapping[str, forms.Field]) -> str:
+    """What to do on the form for an option about columns: "say that “url” holds the address".
 
-    columns: by role the column to choose; None: the person has to choose it; "": no column holds it.
+    columns: role -> the column to choose; None: the person has to choose it; "": no column holds it.
     """
     if None in columns.values():
-        return "say below which are raters" if RATERS in columns else "say below which column holds what"
+        return "say which columns are raters" if RATERS in columns else "say what each column holds"
     if len(columns) > 1:  # the columns have no names yet: the file becomes a table once it has no header
-        return f"{words(Option('header', 'no'), fields)}, and then say what each column holds"
+        return f"{instruction(Option('header', 'no'), fields)}, and then say what each column holds"
     ((role, chosen),) = columns.items()
-    held, names = WORDS.get(role, role), names_in(role, chosen)
+    content = LABELS.get(role, role)
+    names = names_in(role, chosen)
     if not names:
-        return f"say below that no column holds the {held}"
+        return f"say that no column holds the {content}"
     listed = ", ".join(f"“{name}”" for name in names)
-    return f"say below that {listed} {'holds' if len(names) == 1 else 'hold'} the {held}"
+    return f"say that {listed} {'holds' if len(names) == 1 else 'hold'} the {content}"

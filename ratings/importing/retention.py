@@ -8,7 +8,7 @@ from django.utils import timezone
 from ..models import Job
 from ..models.audit import AuditEvent
 
-AT_ONCE = 5_000  # rows of a table, so that no rater waits for them
+ROWS_AT_ONCE = 5_000  # rows of a table, so that no rater waits for them
 
 State = Job.State
 
@@ -18,7 +18,7 @@ def forget_old() -> None:
     if not settings.KEEP_DAYS:
         return
     before = timezone.now() - timedelta(days=settings.KEEP_DAYS)
-    AuditEvent.objects.delete_before(before, AT_ONCE)
+    AuditEvent.objects.delete_before(before, ROWS_AT_ONCE)
     wrote_nothing = (State.CHECKED, State.REFUSED, State.CANCELLED, State.FAILED)
     due = Job.objects.filter(state__in=wrote_nothing, created_at__lt=before).order_by("pk")
-    Job.objects.filter(pk__in=list(due.values_list("pk", flat=True)[:AT_ONCE])).delete()
+    Job.objects.filter(pk__in=list(due.values_list("pk", flat=True)[:ROWS_AT_ONCE])).delete()

@@ -18,9 +18,9 @@ from .intake.publishing import Superseded
 
 log = logging.getLogger(__name__)
 
-SILENCE = LEASE.total_seconds()  # after which who gave no sign counts as dead
-EVERY = 0.5  # seconds between two signs of a job
-WORKER = "worker"
+SECONDS_OF_SILENCE = LEASE.total_seconds()  # after which a worker or a job counts as dead
+SECONDS_BETWEEN_SIGNS = 0.5  # of a job
+WORKER_KEY = "worker"
 
 
 class Step(NamedTuple):
@@ -33,17 +33,17 @@ class Step(NamedTuple):
 
 def show_worker() -> None:
     """Record that a worker is alive."""
-    cache.set(WORKER, time.time(), None)
+    cache.set(WORKER_KEY, time.time(), None)
 
 
 def last_of_worker() -> float | None:
     """The time of the last sign of a worker, on any machine, in seconds since 1970; None before the first."""
-    return cache.get(WORKER)
+    return cache.get(WORKER_KEY)
 
 
 def has_worker() -> bool:
     last = last_of_worker()
-    return last is not None and time.time() - last < SILENCE
+    return last is not None and time.time() - last < SECONDS_OF_SILENCE
 
 
 def step_of(job: Job) -> Step | None:
@@ -52,7 +52,7 @@ def step_of(job: Job) -> Step | None:
 
 
 def show_step(job: Job, step: Step) -> None:
-    cache.set(_step(job), step, SILENCE)
+    cache.set(_step(job), step, SECONDS_OF_SILENCE)
 
 
 def ask_to_end(job: Job) -> None:
@@ -68,7 +68,7 @@ class Progress:
     """Keeps what a job is doing. Raises Superseded if it was cancelled or another worker took it over."""
 
     def __init__(self) -> None:
-        self.step = Step("", None, 0)
+        self.step = Step("", share=None, done=0)
         self.superseded = False
 
     def __call__(self, name: str, share: float | None, rows: int) -> None:
@@ -79,28 +79,32 @@ class Progress:
 
 @contextmanager
 def shown(job: Job) -> Iterator[Progress]:
-    """Meanwhile a thread, with its own connection, shows the progress of the job and looks if it is to end."""
-    progress, over = Progress(), Event()
+    """While the context lasts, a thread shows the progress of the job and looks whether it is to end.
 
-    def look() -> None:
+    If it is, the next call of the progress raises Superseded.
+    """
+    progress, is_over = Progress(), Event()
+
+    def show_and_look() -> None:
         try:
             show_step(job, progress.step)
-            others = Job.objects.filter(pk=job.pk).exclude(state=job.state, attempt=job.attempt)
-            progress.superseded |= is_to_end(job) or others.exists()
+            # Cancelled, or taken over by another worker, which counts as another attempt.
+            changed = Job.objects.filter(pk=job.pk).exclude(state=job.state, attempt=job.attempt)
+            progress.superseded |= is_to_end(job) or changed.exists()
         except (DatabaseError, OSError) as error:
             log.warning("Job %s: no sign of life (%s)", job.pk, error)
 
-    def look_again() -> None:
-        while not over.wait(EVERY):
-            look()
+    def repeat() -> None:
+        while not is_over.wait(SECONDS_BETWEEN_SIGNS):
+            show_and_look()
         connection.close()
 
-    thread = Thread(target=look_again, daemon=True)
+    thread = Thread(target=repeat, daemon=True)
     thread.start()
     try:
         yield progress
     finally:
-        over.set()
+        is_over.set()
         thread.join()
         cache.delete_many([_step(job), _end(job)])
 

@@ -15,23 +15,24 @@ from django.core.files.storage import storages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 
-BODIES = 16  # bodies of the largest size that a server receives and works on at once
-KEPT = 30 * 24 * 60 * 60  # seconds
-TEMPORARY = 60 * 60  # seconds, for the temporary files of Django, with .upload in their names
+BODIES_AT_ONCE = 16  # bodies of the largest size that a server receives and works on at once
+SECONDS_KEPT = 30 * 24 * 60 * 60  # a file that nobody imports
+SECONDS_TEMPORARY = 60 * 60  # the temporary files of Django, with .upload in their names
 
 
 def has_room(headers: Mapping[str, str], size: int, stored: int) -> bool:
-    """Whether the server stores a large body: one of a user, as far as the header tells, for which there is room.
+    """Whether the server shall store a large body of which it has the headers alone.
 
-    `stored` is the size of all bodies that the server has or expects, with this one. Called before the body comes.
-    Otherwise the server discards the body as it comes, and sets UNREAD.
+    The headers must have a session or a token, neither of which is checked yet, and there must be room. `size`:
+    bytes of this body; `stored`: bytes of all bodies that the server has or expects, with this one. Any other body
+    is discarded as it comes, and its request is marked with UNREAD for `body_limit`, which answers it.
     """
     if not (f"{settings.SESSION_COOKIE_NAME}=" in headers.get("COOKIE", "") or "AUTHORIZATION" in headers):
         return False
     largest = max(settings.LARGEST_UPLOAD, settings.LARGEST_LOG, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
-    free = disk_usage(spool()).free // 2  # Django copies files out of the body
-    most = max(BODIES * settings.LARGEST_UPLOAD, settings.LARGEST_LOG)
-    return size <= largest and stored <= min(most, free)
+    free = disk_usage(spool()).free // 2  # since Django copies files out of the body, they take the room twice
+    most_stored = max(BODIES_AT_ONCE * settings.LARGEST_UPLOAD, settings.LARGEST_LOG)
+    return size <= largest and stored <= min(most_stored, free)
 
 
 def takes_files(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -57,8 +58,11 @@ def spool() -> Path:
 
 
 def keep(sent: UploadedFile) -> dict:
-    """The facts about an uploaded file for its job, after storing it. Raises OSError, and then stores nothing."""
-    storage, name, sha256, size = storages["uploads"], token_hex(16), hashlib.sha256(), 0
+    """Store an uploaded file, and return its entry in Job.files. Raises OSError, and then stores nothing."""
+    storage = storages["uploads"]
+    name = token_hex(16)
+    sha256 = hashlib.sha256()
+    size = 0
     for block in sent.chunks():
         sha256.update(block)
         size += len(block)
@@ -75,8 +79,8 @@ def keep_all(sent: Iterable[UploadedFile]) -> list[dict]:
     """The facts about several stored files, with distinct names. Raises OSError, and then stores none."""
     files = []
     try:
-        for each in sent:
-            files.append(keep(each))
+        for file in sent:
+            files.append(keep(file))
     except OSError:
         forget(files)
         raise
@@ -121,10 +125,10 @@ def forget_old() -> None:
     now = time.time()
     for path in folder().glob("*.upload*"):
         with suppress(FileNotFoundError):
-            if path.stat().st_mtime < now - TEMPORARY:
+            if path.stat().st_mtime < now - SECONDS_TEMPORARY:
                 path.unlink()
     for entry in list(storages["uploads"].entries()):
-        if entry.changed_at < now - KEPT:
+        if entry.changed_at < now - SECONDS_KEPT:
             storages["uploads"].delete(entry.name)
 
 

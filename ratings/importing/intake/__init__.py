@@ -5,6 +5,7 @@ transactions whose rows become visible together. It returns a Report. If the rep
 written. Repeating an import changes nothing.
 """
 
+from .beir import import_beir
 from .documents import import_documents
 from .queries import import_queries
 from .ratings import import_qrels, import_ratings
@@ -13,6 +14,7 @@ from .runs import import_run
 
 __all__ = [
     "Report",
+    "import_beir",
     "import_documents",
     "import_qrels",
     "import_queries",

@@ -15,12 +15,12 @@ from ...database import bulk
 from ...models import Collection, Document, Job
 from ...words import counted
 from .report import Report
-from .stage import BATCH, Progress, silent
+from .stage import ROWS_AT_ONCE, Progress, silent
 
-MADE = 10_000  # new documents that are written at a time
-READ_ALL = 3  # a row is read in about a third of the time that it takes to find one by its key
-PART = 50_000  # rows that are read at a time
-KEPT = 2_000_000  # documents whose keys are held in memory: 60 MB with keys of 16 letters
+DOCUMENTS_PER_INSERT = 10_000  # new documents that are written at a time
+ROWS_READ_PER_LOOKUP = 3  # a row is read in about a third of the time that it takes to find one by its key
+ROWS_PER_READ = 50_000  # rows that are read at a time
+MOST_KEYS_KEPT = 2_000_000  # documents whose keys are held in memory: 60 MB with keys of 16 letters
 
 _STORED = "ratings_document WHERE collection_id = %(collection)s"
 # Joined by the database, as a Python object for each key and id would take twice as long. A key has no blank.
@@ -39,50 +39,55 @@ _KEYS = {
 class DocumentIds:
     """The ids of the documents of a collection, by their keys.
 
-    All documents are read at once and kept, unless that is slower than `sought` look-ups, or they are more than
-    KEPT. Those that others import later are not seen. While an import writes, no other one does.
+    All documents are read at once and kept. Where that is slower than `sought` look-ups, or they are more than
+    MOST_KEYS_KEPT, keys are looked up as they come. Documents that others import later are not seen. While an
+    import writes, no other one does.
     """
 
     def __init__(self, collection: Collection, sought: int) -> None:
         self._parameters = {"collection": collection.pk}
-        most = min(READ_ALL * sought, KEPT)
-        few = sought and not collection.documents.order_by()[most : most + 1].exists()
-        self._kept = list(self._parts()) if few else None
+        # Whether there are at most so many documents, without counting all of them.
+        most = min(ROWS_READ_PER_LOOKUP * sought, MOST_KEYS_KEPT)
+        reads_all = sought and not collection.documents.order_by()[most : most + 1].exists()
+        self._kept = list(self._stored_parts()) if reads_all else None  # keys with ids
 
-    def of(self, keys: Sequence[str]) -> np.ndarray:
+    def find(self, keys: Sequence[str]) -> np.ndarray:
         """The id of the document with each of the keys; int64, 0 where there is none."""
         distinct, places = _distinct(keys)
-        return self._of_distinct(distinct)[places]
+        return self._find_distinct(distinct)[places]
 
-    def made(self, job: Job, keys: Sequence[str], report: Report, progress: Progress = silent) -> np.ndarray:
+    def find_or_make(
+        self, job: Job, keys: Sequence[str], report: Report, progress: Progress = silent
+    ) -> np.ndarray:
         """The id of the document with each of the keys; int64.
 
-        Missing documents are made, with only their key, and are counted.
+        Missing documents are made, with only their key, and are counted in the report.
         """
         distinct, places = _distinct(keys)
-        ids = self._of_distinct(distinct)
-        missing = np.flatnonzero(ids == 0)
-        missing = missing[_order(distinct.take(missing))]  # the index is written in its order
-        new = distinct.take(missing)
-        for start in range(0, len(new), MADE):
-            some = new.slice(start, MADE)
-            ids[missing[start : start + MADE]] = _made_bare(job, some.to_pylist())
-            progress("writing new documents", (start + len(some)) / len(new), start + len(some))
-        self._keep(new, ids[missing])
-        report.counts["documents"] += len(new)
+        ids = self._find_distinct(distinct)
+        missing = np.flatnonzero(ids == 0)  # places among the distinct keys
+        missing = missing[_sorted_places(distinct.take(missing))]  # the index is written in its order
+        new_keys = distinct.take(missing)
+        for start in range(0, len(new_keys), DOCUMENTS_PER_INSERT):
+            batch = new_keys.slice(start, DOCUMENTS_PER_INSERT)
+            ids[missing[start : start + DOCUMENTS_PER_INSERT]] = _insert_bare(job, batch.to_pylist())
+            done = start + len(batch)
+            progress("writing new documents", done / len(new_keys), done)
+        self._keep(new_keys, ids[missing])
+        report.counts["documents"] += len(new_keys)
         return ids[places]
 
-    def _parts(self) -> Iterator[tuple[Any, np.ndarray]]:
+    def _stored_parts(self) -> Iterator[tuple[Any, np.ndarray]]:
         """The keys of all documents, as Arrow arrays, and their ids. Raises ValueError for a key with a blank."""
         import pyarrow as pa  # takes a sixth of a second
 
-        parameters = self._parameters | {"part": PART, "last": ""}
+        parameters = self._parameters | {"part": ROWS_PER_READ, "last": ""}
         statement = _PART.format(joined=_JOINED[connection.vendor])
         with connection.cursor() as cursor:
             while True:
                 cursor.execute(statement, parameters)
                 keys, ids, last = cursor.fetchone()
-                if last is None:
+                if last is None:  # no document is left
                     return
                 part = pa.array(keys.split(" "), pa.string(), memory_pool=_memory())
                 ids = np.fromstring(ids, np.int64, sep=" ")
@@ -92,22 +97,22 @@ class DocumentIds:
                 parameters["last"] = last
 
     def _keep(self, keys, ids: np.ndarray) -> None:
-        """Keep new documents, too; none at all if they are more than KEPT."""
+        """Keep new documents, too; none at all if they are more than MOST_KEYS_KEPT."""
         if self._kept is not None:
             self._kept.append((keys, ids))
-            if sum(len(part) for part, _ in self._kept) > KEPT:
+            if sum(len(part) for part, _ in self._kept) > MOST_KEYS_KEPT:
                 self._kept = None
 
-    def _of_distinct(self, keys) -> np.ndarray:
-        """The ids for an Arrow array of distinct keys."""
-        return self._found(keys) if self._kept is None else _matched(self._kept, keys)
+    def _find_distinct(self, keys) -> np.ndarray:
+        """The ids for an Arrow array of distinct keys; 0 where there is no document."""
+        return self._find_by_index(keys) if self._kept is None else _find_in(self._kept, keys)
 
-    def _found(self, keys) -> np.ndarray:
-        """The ids by the index, with one database query for 5,000 keys."""
-        in_order, ids = _order(keys), np.zeros(len(keys), np.int64)
+    def _find_by_index(self, keys) -> np.ndarray:
+        """The ids, with one database query for 5,000 keys."""
+        in_order, ids = _sorted_places(keys), np.zeros(len(keys), np.int64)
         with connection.cursor() as cursor:
-            for start in range(0, len(keys), BATCH):
-                batch = in_order[start : start + BATCH]
+            for start in range(0, len(keys), ROWS_AT_ONCE):
+                batch = in_order[start : start + ROWS_AT_ONCE]
                 given = json.dumps(keys.take(batch).to_pylist())
                 cursor.execute(_FIND + _KEYS[connection.vendor], self._parameters | {"keys": given})
                 ids[batch] = [pk or 0 for (pk,) in cursor.fetchall()]
@@ -116,18 +121,19 @@ class DocumentIds:
 
 def known_ids(collection: Collection, keys: Sequence[str]) -> np.ndarray:
     """The id of the document with each of the keys; int64, 0 where there is none."""
-    return DocumentIds(collection, len(keys)).of(keys)
+    return DocumentIds(collection, len(keys)).find(keys)
 
 
-def _matched(parts: list[tuple[Any, np.ndarray]], keys) -> np.ndarray:
-    """The id of each of the distinct keys in `parts`, keys and their ids; 0 where there is none."""
+def _find_in(parts: list[tuple[Any, np.ndarray]], keys) -> np.ndarray:
+    """The id of each of the distinct keys in `parts`, which have stored keys and their ids; 0 for keys in none."""
     import pyarrow as pa
     from pyarrow import compute
 
     ids = np.zeros(len(keys), np.int64)
     if parts:
-        stored, stored_ids = zip(*parts, strict=True)
-        places = compute.index_in(pa.chunked_array(stored), value_set=keys, memory_pool=_memory())
+        stored_keys, stored_ids = zip(*parts, strict=True)
+        # For each stored key its place in `keys`.
+        places = compute.index_in(pa.chunked_array(stored_keys), value_set=keys, memory_pool=_memory())
         places = places.fill_null(-1).to_numpy()
         ids[places[places >= 0]] = np.concatenate(stored_ids)[places >= 0]
     return ids
@@ -149,15 +155,15 @@ def _distinct(keys: Sequence[str]) -> tuple[Any, np.ndarray]:
     return encoded.dictionary, encoded.indices.to_numpy()
 
 
-def _order(keys) -> np.ndarray:
+def _sorted_places(keys) -> np.ndarray:
     """The places of the keys of an Arrow array, in the order of the keys."""
     from pyarrow import compute
 
     return compute.sort_indices(keys).to_numpy()
 
 
-def _made_bare(job: Job, keys: list[str]) -> Sequence[int]:
-    """The ids of new documents that have only a key. Each database is written in its fastest way."""
+def _insert_bare(job: Job, keys: list[str]) -> Sequence[int]:
+    """Insert documents that have only a key, and return their ids. Each database is written in its fastest way."""
     ids = bulk.new_ids(Document, len(keys))
     columns = "id, collection_id, job_id, key, title, body, url, fields"
     with connection.cursor() as cursor:
@@ -177,21 +183,21 @@ def _made_bare(job: Job, keys: list[str]) -> Sequence[int]:
         return ids
 
 
-class Strangers:
+class MissingDocuments:
     """The documents of an import that the collection lacks, counted on disk, as there may be millions."""
 
     def __init__(self, stage: sqlite3.Connection) -> None:
         self.stage = stage
-        stage.execute("CREATE TABLE stranger (key TEXT PRIMARY KEY) WITHOUT ROWID")
+        stage.execute("CREATE TABLE missing (key TEXT PRIMARY KEY) WITHOUT ROWID")
 
-    def look_at(self, keys: Sequence[str], ids: np.ndarray) -> None:
+    def add(self, keys: Sequence[str], ids: np.ndarray) -> None:
         """Count the keys without an id."""
-        strange = ((key,) for key, pk in zip(keys, ids.tolist(), strict=True) if not pk)
-        self.stage.executemany("INSERT OR IGNORE INTO stranger VALUES (?)", strange)
+        missing = ((key,) for key, pk in zip(keys, ids.tolist(), strict=True) if not pk)
+        self.stage.executemany("INSERT OR IGNORE INTO missing VALUES (?)", missing)
 
     @property
     def count(self) -> int:
-        return self.stage.execute("SELECT COUNT(*) FROM stranger").fetchone()[0]
+        return self.stage.execute("SELECT COUNT(*) FROM missing").fetchone()[0]
 
 
 def tell_of_bare_documents(report: Report) -> None:

@@ -1,16 +1,20 @@
 """Import of documents."""
 
 import json
+from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, starmap
 from typing import Any
 
-from ...formats.columns import listed
+from django.db.models import Q
+
+from ...formats.columns import FIELDS, listed
 from ...formats.refusal import KEEP_ONE, Option
 from ...formats.registry import Format
 from ...formats.source import Source
 from ...formats.strict_json import as_stored
+from ...formats.values import quoted
 from ...models import Collection, Document, FormerText, Job
 from ...words import EXAMPLES, counted, first_keys
 from .report import Report
@@ -18,9 +22,14 @@ from .stage import Import, batched_by_length, put, staged
 
 TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file INTEGER, line INTEGER)"
 CONTENT = ["title", "body", "url", "fields"]
-READ = 1_000  # rows at a time
-HEAVY = 4_000_000  # characters at a time
+DOCUMENTS_AT_ONCE = 1_000
+CHARACTERS_AT_ONCE = 4_000_000
+VALUES_PER_FIELD = 20  # that are compared with the queries of the collection
+REPEATED = """SELECT key, title, body, url, fields, line FROM document WHERE file = ? AND key IN
+    (SELECT key FROM document WHERE file = ? GROUP BY key HAVING COUNT(*) > 1) ORDER BY key, rowid"""
+WHERE_OF_PAIRS = "each row is a query with a document, and the column belongs to both"
 Content = dict[str, Any]
+Row = namedtuple("Row", "key title body url fields line")  # fields as JSON
 
 
 def import_documents(collection: Collection, sources: Sequence[Source], **choices) -> Report:
@@ -34,15 +43,20 @@ class DocumentsImport(Import):
     kind, usual_format = "documents", "jsonl"
 
     def run(self) -> Report:
+        """The report of the import or, if it only checks, of what it would do."""
         report = self.report
         self.textless, self.first_textless = 0, []  # how many documents stay without a text; keys
         with staged(TABLE) as self.stage:
+            tables = set()  # the numbers of files whose columns people can choose
             for file, source in enumerate(self.sources):
                 if format := self.format_of(source):
                     put(self.stage, "document", self._rows(source, file, format))
+                    # Whether it is of pairs is known once its rows are read.
+                    if format.name in ("csv", "xlsx", "parquet") or source.of_pairs:
+                        tables.add(file)
             for file, source in enumerate(self.sources):
-                if source.of_pairs:
-                    self._leave_out_varying(file, source)
+                if file in tables:
+                    self._leave_out_fields_of_pairs(file, source)
             if report.refused:
                 return report
             self.drop_repeats("document", CONTENT)
@@ -52,32 +66,53 @@ class DocumentsImport(Import):
             (self.total,) = self.stage.execute("SELECT COUNT(*) FROM document").fetchone()
             return self.concluded()
 
-    def _leave_out_varying(self, file: int, source: Source) -> None:
+    def _leave_out_fields_of_pairs(self, file: int, source: Source) -> None:
         """Leave out, and tell, the fields that differ between rows of a document: they belong to the pairs.
 
-        Another title, body or url is refused.
+        Another title, body or url is refused. Another field is refused, too, unless the table surely has a row for
+        each pair: its other columns show it, or a value of a field is a query of the collection.
         """
-        varying: set[str] = set()
-        columns = "SELECT key, title, body, url, fields, line FROM document WHERE file = ? ORDER BY key, rowid"
-        for key, group in groupby(self.stage.execute(columns, [file]), key=lambda row: row[0]):
-            (_, *first_texts, first_fields, first_line), *repeats = group
-            fields = json.loads(first_fields or "{}")
-            for _, *texts, row_fields, line in repeats:
-                changed = json.loads(row_fields or "{}")
-                names = fields.keys() | changed.keys()
-                varying |= {name for name in names if fields.get(name) != changed.get(name)}
-                for role, before, text in zip(CONTENT[:3], first_texts, texts, strict=True):
-                    if text != before:
-                        problem = f"document {key} has another {role}"
-                        of_pair = Option("columns", {role: ""}, "the column belongs to the pair")
-                        place = source.at(first_line)
-                        self.report.refuse(source.refusal(line, problem, KEEP_ONE, of_pair, other=place))
-        if varying:
-            kept = partial(_without, names=varying)
-            self.stage.create_function("kept", 1, kept, deterministic=True)
-            self.stage.execute("UPDATE document SET fields = kept(fields) WHERE file = ?", [file])
-            told = "left out, as they differ between the rows of a document and belong to the pair"
-            self.report.facts.append(f"{source.name}: {told}: {listed(sorted(varying))}.")
+        varying: dict[str, set[str]] = {}  # name of a field -> some of its values
+        difference: tuple[Row, Row, str] | None = None  # the first: two rows of a document, and the field
+        names: set[str] = set()  # of all fields
+        repeated = starmap(Row, self.stage.execute(REPEATED, [file, file]))
+        for _, (first, *repeats) in groupby(repeated, key=lambda row: row.key):
+            first_fields = json.loads(first.fields or "{}")
+            names |= first_fields.keys()
+            for row in repeats:
+                self._refuse_other_text(source, first, row)
+                fields = json.loads(row.fields or "{}")
+                for name in sorted(first_fields.keys() | fields.keys()):
+                    if fields.get(name) != first_fields.get(name):
+                        difference = difference or (first, row, name)
+                        examples = varying.setdefault(name, set())
+                        if len(examples) < VALUES_PER_FIELD:
+                            examples |= {str(first_fields.get(name)), str(fields.get(name))}
+        if difference and not (source.of_pairs or any(map(self._are_queries, varying.values()))):
+            first, row, name = difference
+            keep_the_others = Option("columns", {FIELDS: "|".join(sorted(names - varying.keys()))}, WHERE_OF_PAIRS)
+            self._refuse_difference(source, first, row, quoted(name), keep_the_others)
+        elif varying:
+            without_varying = partial(_without, names=set(varying))
+            self.stage.create_function("without_varying", 1, without_varying, deterministic=True)
+            self.stage.execute("UPDATE document SET fields = without_varying(fields) WHERE file = ?", [file])
+            left_out = "left out, as they differ between the rows of a document and belong to the pair"
+            self.report.facts.append(f"{source.name}: {left_out}: {listed(sorted(varying))}.")
+
+    def _refuse_other_text(self, source: Source, first: Row, row: Row) -> None:
+        """Refuse a row that has another title, body or url than the first one of its document."""
+        for role in ("title", "body", "url"):
+            if getattr(row, role) != getattr(first, role):
+                of_pair = Option("columns", {role: ""}, "the column belongs to the pair")
+                self._refuse_difference(source, first, row, role, of_pair)
+
+    def _refuse_difference(self, source: Source, first: Row, row: Row, what: str, option: Option) -> None:
+        problem = f"document {row.key} has another {what}"
+        self.report.refuse(source.refusal(row.line, problem, KEEP_ONE, option, other=source.at(first.line)))
+
+    def _are_queries(self, texts: set[str]) -> bool:
+        """Whether one of the texts is that of a query of the collection, or its key."""
+        return self.collection.queries.filter(Q(text__in=texts) | Q(key__in=texts)).exists()
 
     def _foresee(self) -> None:
         for _ in self._batches():
@@ -93,21 +128,23 @@ class DocumentsImport(Import):
             self.warn_of_shown()
 
     def _rows(self, source: Source, file: int, format: Format) -> Iterator[tuple]:
-        for d in self.rows_of(source, format.reads["documents"]):
-            fields = None if d.fields is None else json.dumps(d.fields)
-            yield d.key, d.title, d.body, d.url, fields, file, d.line
+        for row in self.rows_of(source, format.reads["documents"]):
+            fields = None if row.fields is None else json.dumps(row.fields)
+            yield row.key, row.title, row.body, row.url, fields, file, row.line
 
     def _batches(self) -> Iterator[tuple[list[Document], list[tuple[Document, Content]]]]:
         """The new documents, and stored ones with their new content, in batches. Counts these and the others."""
         rows = self.stage.execute("SELECT key, title, body, url, fields FROM document ORDER BY rowid")
         done = 0
-        for batch in batched_by_length(rows, READ, HEAVY):
-            stored = {d.key: d for d in self.collection.documents.filter(key__in=[key for key, *_ in batch])}
+        for batch in batched_by_length(rows, DOCUMENTS_AT_ONCE, most_characters=CHARACTERS_AT_ONCE):
+            documents = self.collection.documents.filter(key__in=[key for key, *_ in batch])
+            stored = {document.key: document for document in documents}
             new, changed = [], []
-            for key, *texts, fields in batch:
-                brought = zip(CONTENT, (*texts, fields and as_stored(fields)), strict=True)
+            for key, title, body, url, fields in batch:
+                parts = {"title": title, "body": body, "url": url, "fields": fields and as_stored(fields)}
                 before = _content(stored.get(key) or Document())
-                content = before | {name: part for name, part in brought if part is not None}
+                # A part that the file does not have is None.
+                content = before | {name: part for name, part in parts.items() if part is not None}
                 if not (content["title"] + content["body"]).strip():
                     self.textless += 1
                     if self.textless <= EXAMPLES:

@@ -22,7 +22,7 @@ def reading(options: Mapping[str, Any]) -> Reading:
     chosen = {name: options[name] for name in READING & options.keys()}
     if chosen.get("encoding"):
         checked_encoding(chosen["encoding"])
-    grades = {word: values.grade(value) for word, value in options.get("grades", {}).items()}
+    grades = {word: values.meant(value) for word, value in options.get("grades", {}).items()}
     header = options.get("header")
     named = {"header": HEADERS[header]} if header in HEADERS else {"header": True, "header_line": int(str(header))}
     return Reading(**chosen | named | {"grades": grades})
@@ -43,7 +43,8 @@ def sources(files: Iterable[File], reading: Reading | None = None) -> Iterator[l
     """All sources of the files, to be read in any order."""
     with ExitStack() as stack:
         whole = budget()
-        yield [each for file in files for each in files_of(Source(*file, reading, whole=whole), stack)]
+        file_sources = (Source(*file, reading, whole=whole) for file in files)
+        yield [source for file_source in file_sources for source in files_of(file_source, stack)]
 
 
 @contextmanager
@@ -51,5 +52,5 @@ def one_by_one(files: Iterable[File], reading: Reading | None = None) -> Iterato
     """The sources of the files one by one: each must be read before the next is taken. Nothing is read ahead."""
     with ExitStack() as stack:
         whole = budget()
-        opened = (Source(*file, reading, whole=whole) for file in files)
-        yield (each for source in opened for each in files_of(source, stack))
+        file_sources = (Source(*file, reading, whole=whole) for file in files)
+        yield (source for file_source in file_sources for source in files_of(file_source, stack))

@@ -26,12 +26,12 @@ from ...models import (
     RatingEvent,
     System,
 )
-from ...models.job import CHANGES
+from ...models.job import COUNTS_OF_CHANGES
 from ...people.audit import Act, note
 from .report import Report
 
-GROWING = (Document, FormerText, System, Ranking, Pair, Assignment, Rating, RatingEvent)
-LOCKS = 1_229_801_837  # any number that no other lock of two numbers has
+GROWING_TABLES = (Document, FormerText, System, Ranking, Pair, Assignment, Rating, RatingEvent)
+LOCK_OF_IMPORTS = 1_229_801_837  # any number that no other lock of two numbers has
 PUT_AWAY, TAKE_OUT = "the collection is put away", "Take it out again on its page Collection."
 DELETED, PUT_BACK = "the collection was deleted", "Restore it on the page Your collections."
 
@@ -49,22 +49,22 @@ def land(
     write: Callable[[Job], None],
     tell: Callable[[], None],
 ) -> bool:
-    """Whether the import changed the record: all that `write` writes, or nothing. `tell` completes the report.
+    """Write the import and publish it: all that `write` writes, or nothing. Returns whether the record changed.
 
-    Without the `job` of a worker one is made, which stays in the list of imports if anything changed. An
-    IntegrityError becomes a refusal. Raises Superseded for a job that was cancelled or taken over, and
-    OperationalError where the database is locked for too long.
+    `tell` completes the report of an import that changed something. Without the `job` of a worker one is made,
+    which stays in the list of imports if anything changed. An IntegrityError becomes a refusal. Raises Superseded
+    for a job that was cancelled or taken over, and OperationalError where the database is locked for too long.
     """
     try:
         with transaction.atomic():
-            alone_in(collection)
-            changed = False
-            if _is_open(collection, sources, report):
-                mine = job or _made(collection, sources, kind)
-                write(mine)
-                changed = report.changed and not report.refused
+            lock_imports(collection)
+            if not _takes_imports(collection, sources, report):
+                return False
+            running_job = job or _make_running_job(collection, sources, kind)
+            write(running_job)
+            changed = report.changed and not report.refused
             if changed:
-                _publish(mine, report, tell)
+                _publish(running_job, report, tell)
             else:
                 transaction.set_rollback(True)
     except IntegrityError as error:
@@ -75,31 +75,31 @@ def land(
         report.clashed = True
         return False
     if changed:
-        renew_statistics(sum(report.counts[name] for name in CHANGES), *GROWING)
+        renew_statistics(sum(report.counts[name] for name in COUNTS_OF_CHANGES), *GROWING_TABLES)
     return changed
 
 
-def alone_in(collection: Collection) -> None:
+def lock_imports(collection: Collection) -> None:
     """Wait until no other import writes into the collection, and keep others out until the transaction ends.
 
     It stops no rater. On SQLite each transaction is the only one that writes anyway.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCKS, collection.pk])
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_OF_IMPORTS, collection.pk])
 
 
-def _is_open(collection: Collection, sources: Sequence[Source], report: Report) -> bool:
+def _takes_imports(collection: Collection, sources: Sequence[Source], report: Report) -> bool:
     """Whether the collection takes imports; if not, the report has a refusal."""
-    here = Collection.objects.filter(pk=collection.pk).values_list("put_away_at", flat=True)
-    if len(here) == 0:
+    put_away_at = Collection.objects.filter(pk=collection.pk).values_list("put_away_at", flat=True)
+    if len(put_away_at) == 0:
         report.refuse(sources[0].refusal(0, DELETED, PUT_BACK))
-    elif here[0]:
+    elif put_away_at[0]:
         report.refuse(sources[0].refusal(0, PUT_AWAY, TAKE_OUT))
     return not report.refused
 
 
-def _made(collection: Collection, sources: Sequence[Source], kind: str) -> Job:
+def _make_running_job(collection: Collection, sources: Sequence[Source], kind: str) -> Job:
     files = [{"name": PurePath(file).name} for file in dict.fromkeys(source.file for source in sources)]
     running = {"state": Job.State.RUNNING, "started_at": timezone.now()}
     return Job.objects.create(collection=collection, kind=kind, files=files, **running)
@@ -114,7 +114,7 @@ def _publish(job: Job, report: Report, tell: Callable[[], None]) -> None:
     if not job.mine().update(**over, former=job.former, report=report.as_json()):
         raise Superseded
     note_import(job, report)
-    job.collection.touch()
+    job.destination.touch()
 
 
 def note_import(job: Job, report: Report) -> None:

@@ -53,7 +53,7 @@ class QueriesImport(Import):
 
     def _rows(self, source: Source, file: int, format: Format) -> Iterator[tuple]:
         for topic in self.rows_of(source, format.reads["queries"]):
-            key, text = (topic.key, topic.text) if topic.key is not None else self._identified(topic, source)
+            key, text = (topic.key, topic.text) if topic.key is not None else self._key_and_text(topic, source)
             # No tags in the file is NULL; an empty list of tags is [].
             tags = None if topic.tags is None else json.dumps(topic.tags)
             fields = None if topic.fields is None else json.dumps(topic.fields)
@@ -65,56 +65,57 @@ class QueriesImport(Import):
         return dict(self.collection.queries.values_list("key", "text"))
 
     @cached_property
-    def _looking_alike(self) -> dict[str, list[str]]:
-        """How a stored text looks -> the keys of the queries whose texts look so."""
+    def _keys_by_folded_text(self) -> dict[str, list[str]]:
+        """A stored text, folded -> the keys of the queries with such a text."""
         keys = defaultdict(list)
         for key, text in self._stored_texts.items():
-            keys[values.folded(text)].append(key)
+            keys[values.visible_text(text)].append(key)
         return keys
 
-    def _identified(self, topic: Topic, source: Source) -> tuple[str, str]:
-        """The key and the text of a query without a key: of a stored one, or new ones.
+    def _key_and_text(self, topic: Topic, source: Source) -> tuple[str, str]:
+        """The key and the text of a query that comes without a key: those of a stored one, or new ones.
 
-        What is refused goes into the report, and what comes back is then of no use.
+        An ambiguous text is refused in the report, and what comes back is then of no use.
         """
-        alike = self._looking_alike.get(values.folded(topic.text), [])
-        exactly = [key for key in alike if self._stored_texts[key] == topic.text]
-        keys = exactly or alike
+        alike = self._keys_by_folded_text.get(values.visible_text(topic.text), [])
+        identical = [key for key in alike if self._stored_texts[key] == topic.text]
+        keys = identical or alike
         if len(keys) > 1:
             same = f"the text {values.quoted(topic.text)} ({first_keys(keys)})"
-            problem = f"several queries of the collection have {'' if exactly else 'nearly '}{same}"
+            problem = f"several queries of the collection have {'' if identical else 'nearly '}{same}"
             cure = "Give the key of the query, in a format that has keys."
             self.report.refuse(source.refusal(topic.line, problem, cure))
         if keys:
             return keys[0], self._stored_texts[keys[0]]
-        key = values.key_of_text(topic.text)
-        if key in self._stored_texts:
+        new_key = values.key_of_text(topic.text)
+        if new_key in self._stored_texts:
             of = "is the key of a query of the collection, which has another text"
             self.report.refuse(source.refusal(topic.line, f"{values.quoted(topic.text)} {of}", KEYS_CURE))
-        return key, topic.text
+        return new_key, topic.text
 
     def _batches(self, former: list[tuple]) -> Iterator[tuple[list[Query], list[Query]]]:
         """The new queries and the changed ones, in batches. Appends the former facts of changed ones to `former`.
 
         Counts them, and warns if queries with rankings or ratings get another text.
         """
-        used, reworded = _used_keys(self.collection), []
+        used = _used_keys(self.collection)
+        reworded = []
         rows = self.stage.execute("SELECT key, text, need, tags, weight, fields FROM query ORDER BY rowid")
         for batch in batched(rows, 1_000):
             stored = {q.key: q for q in self.collection.queries.filter(key__in=[key for key, *_ in batch])}
             new, changed = [], []
             for key, text, need, tags, weight, fields in batch:
-                query = stored.get(key)
-                before = query and _facts(query)
-                query = query or Query(collection=self.collection, key=key)
-                if before and key in used and text != query.text:
+                query = stored.get(key) or Query(collection=self.collection, key=key)
+                before = _facts(query)
+                if key in used and text != query.text:
                     reworded.append(key)
+                # A fact that the file does not have is None, and stays as it is stored.
                 query.text = text
                 query.need = query.need if need is None else need
                 query.tags = query.tags if tags is None else json.loads(tags)
                 query.weight = query.weight if weight is None else weight
                 query.fields = query.fields if fields is None else as_stored(fields)
-                if before is None:
+                if key not in stored:
                     new.append(query)
                 elif before != _facts(query):
                     changed.append(query)

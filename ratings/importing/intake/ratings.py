@@ -18,22 +18,23 @@ from ...database.statistics import renew_statistics
 from ...desk import queue
 from ...formats import values
 from ...formats.refusal import KEEP_ONE, Option
-from ...formats.registry import EITHER
+from ...formats.registry import EITHER, Format
 from ...formats.rows import RatingLine
 from ...formats.source import Source
+from ...formats.tables import TABLE_FORMATS
 from ...models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
 from ...words import counted
 from . import opening
-from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
+from .document_keys import DocumentIds, MissingDocuments, known_ids, tell_of_bare_documents
 from .report import Report
-from .stage import BATCH, batched, put, staged
+from .stage import ROWS_AT_ONCE, batched, put, staged
 from .topics import ImportForQueries, Topics
 
 # A rating in the stage: the grade as text, the time in UTC, and whether the file names no rater.
-Given = namedtuple("Given", "rater query document grade reason comment seconds rated_at file line unnamed")
-TABLE = f"rating ({', '.join(Given._fields)})"
-SAID = ("grade", "reason", "comment")
-REPEATS = ("raters", "last")  # what a pair that is rated again may mean
+StagedRow = namedtuple("StagedRow", "rater query document grade reason comment seconds rated_at file line unnamed")
+TABLE = f"rating ({', '.join(StagedRow._fields)})"
+CONTENT = ("grade", "reason", "comment")
+MEANINGS_OF_REPEATS = ("raters", "last")  # what a pair that is rated again may mean
 ARE_RATERS = Option("repeats", "raters", "each is of another rater")
 LATEST = Option("repeats", "last", "the later one counts")
 # The second row of a pair that names nobody is by "NAME 2", and so on.
@@ -77,6 +78,7 @@ class RatingsImport(ImportForQueries):
         super().__post_init__()
 
     def run(self) -> Report:
+        """The report of the import or, if it only checks, of what it would do."""
         report = self.report
         if report.refused:
             return report
@@ -84,15 +86,16 @@ class RatingsImport(ImportForQueries):
             self._read()
             self._check_scale()
             self._check_raters()
-            self.total = self._count_and_check()  # pairs of rater and pair
+            self.total = self._count_and_check()  # ratings, one for each rater and pair
             grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
             report.grades.update({_plain(text): count for text, count in self.stage.execute(grades)})
             if report.refused:
                 return report
+            # The queries with ratings, in the files or stored: `_tell` names the others.
             self.rated = {query for (query,) in self.stage.execute("SELECT DISTINCT query FROM rating")}
-            here = Rating.objects.filter(rater__collection=self.collection)
-            self.rated |= set(here.values_list("query", flat=True).distinct())
-            self.scale = self._new_scale()
+            stored = Rating.objects.filter(rater__collection=self.collection)
+            self.rated |= set(stored.values_list("query", flat=True).distinct())
+            self.new_scale = self._new_scale()
             return self.concluded()
 
     # Read
@@ -105,20 +108,17 @@ class RatingsImport(ImportForQueries):
                 continue
             with self.topics(source, format) as topics:
                 rows = self.rows_of(source, format.reads["ratings"])
-                # A line of qrels says which grade a pair has, and a row of a table what somebody gave.
-                asks = self.names_people and format.queries_by == EITHER
-                put(self.stage, "rating", self._known(rows, source, file, topics, asks))
+                put(self.stage, "rating", self._staged_rows(rows, source, file, topics, format))
         if self.repeats == "raters":
             self.stage.execute(_NUMBERED)
         self.stage.execute("CREATE INDEX rating_in_order ON rating (rater, query, document, file, line)")
 
-    def _known(
-        self, rows: Iterable[RatingLine], source: Source, file: int, topics: Topics, asks: bool
-    ) -> Iterator[tuple]:
-        """The rows of the stage for the ratings of queries of the collection.
-
-        `asks`: who gave ratings without a name.
-        """
+    def _staged_rows(
+        self, rows: Iterable[RatingLine], source: Source, file: int, topics: Topics, format: Format
+    ) -> Iterator[StagedRow]:
+        """The rows of the stage for the ratings of queries of the collection. Others are skipped or refused."""
+        # A line of qrels says which grade a pair has. A row of a table without a name is by one of several people.
+        by_people = self.names_people and format.queries_by == EITHER
         for row in rows:
             query = topics.id_of(row.query)
             if query is None:
@@ -129,18 +129,22 @@ class RatingsImport(ImportForQueries):
                 continue
             name = row.rater or self.rater
             if name is None:
-                self.report.refuse(source.refusal(row.line, "the line names no rater", Option("rater")))
+                cures = [Option("rater")]
+                if format.name in TABLE_FORMATS:
+                    cures.append(Option("columns", {"rater": None}, "a column names the rater"))
+                self.report.refuse(source.refusal(row.line, "the line names no rater", *cures))
                 return  # few other lines name a rater
             grade = None if row.grade is None else f"{row.grade:f}"
-            at, unnamed = row.rated_at and row.rated_at.isoformat(), asks and not row.rater
-            content = grade, row.reason, row.comment, row.seconds, at
-            yield Given(name, query, row.document, *content, file, row.line, unnamed)
+            rated_at = row.rated_at and row.rated_at.isoformat()
+            content = grade, row.reason, row.comment, row.seconds, rated_at
+            unnamed = by_people and not row.rater
+            yield StagedRow(name, query, row.document, *content, file, row.line, unnamed)
 
     # Check
 
     def _check_scale(self) -> None:
         """Refuse grades that are not on the scale, if the collection has one."""
-        scale = {f"{grade.value:f}": grade for grade in self.collection.grades.all()}
+        scale = {f"{grade.value:f}": grade for grade in self.collection.grades.all()}  # by its text in the stage
         if not scale:
             return
         steps = ", ".join(grade.plain for grade in scale.values())
@@ -152,7 +156,7 @@ class RatingsImport(ImportForQueries):
             self.report.refuse(self.sources[file].refusal(line, problem, cure))
 
     def _new_scale(self) -> list[Grade]:
-        """The grades of the stage, for a collection that has no scale yet."""
+        """The grades of the stage, for a collection that has no scale yet; none for one that has."""
         if self.collection.grades.exists():
             return []
         texts = self.stage.execute("SELECT DISTINCT grade FROM rating WHERE grade IS NOT NULL")
@@ -160,8 +164,8 @@ class RatingsImport(ImportForQueries):
 
     def _check_raters(self) -> None:
         """Refuse ratings in the name of somebody who rates here."""
-        here = self.collection.raters.exclude(kind=Rater.Kind.IMPORTED).values_list("name", flat=True)
-        for name in here:
+        people = self.collection.raters.exclude(kind=Rater.Kind.IMPORTED)
+        for name in people.values_list("name", flat=True):
             first = "SELECT file, line FROM rating WHERE rater = ? ORDER BY file, line"
             if row := self.stage.execute(first, [name]).fetchone():
                 file, line = row
@@ -169,10 +173,10 @@ class RatingsImport(ImportForQueries):
                 cure = "Give the imported rater another name."
                 self.report.refuse(self.sources[file].refusal(line, problem, cure))
 
-    def _rows(self) -> Iterator[list[Given]]:
+    def _rows_by_pair(self) -> Iterator[list[StagedRow]]:
         """The rows of each rater and pair, in the order of the files."""
         rows = self.stage.execute("SELECT * FROM rating ORDER BY rater, query, document, file, line")
-        for _, group in groupby(map(Given._make, rows), key=lambda row: row[:3]):
+        for _, group in groupby(map(StagedRow._make, rows), key=lambda row: (row.rater, row.query, row.document)):
             yield list(group)
 
     def _count_and_check(self) -> int:
@@ -182,27 +186,27 @@ class RatingsImport(ImportForQueries):
         two raters, so they are refused, too.
         """
         total = 0
-        for rows in self._rows():
+        for rows in self._rows_by_pair():
             total += 1
             if self.repeats == "last":
-                turns = _in_turn(rows)
-                self.report.counts["duplicates"] += len(rows) - len(turns)
-                self.report.counts["earlier"] += len(turns) - 1
+                history = _history(rows)
+                self.report.counts["duplicates"] += len(rows) - len(history)
+                self.report.counts["earlier"] += len(history) - 1
                 continue
             first, *later = rows
             for row in later:
-                if _said(row) == _said(first) and not row.unnamed:
+                if _content(row) == _content(first) and not row.unnamed:
                     self.report.counts["duplicates"] += 1
                 else:
                     self._refuse_repeat(first, row)
         return total
 
-    def _refuse_repeat(self, first: Given, row: Given) -> None:
+    def _refuse_repeat(self, first: StagedRow, row: StagedRow) -> None:
         """Refuse a row that has another grade, reason or comment than the first one, or names nobody either."""
-        what = " and ".join(name for name in SAID if getattr(row, name) != getattr(first, name))
-        has = f"another {what}" if what else "the same rating"
+        differing = " and ".join(name for name in CONTENT if getattr(row, name) != getattr(first, name))
+        rating = f"another {differing}" if differing else "the same rating"
         nobody = " and no name of a rater" if row.unnamed else ""
-        problem = f"document {row.document} has {has} for the same query{nobody}"
+        problem = f"document {row.document} has {rating} for the same query{nobody}"
         cure = (ARE_RATERS, LATEST) if row.unnamed else (KEEP_ONE, LATEST)
         before = self.sources[first.file].at(first.line)
         self.report.refuse(self.sources[row.file].refusal(row.line, problem, *cure, other=before))
@@ -210,28 +214,29 @@ class RatingsImport(ImportForQueries):
     def _foresee(self) -> None:
         """Count what the import would make."""
         counts = self.report.counts
-        strangers, done = Strangers(self.stage), 0
+        missing = MissingDocuments(self.stage)
+        done = 0
         for batch in self._batches():
-            rows = [turns[-1] for turns in batch]
-            keys = [row.document for row in rows]
+            latest = [history[-1] for history in batch]
+            keys = [row.document for row in latest]
             ids = known_ids(self.collection, keys)
-            strangers.look_at(keys, ids)
-            self._differing(rows, ids)
+            missing.add(keys, ids)
+            self._new_and_changed(latest, ids)  # which counts them
             done += len(batch)
             self.progress("checking", None, done)
-        counts["documents"] = strangers.count
-        for what, column in (("raters", "rater"), ("queries", "query")):
-            (counts[what],) = self.stage.execute(f"SELECT COUNT(DISTINCT {column}) FROM rating").fetchone()
-        counts["grades"] = 0
+        counts["documents"] = missing.count
+        distinct = "SELECT COUNT(DISTINCT rater), COUNT(DISTINCT query) FROM rating"
+        counts["raters"], counts["queries"] = self.stage.execute(distinct).fetchone()
+        counts["grades"] = 0  # if the import makes the scale, the next line sets it
         self._tell_of_scale()
 
-    def _batches(self) -> Iterator[list[list[Given]]]:
-        """The row of each rater and pair, in their order, behind the earlier ones that stay in the history."""
-        for_history = _in_turn if self.repeats == "last" else lambda rows: rows[:1]
-        return batched(map(for_history, self._rows()), BATCH)
+    def _batches(self) -> Iterator[list[list[StagedRow]]]:
+        """The rows to import of each rater and pair, in batches. The one that counts is the last of them."""
+        for rows_by_pair in batched(self._rows_by_pair(), ROWS_AT_ONCE):
+            yield [_history(rows) if self.repeats == "last" else rows[:1] for rows in rows_by_pair]
 
-    def _differing(self, rows: list[Given], ids: np.ndarray) -> list[queue.ImportedRating]:
-        """The ratings that are new or change a stored one. Counts these and the others."""
+    def _new_and_changed(self, rows: list[StagedRow], ids: np.ndarray) -> list[queue.ImportedRating]:
+        """The ratings that are new or change a stored one. Counts these and the others. ids: of the documents."""
         ratings = queue.differing(self.collection, list(map(_imported, rows, ids.tolist())))
         new = sum(row.rating_id is None for row in ratings)
         self.report.counts.update(new=new, changed=len(ratings) - new, unchanged=len(rows) - len(ratings))
@@ -240,19 +245,20 @@ class RatingsImport(ImportForQueries):
     # Write
 
     def _write(self, job: Job) -> None:
+        """Write documents and ratings, and the scale if they make it."""
         done = 0
-        documents = DocumentIds(job.collection, BATCH)
+        documents = DocumentIds(job.destination, ROWS_AT_ONCE)
         for batch in self._batches():
-            rows = [turns[-1] for turns in batch]
-            ids = documents.made(job, [row.document for row in rows], self.report)
-            if ratings := self._differing(rows, ids):
-                queue.stage(job, [*_earlier(batch, ids, ratings), *ratings])
+            latest = [history[-1] for history in batch]
+            ids = documents.find_or_make(job, [row.document for row in latest], self.report)
+            if ratings := self._new_and_changed(latest, ids):
+                queue.stage(job, [*_earlier_ratings(batch, ids, ratings), *ratings])
             done += len(batch)
             self.progress("writing", done / self.total, done)
         renew_statistics(self.total, Document, StagedRating)
-        if self.scale and job.collection.grades.exists():
+        if self.new_scale and job.destination.grades.exists():
             raise IntegrityError("the collection got a scale meanwhile")
-        Grade.objects.bulk_create(self.scale)
+        Grade.objects.bulk_create(self.new_scale)
         self._tell_of_scale()
         queue.record_staged(job)
 
@@ -260,21 +266,23 @@ class RatingsImport(ImportForQueries):
 
     def _tell_of_scale(self) -> None:
         """Report the scale that the import adds, if it adds one."""
-        report, scale = self.report, self.scale
+        report, scale = self.report, self.new_scale
         if not scale:
             return
         report.counts["grades"] = len(scale)
         steps = ", ".join(grade.plain for grade in scale)
         report.facts.append(f"The collection takes its scale from here: {steps}.")
         if min(grade.value for grade in scale) > 0:
-            lacks = "It has no grade of 0 or below. Before people rate, add one for irrelevant documents."
-            report.facts.append(lacks)
+            advice = "It has no grade of 0 or below. Before people rate, add one for irrelevant documents."
+            report.facts.append(advice)
 
     def _tell(self) -> None:
-        counts, of = self.report.counts, f"from {self.what}"
+        counts = self.report.counts
+        ratings = f"{counted(self.total, 'rating')} from {self.what}"
         if self.checking:
-            of = f"by {counted(counts['raters'], 'rater')} for {counted(counts['queries'], 'query', 'queries')}"
-        self.report.tell_of_changes(f"{counted(self.total, 'rating')} {of}")
+            raters, queries = counted(counts["raters"], "rater"), counted(counts["queries"], "query", "queries")
+            ratings = f"{counted(self.total, 'rating')} by {raters} for {queries}"
+        self.report.tell_of_changes(ratings)
         if earlier := counts["earlier"]:
             self.report.facts.append(f"{counted(earlier, 'earlier rating')} of the same: in the history alone.")
         tell_of_bare_documents(self.report)
@@ -295,29 +303,33 @@ def _plain(text: str) -> str:
     return plain_value(Decimal(text))
 
 
-def _said(row: Given) -> tuple:
+def _content(row: StagedRow) -> tuple:
     return row.grade, row.reason, row.comment
 
 
-def _in_turn(rows: list[Given]) -> list[Given]:
-    """The rows of one rater and pair by time, then by line, without those that say what the one before says."""
+def _history(rows: list[StagedRow]) -> list[StagedRow]:
+    """The rows of one rater and pair by time, then by line, without those that repeat the one before."""
     rows = sorted(rows, key=lambda row: (row.rated_at or "", row.file, row.line))
-    return rows[:1] + [row for before, row in pairwise(rows) if _said(row) != _said(before)]
+    return rows[:1] + [row for before, row in pairwise(rows) if _content(row) != _content(before)]
 
 
-def _earlier(
-    batch: list[list[Given]], ids: np.ndarray, ratings: list[queue.ImportedRating]
+def _earlier_ratings(
+    batch: list[list[StagedRow]], ids: np.ndarray, ratings: list[queue.ImportedRating]
 ) -> Iterator[queue.ImportedRating]:
-    """What was said before the new ones of the ratings. One that is stored has its history already."""
-    new = {row[:3] for row in ratings if row.rating_id is None}
-    for turns, document in zip(batch, ids.tolist(), strict=True):
-        for row in turns[:-1]:
-            if (earlier := _imported(row, document))[:3] in new:
-                yield earlier._replace(rating_id=queue.PAST)
+    """The rows before the last one of each rater and pair, as history of the new ones among the ratings.
+
+    A stored rating has its history already. ids: of the documents of the pairs.
+    """
+    new = {(rating.rater, rating.query_id, rating.document_id) for rating in ratings if rating.rating_id is None}
+    for history, document in zip(batch, ids.tolist(), strict=True):
+        for row in history[:-1]:
+            earlier = _imported(row, document)
+            if (earlier.rater, earlier.query_id, earlier.document_id) in new:
+                yield earlier._replace(rating_id=queue.HISTORY_ONLY)
 
 
-def _imported(row: Given, document: int) -> queue.ImportedRating:
+def _imported(row: StagedRow, document: int) -> queue.ImportedRating:
     value = None if row.grade is None else Decimal(row.grade)
     moment = datetime.fromisoformat(row.rated_at) if row.rated_at else None
     content = value, row.reason, row.comment, row.seconds, moment
-    return queue.ImportedRating(row.rater, row.query, document or None, *content)
+    return queue.ImportedRating(row.rater, row.query, document or None, *content)  # 0: it is not stored yet

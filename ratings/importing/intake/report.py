@@ -4,10 +4,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ...formats.refusal import Refusal
-from ...models.job import CHANGES
+from ...models.job import COUNTS_OF_CHANGES
 from ...words import counted
 
-KEPT = 1_000
+REFUSALS_KEPT = 1_000
 
 
 @dataclass
@@ -17,7 +17,7 @@ class Report:
     counts: Counter = field(default_factory=Counter)
     facts: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    refusals: list[Refusal] = field(default_factory=list)  # the first KEPT of them
+    refusals: list[Refusal] = field(default_factory=list)  # the first REFUSALS_KEPT of them
     refused: int = 0
     clashed: bool = False  # refused by the database: somebody may have written after the checks
     grades: Counter = field(default_factory=Counter)  # of ratings: grade as text -> rows
@@ -26,7 +26,7 @@ class Report:
     @property
     def changed(self) -> bool:
         """Whether the import changes the database."""
-        return any(self.counts[name] for name in CHANGES)
+        return any(self.counts[name] for name in COUNTS_OF_CHANGES)
 
     def clear(self) -> None:
         """Forget what was counted and told: in the end nothing was written."""
@@ -35,7 +35,7 @@ class Report:
 
     def refuse(self, refusal: Refusal) -> None:
         self.refused += 1
-        if len(self.refusals) < KEPT:
+        if len(self.refusals) < REFUSALS_KEPT:
             self.refusals.append(refusal)
 
     def as_json(self) -> dict:

@@ -1,8 +1,8 @@
 """Import of runs: the rankings of systems.
 
 A run may hold several systems, and its lines may come in any order. While a file is read, its lines are collected
-by system and query. Every HELD lines they are written to a temporary database, one row ("piece") for each system
-and query. So memory is bounded, and a file that is grouped by query gives few pieces to put together.
+by system and query. Every RESULTS_HELD lines they are written to a temporary database, one row ("piece") for each
+system and query. So memory is bounded, and a file that is grouped by query gives few pieces to put together.
 """
 
 import sqlite3
@@ -32,17 +32,18 @@ from ...formats.rows import RunLine, Stretch
 from ...formats.source import Source
 from ...models import Collection, Job, Query, Ranking, System
 from ...words import EXAMPLES, counted
-from .document_keys import DocumentIds, Strangers, known_ids, tell_of_bare_documents
+from .document_keys import DocumentIds, MissingDocuments, known_ids, tell_of_bare_documents
 from .report import Report
-from .stage import BATCH, staged
+from .stage import ROWS_AT_ONCE, staged
 from .tags import Tags
 from .topics import ImportForQueries
 
 TABLE = "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
 ANOTHER_VERSION = Option("system", when="this is another version")
 ARE_QRELS = Option("kind", "qrels", "these are qrels")
-HELD = 50_000  # results, or rankings, held in memory
-SOUGHT = 100_000  # results whose documents are looked up at once, and made in the order of their keys
+RESULTS_HELD = 50_000  # in memory
+RANKINGS_HELD = 50_000  # in memory: each has arrays of its own, however short it is
+RESULTS_PER_LOOKUP = 100_000  # their documents are looked up at once, and made in the order of the keys
 
 
 @dataclass
@@ -51,12 +52,12 @@ class Tally:
 
     rankings: int = 0
     results: int = 0
-    copies: int = 0
-    unchanged: int = 0
-    ties: int = 0
-    queries: set[int] = field(default_factory=set)
-    contradictions: int = 0
-    contradicting: int = 0  # rankings
+    copies: int = 0  # results that are left out, as their document has a better place
+    unchanged: int = 0  # rankings that are stored already
+    ties: int = 0  # neighbouring results with equal scores
+    queries: set[int] = field(default_factory=set)  # ids of those that have a ranking
+    contradictions: int = 0  # of ranks with scores
+    contradicting: int = 0  # rankings with a contradiction
     first_contradiction: Refusal | None = None
 
 
@@ -91,7 +92,7 @@ class RunImport(ImportForQueries):
 
     def __post_init__(self) -> None:
         if self.system is not None:
-            values.checked_key(self.system, "system", values.SYSTEM_NAME_LENGTH)
+            self.system = values.system_name(self.system)
             if self.system_from == "file":
                 raise ValueError("Give --system or --system-from file: both name the system")
         super().__post_init__()
@@ -100,6 +101,7 @@ class RunImport(ImportForQueries):
         self.near_ties: dict[int, NearTie] = {}  # the first of each file
 
     def run(self) -> Report:
+        """The report of the import or, if it only checks, of what it would do."""
         report = self.report
         if report.refused:
             return report
@@ -107,7 +109,7 @@ class RunImport(ImportForQueries):
             # A pass reads each row once, so a large cache gains nothing.
             self.stage.execute("PRAGMA cache_size = -4000")
             self._read()
-            if not self.tags.are_distinct(self.stage, self.names, report):
+            if not self.tags.check(self.stage, self.names, report):
                 return report
             self.version = _version(self.collection)
             self._check()
@@ -122,9 +124,9 @@ class RunImport(ImportForQueries):
     def format_of(self, source: Source) -> Format | None:
         """As for other imports. Lines that may be qrels are no run until the format or the system is chosen."""
         format = super().format_of(source)
-        said = self.format or self.system or self.system_from
-        if format is BY_NAME["trec-run"] and not said and (doubt := trec.doubt(source.start)):
-            self.report.refuse(source.refusal(0, doubt[0], ARE_QRELS, trec.ARE_SYSTEMS))
+        chosen = self.format or self.system or self.system_from
+        if format is BY_NAME["trec-run"] and not chosen and (doubt := trec.doubt(source.start)):
+            self.report.refuse(source.refusal(0, doubt[0], ARE_QRELS, trec.TAGS_ARE_SYSTEMS))
             return None
         return format
 
@@ -135,8 +137,10 @@ class RunImport(ImportForQueries):
                 self._read_file(file, source, format)
 
     def _read_file(self, file: int, source: Source, format: Format) -> None:
-        held, pieces = 0, _no_pieces()
-        ranking = query = None  # of the row before; the query is None where the collection does not have it
+        """Write the lines of a file into the stage, in pieces: the lines of one ranking among RESULTS_HELD."""
+        held = 0  # lines in `pieces`
+        pieces = _new_pieces()
+        ranking = piece = None  # of the row before. No piece: its query is not in the collection
         with self.topics(source, format) as topics:
             for row in self.rows_of(source, format.reads["results"]):
                 lines = len(row) if isinstance(row, Stretch) else 1
@@ -144,28 +148,28 @@ class RunImport(ImportForQueries):
                 if (row.system, row.query) != ranking:
                     ranking = row.system, row.query
                     system = self.tags.system_of(row.system, file, row.line)
-                    query = topics.id_of(row.query, lines)  # counts the lines of an unknown query as skipped
-                    if query is not None:
-                        piece = pieces[system, query]
-                elif query is None:
+                    query = topics.id_of(row.query, lines=0)  # which are counted below
+                    piece = None if query is None else pieces[system, query]
+                if piece is None:
                     topics.skipped += lines
-                if query is None:
                     continue
-                _add(row, *piece)
+                _add_to_piece(row, *piece)
                 held += lines
-                if held >= HELD:
-                    _put(self.stage, file, pieces)
-                    held, pieces, ranking = 0, _no_pieces(), None  # so that the next row gets a new piece
-            _put(self.stage, file, pieces)
+                if held >= RESULTS_HELD:
+                    _write_pieces(self.stage, file, pieces)
+                    held = 0
+                    pieces = _new_pieces()
+                    ranking = None  # so that the next row gets a new piece
+            _write_pieces(self.stage, file, pieces)
 
     @property
     def _results(self) -> int:
         """The number of results in all files, counted by the check."""
         return sum(tally.results for tally in self.tallies.values())
 
-    def _found(self) -> Iterator[FoundRanking]:
-        """The rankings of the stage."""
-        for ranking in _rankings(self.stage):
+    def _rankings(self) -> Iterator[FoundRanking]:
+        """The rankings of the stage; with `keep_first`, each document at its best place only."""
+        for ranking in _joined_pieces(self.stage):
             yield _without_copies(ranking, self.order) if self.keep_first else ranking
 
     # Check
@@ -174,7 +178,7 @@ class RunImport(ImportForQueries):
         """Count the rankings of each system, and refuse those that cannot be written."""
         self.tallies = tallies = defaultdict(Tally)
         done = 0
-        for batch in _batched(self._found(), HELD, HELD):
+        for batch in _batched(self._rankings(), results=RESULTS_HELD, rankings=RANKINGS_HELD):
             for ranking in batch:
                 self._check_ranking(ranking, tallies[ranking.system])
             self._check_stored(batch)
@@ -189,6 +193,10 @@ class RunImport(ImportForQueries):
         counts["new"] = sum(tally.rankings for tally in tallies.values()) - counts["unchanged"]
 
     def _check_ranking(self, ranking: FoundRanking, tally: Tally) -> None:
+        """Count the ranking in the tally of its system. Refuse documents that are twice in it.
+
+        Where ranks and scores contradict each other, the tally counts that, for one refusal of the system.
+        """
         tally.rankings += 1
         tally.results += len(ranking)
         tally.copies += ranking.copies
@@ -196,10 +204,10 @@ class RunImport(ImportForQueries):
         for refusal in repeats(ranking, self.sources):
             self.report.refuse(refusal)
         if self.order != "score" and (found := contradictions(ranking, self.sources, agree=self.order is None)):
-            count, first = found
+            count, first_refusal = found
             tally.contradictions += count
             tally.contradicting += 1
-            tally.first_contradiction = tally.first_contradiction or first
+            tally.first_contradiction = tally.first_contradiction or first_refusal
         scores = ranking.scores[best_first(ranking, self.order)]
         tally.ties += int(np.count_nonzero(scores[1:] == scores[:-1]))
         if near := near_tie(ranking.lines, ranking.scores):
@@ -218,28 +226,30 @@ class RunImport(ImportForQueries):
     def _check_stored(self, batch: list[FoundRanking]) -> None:
         """Count the rankings that are stored already. Refuse those that differ from the stored one."""
         stored = self._stored(batch)
-        again = [ranking for ranking in batch if (ranking.system, ranking.query) in stored]
-        ids = known_ids(self.collection, _keys(again))
-        for ranking, documents in zip(again, _parted(ids, again), strict=True):
-            before, in_order = stored[ranking.system, ranking.query], best_first(ranking, self.order)
-            same = np.array_equal(documents[in_order], before.documents)
-            if same and np.array_equal(ranking.scores[in_order], before.scores):
+        repeated = [ranking for ranking in batch if (ranking.system, ranking.query) in stored]
+        ids = known_ids(self.collection, _keys(repeated))
+        for ranking, documents in zip(repeated, _split_by_ranking(ids, repeated), strict=True):
+            stored_one = stored[ranking.system, ranking.query]
+            in_order = best_first(ranking, self.order)
+            same_documents = np.array_equal(documents[in_order], stored_one.documents)
+            if same_documents and np.array_equal(ranking.scores[in_order], stored_one.scores):
                 self.tallies[ranking.system].unchanged += 1
                 continue
             query = Query.objects.get(pk=ranking.query)
-            of = f"system {ranking.system} has another ranking for query {query.key}"
-            problem = f"{of}, and a ranking is never overwritten"
-            cure = "If that one is wrong, delete the system on its page.", ANOTHER_VERSION
+            another = f"system {ranking.system} has another ranking for query {query.key}"
+            problem = f"{another}, and a ranking is never overwritten"
+            delete = "If that one is wrong, delete the system on its page."
             source = self.sources[int(ranking.files[0])]
-            self.report.refuse(source.refusal(int(ranking.lines[0]), problem, *cure))
+            self.report.refuse(source.refusal(int(ranking.lines[0]), problem, delete, ANOTHER_VERSION))
 
     def _foresee(self) -> None:
         """Count the documents that the import would make."""
-        strangers, documents = Strangers(self.stage), DocumentIds(self.collection, self._results)
-        for batch in _batched(self._found(), HELD, HELD):
+        missing = MissingDocuments(self.stage)
+        documents = DocumentIds(self.collection, self._results)
+        for batch in _batched(self._rankings(), results=RESULTS_HELD, rankings=RANKINGS_HELD):
             keys = _keys(batch)
-            strangers.look_at(keys, documents.of(keys))
-        self.report.counts["documents"] = strangers.count
+            missing.add(keys, documents.find(keys))
+        self.report.counts["documents"] = missing.count
 
     # Write
 
@@ -250,33 +260,35 @@ class RunImport(ImportForQueries):
             self._check()
             if self.report.refused:
                 return
-        total, done = self._results, 0
+        done = 0
         systems = {
             name: System.objects.get_or_create(collection=job.collection, name=name, defaults={"job": job})[0]
             for name in self.tallies
         }
-        documents = DocumentIds(job.collection, total)
-        for batch in _batched(self._found(), SOUGHT, HELD):
+        documents = DocumentIds(job.destination, self._results)
+        for batch in _batched(self._rankings(), results=RESULTS_PER_LOOKUP, rankings=RANKINGS_HELD):
             stored = self._stored(batch)
             new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
-            done += sum(map(len, batch)) - sum(map(len, new))  # the stored ones need nothing
+            done += sum(map(len, batch)) - sum(map(len, new))  # results of the stored ones need nothing
             # Documents for the whole batch at once, rankings in smaller parts, which take theirs in turn.
-            ids = iter(_parted(documents.made(job, _keys(new), self.report, self.progress), new))
-            for part in _batched(new, HELD, BATCH):
+            found = documents.find_or_make(job, _keys(new), self.report, self.progress)
+            ids = iter(_split_by_ranking(found, new))
+            for part in _batched(new, results=RESULTS_HELD, rankings=ROWS_AT_ONCE):
                 rows = [self._row(ranking, next(ids), systems[ranking.system], job) for ranking in part]
                 Ranking.objects.bulk_create(rows)
                 done += sum(map(len, part))
-                self.progress("writing", done / total, done)
+                self.progress("writing", done / self._results, done)
 
-    def _row(self, ranking: FoundRanking, documents: np.ndarray, system: System, job: Job) -> Ranking:
-        """The row of a ranking, best first. documents: the ids of its documents, in the order of its lines."""
+    def _row(self, ranking: FoundRanking, ids: np.ndarray, system: System, job: Job) -> Ranking:
+        """The row of a ranking, best first. ids: of its documents, in the order of its lines."""
         in_order = best_first(ranking, self.order)
-        columns = {"documents": documents[in_order], "scores": ranking.scores[in_order]}
+        columns = {"documents": ids[in_order], "scores": ranking.scores[in_order]}
         return Ranking(system=system, query_id=ranking.query, job=job, **columns)
 
     # Report
 
     def _tell(self) -> None:
+        """Add facts and warnings on each system to the report."""
         facts, warnings = self.report.facts, self.report.warnings
         for name, tally in self.tallies.items():
             facts.append(
@@ -287,7 +299,7 @@ class RunImport(ImportForQueries):
                 copies = counted(tally.copies, "result")
                 warnings.append(f"{name}: {copies} left out, as their document has a better place.")
             if tally.ties:
-                neighbours = tally.results - tally.rankings
+                neighbours = tally.results - tally.rankings  # each result but the last of a ranking has a next one
                 ties = f"{tally.ties:,} of {neighbours:,} neighbouring results ({tally.ties / neighbours:.1%})"
                 facts.append(f"{name}: {ties} have tied scores; trec_eval orders those by document key.")
         warnings += (near.warning(self.sources[file].name) for file, near in sorted(self.near_ties.items()))
@@ -325,7 +337,8 @@ def _version(collection: Collection) -> int:
     return Collection.written.values_list("version", flat=True).get(pk=collection.pk)
 
 
-def _add(row: RunLine | Stretch, lines: array, ranks: array, scores: array, documents: list[str]) -> None:
+def _add_to_piece(row: RunLine | Stretch, lines: array, ranks: array, scores: array, documents: list[str]) -> None:
+    """Add the line or lines of a row to a piece, which these four are."""
     if isinstance(row, Stretch):
         lines.frombytes(row.lines.tobytes())
         ranks.frombytes(row.ranks.tobytes())
@@ -338,11 +351,11 @@ def _add(row: RunLine | Stretch, lines: array, ranks: array, scores: array, docu
         documents.append(row.document)
 
 
-def _no_pieces() -> defaultdict[tuple[str, int], tuple[array, array, array, list[str]]]:
+def _new_pieces() -> defaultdict[tuple[str, int], tuple[array, array, array, list[str]]]:
     return defaultdict(lambda: (array("q"), array("q"), array("d"), []))
 
 
-def _put(stage: sqlite3.Connection, file: int, pieces: dict[tuple[str, int], tuple]) -> None:
+def _write_pieces(stage: sqlite3.Connection, file: int, pieces: dict[tuple[str, int], tuple]) -> None:
     rows = (
         (system, query, file, lines, ranks, scores, "\n".join(documents))
         for (system, query), (lines, ranks, scores, documents) in pieces.items()
@@ -350,33 +363,33 @@ def _put(stage: sqlite3.Connection, file: int, pieces: dict[tuple[str, int], tup
     stage.executemany("INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
 
-def _rankings(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
+def _joined_pieces(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
     """Each ranking of the stage, put together from its pieces, in the order of systems and queries."""
     # Row numbers alone are sorted: SQLite would sort whole pieces in 40 MB of memory and on disk.
-    places = stage.execute("SELECT rowid FROM piece ORDER BY system, query, rowid")
-    in_order = np.fromiter((place for (place,) in places), np.int64)
-    pieces = (stage.execute("SELECT * FROM piece WHERE rowid = ?", [int(place)]).fetchone() for place in in_order)
+    rowids = stage.execute("SELECT rowid FROM piece ORDER BY system, query, rowid")
+    in_order = np.fromiter((rowid for (rowid,) in rowids), np.int64)
+    pieces = (stage.execute("SELECT * FROM piece WHERE rowid = ?", [int(rowid)]).fetchone() for rowid in in_order)
     for (system, query), group in groupby(pieces, key=lambda piece: piece[:2]):
         _, _, files, lines, ranks, scores, documents = zip(*group, strict=True)
-        lines = [np.frombuffer(part, np.int64) for part in lines]
+        line_arrays = [np.frombuffer(packed, np.int64) for packed in lines]
         yield FoundRanking(
             system,
             query,
-            np.repeat(files, [len(part) for part in lines]),
-            np.concatenate(lines),
-            np.concatenate([np.frombuffer(part, np.int64) for part in ranks]),
-            np.concatenate([np.frombuffer(part, np.float64) for part in scores]),
-            "\n".join(documents).split("\n"),
+            files=np.repeat(files, list(map(len, line_arrays))),
+            lines=np.concatenate(line_arrays),
+            ranks=np.concatenate([np.frombuffer(packed, np.int64) for packed in ranks]),
+            scores=np.concatenate([np.frombuffer(packed, np.float64) for packed in scores]),
+            documents="\n".join(documents).split("\n"),
         )
 
 
-def _batched(rankings: Iterable[FoundRanking], size: int, most: int) -> Iterator[list[FoundRanking]]:
-    """Batches of about `size` results and at most `most` rankings, as each has arrays of its own."""
+def _batched(found: Iterable[FoundRanking], *, results: int, rankings: int) -> Iterator[list[FoundRanking]]:
+    """The rankings in batches: each ends when it has that many `results`, or that many `rankings`."""
     batch, count = [], 0
-    for ranking in rankings:
+    for ranking in found:
         batch.append(ranking)
         count += len(ranking)
-        if count >= size or len(batch) >= most:
+        if count >= results or len(batch) >= rankings:
             yield batch
             batch, count = [], 0
     if batch:
@@ -389,14 +402,15 @@ def _without_copies(ranking: FoundRanking, order: str | None) -> FoundRanking:
     if len(kept) == len(ranking.documents):
         return ranking
     columns = {name: getattr(ranking, name)[kept] for name in ("files", "lines", "ranks", "scores")}
-    documents = [ranking.documents[i] for i in kept]
+    documents = [ranking.documents[place] for place in kept]
     return replace(ranking, **columns, documents=documents, copies=len(ranking.documents) - len(kept))
 
 
 def _keys(rankings: list[FoundRanking]) -> list[str]:
+    """The keys of the documents of these rankings, one ranking after the other."""
     return [key for ranking in rankings for key in ranking.documents]
 
 
-def _parted(ids: np.ndarray, rankings: list[FoundRanking]) -> list[np.ndarray]:
-    """The ids of the documents of each ranking, from those of `_keys`."""
+def _split_by_ranking(ids: np.ndarray, rankings: list[FoundRanking]) -> list[np.ndarray]:
+    """The ids of the documents of each ranking. ids: of all their documents, in the order of `_keys`."""
     return np.split(ids, np.cumsum([len(ranking) for ranking in rankings])[:-1]) if rankings else []

@@ -24,11 +24,11 @@ from .report import Report
 # Called every few thousand rows with the name of the step, the share that is done (None: unknown), and the rows.
 Progress = Callable[[str, float | None, int], None]
 Texts = Sequence[str | None]
-BATCH = 5_000
-TICK = 5_000
-ROW = 32  # bytes that a row takes on disk beside its text
+ROWS_AT_ONCE = 5_000
+ROWS_PER_TICK = 5_000  # between two calls of `progress`
+BYTES_PER_ROW = 32  # that a row takes on disk beside its text
 COMMENTS = "comment (line that begins with #)", "comments (lines that begin with #)"
-COUNTED = 1 << 16  # bytes of rows between two calls of the budget
+BYTES_PER_CHECK = 1 << 16  # of rows, between two calls of the budget
 
 
 def silent(name: str, share: float | None, rows: int) -> None:
@@ -37,7 +37,7 @@ def silent(name: str, share: float | None, rows: int) -> None:
 
 @dataclass
 class Import:
-    """One import: its files, its options and its report.
+    """One import: its files, its options and its report. Subclasses import rows of one kind.
 
     Without a `format` each file is recognised by its content. A worker passes its `job`, which may ask for a check
     only; without one a job is made when the import begins to write.
@@ -74,12 +74,14 @@ class Import:
 
     def rows_of(self, source: Source, read: Callable) -> Iterator[Any]:
         """The rows that `read` yields for `source`. Its refusals, and an empty source, go to the report."""
-        report, count, notified = self.report, 0, 0
-        for row in _affordable(source, read(source)):
+        report = self.report
+        count = 0
+        shown_count = 0  # of the last call of `progress`
+        for row in _within_budget(source, read(source)):
             count += len(row) if isinstance(row, Stretch) else 1
-            if count >= notified + TICK:
+            if count >= shown_count + ROWS_PER_TICK:
                 self.progress(source.name, source.share, count)
-                notified = count
+                shown_count = count
             if isinstance(row, Refusal):
                 report.refuse(row)
             else:
@@ -92,15 +94,20 @@ class Import:
             lines = counted(source.comments, *COMMENTS)
             report.facts.append(f"{source.name}: {lines} skipped.")
 
+    def run(self) -> Report:
+        """The report of the import or, if it only checks, of what it would do."""
+        raise NotImplementedError
+
     def concluded(self) -> Report:
         """The report, once the rows are counted in a check, or written as in `land`."""
-        report, told = self.report, False
+        report = self.report
         if self.checking:
             self._foresee()
-        elif not report.refused:
-            told = land(self.collection, self.sources, report, self.kind, self.job, self._write, self._tell)
-        if not told and (self.checking or not report.refused):
             self._tell()
+        elif not report.refused:
+            has_told = land(self.collection, self.sources, report, self.kind, self.job, self._write, self._tell)
+            if not has_told and not report.refused:
+                self._tell()
         return report
 
     def _foresee(self) -> None:
@@ -133,16 +140,17 @@ class Import:
         )
         for key, group in groupby(rows, key=lambda row: row[0]):
             (_, file, line), *repeats = group
-            first, problem = self.sources[file].at(line), f"{table} {key} already appears"
+            first = self.sources[file].at(line)
+            problem = f"{table} {key} already appears"
             for _, file, line in repeats:
                 self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=first))
 
     def warn_of_shown(self) -> None:
         """Warn if the presentation shows raters ranks, scores or systems now. When it was saved, it did not."""
-        if found := revealing(self.collection, latest_of(self.collection)):
+        if shown := revealing(self.collection, latest_of(self.collection)):
             self.report.warnings.append(
-                f"raters see {found.path}, and in most rankings of {found.system} it is the document's"
-                f" {found.fact}. Remove it from the presentation."
+                f"raters see {shown.path}, and in most rankings of {shown.system} it is the document's"
+                f" {shown.fact}. Remove it from the presentation."
             )
 
 
@@ -167,27 +175,27 @@ def put(stage: sqlite3.Connection, table: str, rows: Iterable[tuple]) -> None:
         stage.executemany(f"INSERT INTO {table} VALUES ({marks})", chain([first], rows))
 
 
-def batched(rows: Iterable[Any], size: int = BATCH) -> Iterator[list]:
+def batched(rows: Iterable[Any], size: int = ROWS_AT_ONCE) -> Iterator[list]:
     rows = iter(rows)
     while batch := list(islice(rows, size)):
         yield batch
 
 
-def batched_by_length(rows: Iterable[Texts], size: int, most: int) -> Iterator[list[Texts]]:
-    """Batches of at most `size` rows of texts, which have at most `most` characters unless one row has more."""
+def batched_by_length(rows: Iterable[Texts], size: int, most_characters: int) -> Iterator[list[Texts]]:
+    """Batches of at most `size` rows of texts. A batch has no more than `most_characters`, unless one row has."""
     batch, length = [], 0
     for row in rows:
-        own = sum(len(text) for text in row if text)
-        if batch and (len(batch) == size or length + own > most):
+        row_length = sum(len(text) for text in row if text)
+        if batch and (len(batch) == size or length + row_length > most_characters):
             yield batch
             batch, length = [], 0
         batch.append(row)
-        length += own
+        length += row_length
     if batch:
         yield batch
 
 
-def _affordable(source: Source, rows: Iterable[Any]) -> Iterator[Any]:
+def _within_budget(source: Source, rows: Iterable[Any]) -> Iterator[Any]:
     """The rows, until they exceed the budget of the source.
 
     A stretch is not counted: it holds no more text than its lines, which the source has counted.
@@ -195,8 +203,8 @@ def _affordable(source: Source, rows: Iterable[Any]) -> Iterator[Any]:
     size = 0
     for row in rows:
         if not isinstance(row, Refusal | Stretch):
-            size += ROW + size_of(row)
-        if size > COUNTED:
+            size += BYTES_PER_ROW + size_of(row)
+        if size > BYTES_PER_CHECK:
             try:
                 source.budget.make(size)
             except TooMuch as error:

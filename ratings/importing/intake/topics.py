@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection as Keys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,32 +21,40 @@ BY_TEXT = Option("queries_by", TEXT, "the texts count")
 
 
 class Names:
-    """The names by which a file may name the queries of a collection: keys or texts. One database query."""
+    """The names by which a file may name the queries of a collection: keys or texts. One database query.
 
-    def __init__(self, collection: models.Collection) -> None:
+    `coming`: keys of queries that another import brings before this one writes. Their ids are negative.
+    """
+
+    def __init__(self, collection: models.Collection, coming: Iterable[str] = ()) -> None:
         rows = list(collection.queries.values_list("pk", "key", "text"))
         self.keys = {key: pk for pk, key, _ in rows}
+        for number, key in enumerate(coming, 1):
+            self.keys.setdefault(key, -number)
         texts = Counter(text for _, _, text in rows)
         self.texts = {text: pk for pk, _, text in rows if texts[text] == 1}
-        self.repeated = {text for text, count in texts.items() if count > 1}
+        self.repeated_texts = {text for text, count in texts.items() if count > 1}
 
     def ids(self, by: str) -> dict[str, int]:
         """Name -> id, where queries are named `by` key, text or either. The caller may add names."""
-        return {KEY: {}, TEXT: self.texts, EITHER: self.texts}[by] | ({} if by == TEXT else self.keys)
+        return dict({KEY: self.keys, TEXT: self.texts, EITHER: self.texts | self.keys}[by])
 
     def refuse_ambiguous(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
-        """Refuse a file if a name in it may mean more than one query."""
-        if by != KEY and (repeated := topics.named & self.repeated - topics.ids.keys()):
+        """Refuse a file if a name in it may mean more than one query. by: KEY, TEXT or EITHER."""
+        repeated = topics.named & (self.repeated_texts - topics.ids.keys())
+        if by != KEY and repeated:
             problem = f"several queries of the collection have a text that it names ({first_keys(repeated)})"
             report.refuse(source.refusal(0, problem, "Name them by key."))
         if by != EITHER:
             return
-        keys = {name for name in topics.named & self.keys.keys() if self.texts.get(name) != self.keys[name]}
-        texts = {name for name in topics.named & self.texts.keys() if self.keys.get(name) != self.texts[name]}
-        if keys and texts:
-            problem = f"it names queries by key ({first_keys(keys)}) and by text ({first_keys(texts)})"
+        # A name that is key and text of one query is in neither set. One that is the key of one query and the text
+        # of another is in both, so that the file is refused.
+        as_key = {name for name in topics.named & self.keys.keys() if self.keys[name] != self.texts.get(name)}
+        as_text = {name for name in topics.named & self.texts.keys() if self.texts[name] != self.keys.get(name)}
+        if as_key and as_text:
+            problem = f"it names queries by key ({first_keys(as_key)}) and by text ({first_keys(as_text)})"
             report.refuse(source.refusal(0, problem, BY_KEY, BY_TEXT))
-        elif texts:
+        elif as_text:
             report.facts.append(f"{source.name}: its queries are named by their text.")
 
 
@@ -60,18 +68,18 @@ class Topics:
 
     @cached_property
     def _folded(self) -> dict[str, int]:
-        """Name as it looks -> id, where no other query looks alike."""
+        """Name, folded -> id; 0 where names of several queries are alike."""
         folded: dict[str, int] = {}
         for name, pk in self.ids.items():
-            seen = values.folded(name.replace("%20", " "))  # as `spaced_ids` keeps blanks
-            folded[seen] = pk if folded.get(seen, pk) == pk else 0
+            folded_name = values.visible_text(name.replace("%20", " "))  # as `spaced_ids` keeps blanks
+            folded[folded_name] = pk if folded.get(folded_name, pk) == pk else 0
         return folded
 
     def id_of(self, key: str, lines: int = 1) -> int | None:
         """The id of a query; None, and its lines count as skipped, if it is not in the collection."""
         self.named.add(key)
         pk = self.ids.get(key)
-        if pk is None and (pk := self._folded.get(values.folded(key))):
+        if pk is None and (pk := self._folded.get(values.visible_text(key))):
             self.ids[key] = pk
         if not pk:
             self.skipped += lines
@@ -83,9 +91,10 @@ class ImportForQueries(Import):
     """An import whose rows name queries of the collection, by `queries_by` or as the format usually does."""
 
     queries_by: str | None = None
+    coming: Iterable[str] = ()  # as of Names
 
     def __post_init__(self) -> None:
-        self.names = Names(self.collection)
+        self.names = Names(self.collection, self.coming)
         self.named: set[str] = set()  # by any of the files
         self.unknown: set[str] = set()  # of these, the queries that are not in the collection
         if not self.names.keys:
@@ -99,49 +108,54 @@ class ImportForQueries(Import):
         topics = Topics(self.names.ids(by))
         yield topics
         self.names.refuse_ambiguous(source, topics, by, self.report)
-        refuse_strangers(source, topics, self.names, self.report)
+        refuse_unknown(source, topics, self.names, self.report)
         self.named |= topics.named
         self.unknown |= topics.named - topics.ids.keys()
 
     def compare_topics(self, without: Keys[str], what: str) -> None:
-        """Warn if the queries of the files and of the collection are not the same.
+        """Warn of unknown queries in the files, and of queries of the collection that have no `what` afterwards.
 
-        `without`: queries of the collection that have no `what` after this import.
+        `without`: the keys of the latter; `what`: such as "ratings".
         """
         unknown, warnings = self.unknown, self.report.warnings
         topics = f"{len(unknown):,} of {counted(len(self.named), 'topic')} in the import"
-        strangers = f"{topics} are not in the collection ({first_keys(unknown)})"
+        outside = f"{topics} are not in the collection ({first_keys(unknown)})"
         lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({first_keys(without)})"
         if unknown and without:
-            differing = f"topic ids do not match: {strangers} and {lacking}"
-            cure = spelled_apart(unknown, self.names) or "Check that both use the same numbering."
+            differing = f"topic ids do not match: {outside} and {lacking}"
+            cure = spelling_difference(unknown, self.names) or "Check that both use the same numbering."
             warnings.append(f"{differing}. {cure}")
         elif unknown:
-            warnings.append(f"{strangers}.")
+            warnings.append(f"{outside}.")
         elif without:
             warnings.append(f"{lacking}.")
 
 
-def spelled_apart(unknown: Keys[str], names: Names) -> str:
-    """How an unknown name differs from a known one with the same letters; "" where none has them."""
-    known = {values.letters(name): name for name in [*names.keys, *names.texts]}
+def spelling_difference(unknown: Keys[str], names: Names) -> str:
+    """How the first unknown name that has the letters of a known one differs from it; "" where none has."""
+    known_by_letters = {values.letters_and_digits(name): name for name in [*names.keys, *names.texts]}
     for name in sorted(unknown):
-        if other := known.get(values.letters(name)):
-            only, instead = (
-                " ".join(f"U+{ord(mark):04X}" for mark in Counter(one) - Counter(two)) or "nothing"
-                for one, two in ((name, other), (other, name))
-            )
-            return f"{values.quoted(name)} has {only} where {values.quoted(other)} has {instead}."
+        if alike := known_by_letters.get(values.letters_and_digits(name)):
+            if values.visible_text(name).casefold() == values.visible_text(alike).casefold():
+                both = f"{values.quoted(name)} and {values.quoted(alike)}"
+                return f"{both} differ in capital letters. Write them alike."
+            only, instead = _code_points(name, alike), _code_points(alike, name)
+            difference = f"{values.quoted(name)} has {only} where {values.quoted(alike)} has {instead}"
+            return f"{difference}. Write them alike."
     return ""
 
 
-def refuse_strangers(source: Source, topics: Topics, names: Names, report: Report) -> None:
+def _code_points(name: str, without: str) -> str:
+    return " ".join(f"U+{ord(mark):04X}" for mark in Counter(name) - Counter(without)) or "nothing"
+
+
+def refuse_unknown(source: Source, topics: Topics, names: Names, report: Report) -> None:
     """Refuse a file if none of its queries is in the collection. Otherwise report how many lines were skipped."""
     if topics.named and not topics.named & topics.ids.keys():
-        own, known = first_keys(topics.named), first_keys(topics.ids)
-        problem = f"none of its queries ({own}) is in the collection, which has {known}"
-        apart = spelled_apart(topics.named, names)
-        cure = apart or "Check that both use the same numbering, or import the queries of this file first."
+        known = first_keys(topics.ids)
+        problem = f"none of its queries ({first_keys(topics.named)}) is in the collection, which has {known}"
+        check = "Check that both use the same numbering, or import the queries of this file first."
+        cure = spelling_difference(topics.named, names) or check
         report.refuse(source.refusal(0, problem, cure))
     elif topics.skipped:
         lines = counted(topics.skipped, "line")

@@ -30,43 +30,43 @@ from ...models import (
 )
 from ...people import audit
 from ...words import counted
-from .documents import CONTENT, READ, write_texts
-from .publishing import alone_in
+from .documents import CONTENT, DOCUMENTS_AT_ONCE, write_texts
+from .publishing import lock_imports
 from .queries import FACTS
-from .stage import BATCH, batched
+from .stage import ROWS_AT_ONCE, batched
 
 CHANGED_MEANWHILE = "Somebody began to rate what it brought. Look again."
 
 
 def undo_import(job: Job, by=None) -> list[str]:
-    """The obstacles to undoing an import, in sentences. If there are none, it is undone.
+    """Undo an import, or return what stands in the way, in sentences, and then undo nothing.
 
     Ratings are taken back, `by` an account, with the grades of the scale that they made and nothing else uses.
     Their events stay in the history, and so do the documents that the events refer to.
     """
-    ratings = job.kind == Job.Kind.RATINGS
+    is_of_ratings = job.kind == Job.Kind.RATINGS
     try:
         with transaction.atomic():
             without_time_limit()  # a million documents take half a minute on PostgreSQL
-            alone_in(job.collection)
+            lock_imports(job.destination)
             Job.objects.select_for_update().get(pk=job.pk)
             # No lock for ratings: raters would wait for it, and they cannot change what imported ratings brought.
-            if not ratings:
+            if not is_of_ratings:
                 Collection.objects.select_for_update().get(pk=job.collection_id)
-            if against := list(obstacles(job)):
-                return against
+            if found_obstacles := list(obstacles(job)):
+                return found_obstacles
             job.samples.all().delete()
-            if ratings:
+            if is_of_ratings:
                 queue.take_back_import(job, by=by)
                 _take_back_scale(job)
             else:
-                _take_back_rows(job)
-                _give_back_queries(job)
+                _delete_rows(job)
+                _restore_queries(job)
             published = Job.objects.filter(pk=job.pk, state=Job.State.PUBLISHED)
             published.update(state=Job.State.UNDONE, ended_at=timezone.now())
             files = ", ".join(file["name"] for file in job.files)
             audit.note(audit.Act.IMPORT_UNDONE, job.collection, about=files, kind=job.kind, job=job.pk)
-            job.collection.touch()
+            job.destination.touch()
     except IntegrityError:
         return [CHANGED_MEANWHILE]
     return []
@@ -87,10 +87,13 @@ def obstacles(job: Job) -> Iterator[str]:
     if job.kind in MAKERS:
         yield "It made the whole collection, which is not taken back."
         return
+    if job.kind == Job.Kind.BEIR:
+        yield "It made an import for each part of the data set. Undo these, the last one first."
+        return
     if job.kind == Job.Kind.RATINGS:
         yield from _obstacles_of_ratings(job)
         return
-    if n := pairs_of(job).filter(_in_use()).count():
+    if n := pairs_of(job).filter(_is_in_use()).count():
         yield f"{counted(n, 'pair')} of what it brought {'has' if n == 1 else 'have'} been rated, or will be soon."
     if n := pairs_of(job).filter(drawn__isnull=False).count():
         stands = "stands in a round" if n == 1 else "stand in rounds"
@@ -114,47 +117,59 @@ def obstacles(job: Job) -> Iterator[str]:
 
 
 def _obstacles_of_ratings(job: Job) -> Iterator[str]:
-    of_the_same = {"pair": OuterRef("pair"), "rater": OuterRef("rater")}
-    others = RatingEvent.objects.standing().exclude(job=job.pk)
-    events = others.filter(**of_the_same, kind__in=queue.RATING_KINDS)
-    later = job.events.alias(after=Exists(events.filter(pk__gt=OuterRef("pk")))).filter(after=True)
-    if n := later.count():
-        by = events.filter(pk__gt=OuterRef("pk")).order_by("pk").values("job")[:1]
-        jobs = Job.objects.filter(pk__in=later.order_by().values_list(Subquery(by)).distinct()[:5])
+    """What stands in the way of undoing an import of ratings, in sentences."""
+    # For each event of the job, in a subquery: what else the same rater did with the same pair.
+    other_events = (
+        RatingEvent.objects.standing()
+        .exclude(job=job.pk)
+        .filter(pair=OuterRef("pair"), rater=OuterRef("rater"), kind__in=queue.RATING_KINDS)
+    )
+    later_events = other_events.filter(pk__gt=OuterRef("pk")).order_by("pk")
+    earlier_events = other_events.filter(pk__lt=OuterRef("pk")).order_by("-pk")
+    changed_later = job.events.alias(is_changed=Exists(later_events)).filter(is_changed=True).order_by()
+    if n := changed_later.count():
+        job_of_change = Subquery(later_events.values("job")[:1])
+        jobs = Job.objects.filter(pk__in=changed_later.values_list(job_of_change).distinct()[:5])
         names = ", ".join(f"{other} (import {other.pk})" for other in jobs)
         cure = f" by {names}. Undo that first." if names else ". What was said last stands."
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} changed later{cure}"
-    before = events.filter(pk__lt=OuterRef("pk")).order_by("-pk").values("value")[:1]
-    former = job.events.annotate(former=Subquery(before)).filter(former__isnull=False).order_by()
-    scale = set(job.collection.grades.values_list("value", flat=True))
-    if gone := set(former.values_list("former", flat=True).distinct()) - scale:
+    if n := job.events.filter(undone_by__isnull=False).count():
+        yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} asked again. What was asked stands."
+    events = job.events.annotate(former_value=Subquery(earlier_events.values("value")[:1])).order_by()
+    former_values = events.filter(former_value__isnull=False).values_list("former_value", flat=True).distinct()
+    scale = set(job.destination.grades.values_list("value", flat=True))
+    if gone := set(former_values) - scale:
         grades = ", ".join(map(plain_value, sorted(gone)))
         yield f"Ratings would go back to {grades}, which the scale no longer has. Add it to the scale first."
 
 
-def _grades_of_nobody_else(job: Job) -> list[Grade]:
-    """The grades that the import made, without a label or meaning, and used only by it and by undone imports."""
+def _unused_grades(job: Job) -> list[Grade]:
+    """The grades of the scale that the import made and that nothing else uses.
+
+    They have no label, meaning, anchor or decision, and events only of this import and of undone ones.
+    """
     if not job.report.get("counts", {}).get("grades"):
         return []  # the collection had a scale
-    values = {Decimal(text) for text in job.report["grades"]}
-    bare = [grade for grade in job.collection.grades.filter(label="", meaning="") if grade.value in values]
-    if not bare:
+    imported_values = {Decimal(text) for text in job.report["grades"]}
+    unlabelled = job.destination.grades.filter(label="", meaning="")
+    made = [grade for grade in unlabelled if grade.value in imported_values]
+    if not made:
         return []
-    in_use = Q(anchors__isnull=False) | Q(adjudications__isnull=False)
-    used = set(job.collection.grades.filter(in_use).values_list("value", flat=True))
-    undone_ones = Job.objects.filter(Q(pk=job.pk) | Q(collection=job.collection_id, state=Job.State.UNDONE))
+    is_decided = Q(anchors__isnull=False) | Q(adjudications__isnull=False)
+    decided_values = set(job.destination.grades.filter(is_decided).values_list("value", flat=True))
+    undone_jobs = Job.objects.filter(Q(pk=job.pk) | Q(collection=job.collection_id, state=Job.State.UNDONE))
     events = RatingEvent.objects.filter(pair__query__collection=job.collection_id, value__isnull=False)
-    others = events.exclude(job__in=undone_ones).order_by()
-    used.update(others.values_list("value", flat=True).distinct())
-    return [grade for grade in bare if grade.value not in used]
+    other_events = events.exclude(job__in=undone_jobs).order_by()
+    used_values = decided_values.union(other_events.values_list("value", flat=True).distinct())
+    return [grade for grade in made if grade.value not in used_values]
 
 
 def _take_back_scale(job: Job) -> None:
     """Delete the grades that only the import used: the scale of a wrong file would refuse the right file."""
-    gone = _grades_of_nobody_else(job)
-    for some in batched(gone, BATCH):
-        Grade.objects.filter(pk__in=[grade.pk for grade in some]).delete()
-    if gone:
+    unused = _unused_grades(job)
+    for batch in batched(unused, ROWS_AT_ONCE):
+        Grade.objects.filter(pk__in=[grade.pk for grade in batch]).delete()
+    if unused:
         Collection.objects.filter(pk=job.collection_id).update(scale_version=F("scale_version") + 1)
 
 
@@ -162,7 +177,7 @@ def pairs_of(job: Job) -> QuerySet:
     return Pair.objects.filter(Q(document__job=job) | Q(query__job=job))
 
 
-def _in_use() -> Q:
+def _is_in_use() -> Q:
     """The condition that a pair has events or ratings, is an anchor, or is leased or done."""
     of_pair = {"pair": OuterRef("pk")}
     return (
@@ -179,33 +194,34 @@ def _names(rows: QuerySet, name: str) -> str:
 
 
 def _names_of_rankings_with(job: Job) -> str:
-    own = np.array(job.documents.order_by("pk").values_list("pk", flat=True), np.int64)
-    if not own.size:
+    brought = np.array(job.documents.order_by("pk").values_list("pk", flat=True), np.int64)
+    if not brought.size:
         return ""
     rankings = Ranking.objects.filter(system__collection=job.collection).exclude(job=job)
     for name, documents in rankings.annotate(name=F("system__name")).values_list("name", "documents").iterator():
-        if np.isin(documents, own).any():
+        if np.isin(documents, brought).any():
             return name
     return ""
 
 
 def _later_queries(job: Job) -> bool:
-    own = set(job.queries.values_list("pk", flat=True)) | {pk for pk, *_ in job.former}
+    brought = set(job.queries.values_list("pk", flat=True)) | {pk for pk, *_ in job.former}
     later = Job.objects.filter(collection=job.collection, pk__gt=job.pk, state=Job.State.PUBLISHED)
-    return any(pk in own for former in later.values_list("former", flat=True) for pk, *_ in former)
+    return any(pk in brought for former in later.values_list("former", flat=True) for pk, *_ in former)
 
 
-def _take_back_rows(job: Job) -> None:
+def _delete_rows(job: Job) -> None:
     """Delete the rankings, systems and documents of a job, and give documents their former texts."""
     pairs_of(job).delete()
-    for some in batched(job.former_texts.select_related("document").iterator(), READ):
-        write_texts((former.document, {name: getattr(former, name) for name in CONTENT}) for former in some)
+    for batch in batched(job.former_texts.select_related("document").iterator(), DOCUMENTS_AT_ONCE):
+        write_texts((former.document, {name: getattr(former, name) for name in CONTENT}) for former in batch)
     # No row refers to them any more, so Django need not look for such rows.
     for rows in (job.former_texts, job.rankings, job.systems, job.documents):
         rows.all()._raw_delete(rows.db)
 
 
-def _give_back_queries(job: Job) -> None:
+def _restore_queries(job: Job) -> None:
+    """Delete the queries of a job, and give those that it changed their former facts."""
     job.queries.all().delete()
     stored = Query.objects.in_bulk([pk for pk, *_ in job.former])
     for pk, *facts in job.former:

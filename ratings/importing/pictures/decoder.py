@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 
 from .decoding import DecodedPicture, Unusable, decode
 
-SECONDS = 20.0  # for one picture
+SECONDS_PER_PICTURE = 20.0
 MOST_MEMORY = 400 * 2**20  # bytes of address space
 DIED = "it cannot be decoded: the decoder died of it"
 
@@ -18,7 +18,7 @@ class Decoder:
     It is a context manager. The process also ends when its parent dies, because the pipe closes.
     """
 
-    def __init__(self, seconds: float = SECONDS) -> None:
+    def __init__(self, seconds: float = SECONDS_PER_PICTURE) -> None:
         self.seconds = seconds
         self._process = self._line = None
 

@@ -8,10 +8,10 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "AVIF")
 MOST_PIXELS = 12_000_000
-MOST_OF_JPEG = 25_000_000  # pixels; a JPEG is decoded at a smaller size
+MOST_PIXELS_OF_JPEG = 25_000_000  # pixels; a JPEG is decoded at a smaller size
 MOST_BYTES = 12_000_000
 SMALL, LARGE = 480, 1_600  # pixels of the longer side at most
-QUALITY = 82
+WEBP_QUALITY = 82
 
 
 class Unusable(ValueError):
@@ -46,13 +46,14 @@ def decode(content: bytes) -> DecodedPicture:
 
 
 def _decode(content: bytes) -> DecodedPicture:
+    """The picture in two small sizes. Raises Unusable, and whatever a broken file makes Pillow raise."""
     if len(content) > MOST_BYTES:
         raise Unusable(f"it has {len(content) / 1e6:.1f} MB; at most {MOST_BYTES / 1e6:g} are allowed")
-    if kind := _no_picture(content):
-        raise Unusable(kind)
+    if problem := _why_no_picture(content):
+        raise Unusable(problem)
     picture = Image.open(BytesIO(content), formats=FORMATS)  # which decodes nothing yet
     width, height = picture.size
-    most = MOST_OF_JPEG if picture.format == "JPEG" else MOST_PIXELS
+    most = MOST_PIXELS_OF_JPEG if picture.format == "JPEG" else MOST_PIXELS
     if width * height > most:
         raise Unusable(f"it has {width:,} × {height:,} pixels; at most {most / 1e6:g} million are allowed")
     picture.draft("RGB", (LARGE, LARGE))  # lets a JPEG be decoded smaller
@@ -86,11 +87,12 @@ def _of_8_bits(picture: Image.Image) -> Image.Image:
 def _webp(picture: Image.Image) -> bytes:
     out = BytesIO()
     # Without exif and icc_profile, which Pillow would copy.
-    picture.save(out, "WEBP", quality=QUALITY, method=4, exif=b"", icc_profile=None)
+    picture.save(out, "WEBP", quality=WEBP_QUALITY, method=4, exif=b"", icc_profile=None)
     return out.getvalue()
 
 
-def _no_picture(content: bytes) -> str:
+def _why_no_picture(content: bytes) -> str:
+    """Why these bytes are surely no picture; "" if they may be one."""
     start = content[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if not content:
         return "it is empty"

@@ -4,9 +4,10 @@ import base64
 import binascii
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 from unicodedata import normalize
 from urllib.parse import quote, unquote, unquote_to_bytes, urldefrag, urljoin, urlsplit
@@ -15,9 +16,9 @@ from ..pull.fetching import Limits, Redirected, fetched
 from ..pull.places import checked_place
 from .decoding import MOST_BYTES, Unusable
 
-SECONDS = 20.0  # for one picture
-WITH_RETRIES = 60.0  # seconds
-MOST_STEPS = 4  # requests, each to a checked host, of which all but the first follow a redirect
+SECONDS_PER_REQUEST = 20.0
+SECONDS_WITH_RETRIES = 60.0
+MOST_REQUESTS = 4  # for one picture, each to a checked host: all but the first follow a redirect
 HEADERS = {"Accept": "image/avif,image/webp,image/*", "User-Agent": "Idealist"}
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
 
@@ -41,18 +42,18 @@ def host_of(source: str) -> str:
 def from_web(source: str, allowed: Sequence[str]) -> bytes:
     """The bytes at an address, after redirects. All hosts on the way must be listed. Raises ValueError."""
     url = source
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_REQUESTS):
         try:
             return _at(url, allowed)
         except Redirected as redirect:
             url = urljoin(url, redirect.location)
-    raise ValueError(f"it is redirected {MOST_STEPS} times, at last to {url!r:.200}")
+    raise ValueError(f"it is redirected {MOST_REQUESTS} times, at last to {url!r:.200}")
 
 
 def _at(url: str, allowed: Sequence[str]) -> bytes:
     place = checked_place(quote(urldefrag(url).url, safe="%/:=&?~+!$,;'@()*[]"), allowed)
     target = f"{place.path}?{place.query}" if place.query else place.path
-    limits = Limits(seconds=SECONDS, bytes=MOST_BYTES, total_seconds=WITH_RETRIES)
+    limits = Limits(seconds=SECONDS_PER_REQUEST, bytes=MOST_BYTES, total_seconds=SECONDS_WITH_RETRIES)
     return fetched(place, "GET", target, None, HEADERS, limits)
 
 
@@ -77,22 +78,40 @@ class Zipped:
     The path of a file is the source; that of an address is the address without https://. The file of a source
     without a folder may be in any folder if its name is unique. Where no path is exactly so, escapes such as %20
     and the form of accents make no difference: wget decodes escapes, and Macs part accents from letters.
+
+    Where no file is named so, a file is `near` the source: the only file that has the last name of the source, or
+    else the only one whose name is the id of the document.
     """
 
     def __init__(self, zips: Iterable[zipfile.ZipFile]) -> None:
-        self.entries = {
-            entry.filename.removeprefix("./"): (zip, entry)
-            for zip in zips
-            for entry in zip.infolist()
-            if not entry.is_dir()
-        }
+        self.entries: dict[str, tuple[zipfile.ZipFile, zipfile.ZipInfo]] = {}  # by path
+        for zip in zips:
+            for entry in zip.infolist():
+                if not entry.is_dir():
+                    self.entries[entry.filename.removeprefix("./")] = (zip, entry)
         self.alike: dict[str, list[str]] = {}  # path or last name, as `_plain` -> paths
+        self.stems: dict[str, list[str]] = {}  # last name without its ending, as `_plain` -> paths
         for path in self.entries:
             for name in {_plain(path), _plain(path.rpartition("/")[2])}:
                 self.alike.setdefault(name, []).append(path)
+            self.stems.setdefault(_plain(PurePosixPath(path).stem), []).append(path)
+
+    def fits(self, source: str, key: str) -> list[str]:
+        """The paths of the files that fit a source that the document `key` names, or else the one near it."""
+        return self.paths(source) or self.near(source, key)
+
+    def near(self, source: str, key: str) -> list[str]:
+        """The path of the file near the source; [] if there is none or are several."""
+        if is_inside(source):
+            return []
+        last = PurePosixPath(urlsplit(source).path if is_address(source) else source).name
+        for paths in (self.alike.get(_plain(last), []), self.stems.get(_plain(key), []) if key else []):
+            if len(paths) == 1:
+                return paths
+        return []
 
     def paths(self, source: str) -> list[str]:
-        """The paths of the files that fit the source: one if it is clear."""
+        """The paths of the files that the source names: one if it is clear."""
         if is_inside(source):
             return []
         path = source.partition("://")[2] if is_address(source) else source.removeprefix("./").lstrip("/")
@@ -100,12 +119,19 @@ class Zipped:
             return [path]
         return self.alike.get(_plain(path), [])
 
-    def content(self, source: str) -> bytes | None:
-        """The bytes of the file; None if there is none. Raises Unusable."""
-        paths = self.paths(source)
+    def takers(self, named: Iterable[tuple[str, str]]) -> Counter[str]:
+        """Path of a file -> how many of the sources it fits. named: each source, and the key of its document."""
+        return Counter(path for source, key in named for path in self.fits(source, key))
+
+    def content(self, source: str, key: str, takers: Counter[str]) -> bytes | None:
+        """The bytes of the file; None if there is none. Raises Unusable.
+
+        A file near the source is only taken if it fits nothing else: it could show the wrong picture.
+        """
+        paths = self.paths(source) or [path for path in self.near(source, key) if takers[path] == 1]
         if len(paths) > 1:
-            some = " and ".join(f"{path!r:.80}" for path in paths[:2])
-            problem = f"Several files of this name were sent, such as {some}"
+            quoted_paths = " and ".join(f"{path!r:.80}" for path in paths[:2])
+            problem = f"Several files of this name were sent, such as {quoted_paths}"
             raise Unusable(f"{problem}. Send a ZIP that has one of them")
         return _unpacked(*self.entries[paths[0]]) if paths else None
 

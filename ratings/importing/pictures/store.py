@@ -11,8 +11,8 @@ from django.http import FileResponse, Http404
 
 from ...models import Picture
 
-TYPE = "image/webp"
-UNUSED = timedelta(days=1)  # a file may be written before its row
+MEDIA_TYPE = "image/webp"
+UNUSED_KEPT_FOR = timedelta(days=1)  # a file may be written before its row
 SWEPT_EVERY = 3_600.0  # seconds
 _swept_at = time.monotonic()
 
@@ -20,7 +20,8 @@ _swept_at = time.monotonic()
 def keep(content: bytes) -> str:
     """Store the file and return its digest. A file that is complete is not written again."""
     digest = sha256(content).hexdigest()
-    storage, name = storages["pictures"], name_of(digest)
+    storage = storages["pictures"]
+    name = name_of(digest)
     if storage.exists(name):
         if storage.size(name) == len(content):
             return digest
@@ -41,7 +42,7 @@ def sent(picture: Picture, size: str) -> FileResponse:
     if size not in Picture.Size.values:
         raise Http404("A picture is small or large.")
     try:
-        return FileResponse(opened(getattr(picture, size)), content_type=TYPE)
+        return FileResponse(opened(getattr(picture, size)), content_type=MEDIA_TYPE)
     except FileNotFoundError as error:
         raise Http404("The file of this picture is gone.") from error
 
@@ -57,17 +58,18 @@ def name_of(digest: str) -> str:
 
 def sweep() -> int:
     """Delete the files that no picture refers to, and return their number."""
-    storage, gone = storages["pictures"], 0
-    before = datetime.now(UTC) - UNUSED
+    storage = storages["pictures"]
+    deleted = 0
+    before = datetime.now(UTC) - UNUSED_KEPT_FOR
     for folder in _folders():
         digests = [name.removesuffix(".webp") for name in storage.listdir(folder)[1]]
-        used = {digest for size in Picture.Size.values for digest in _used(size, digests)}
+        used = set().union(*(_used(size, digests) for size in Picture.Size.values))
         for digest in set(digests) - used:
             name = f"{folder}/{digest}.webp"
             if storage.get_modified_time(name) < before:
                 storage.delete(name)
-                gone += 1
-    return gone
+                deleted += 1
+    return deleted
 
 
 def sweep_if_due() -> None:

@@ -2,6 +2,7 @@
 
 import http.client
 import io
+import re
 import socket
 import ssl
 import time
@@ -10,11 +11,11 @@ from dataclasses import dataclass, field
 
 from .places import Place
 
-PIECE = 1 << 16
+BYTES_PER_READ = 1 << 16
 RETRIED = {429, 503}  # too many requests; temporarily unavailable
 TRIES = 5
 LONGEST_PAUSE = 60.0  # seconds
-QUOTED = 200  # characters of an error answer in a message
+LONGEST_QUOTE = 200  # characters of an error answer in a message
 
 
 class Refused(ValueError):
@@ -26,7 +27,7 @@ class Redirected(Refused):
 
     def __init__(self, location: str) -> None:
         self.location = location
-        target = (location or "nowhere")[:QUOTED]
+        target = (location or "nowhere")[:LONGEST_QUOTE]
         super().__init__(f"it redirects to {target!r}. No redirect is followed; give that URL if it is meant")
 
 
@@ -61,6 +62,7 @@ class Limits:
     seconds: float = 30.0
     bytes: int = 20_000_000
     total_seconds: float = 3_600.0
+    tries: int = TRIES  # of one request, while the server is overloaded
     pause: Callable[[float], None] = time.sleep
     begun: float = field(default_factory=time.monotonic)
 
@@ -76,18 +78,19 @@ def fetched(
     place: Place, method: str, target: str, body: bytes | None, headers: Mapping[str, str], limits: Limits
 ) -> bytes:
     """The body of an answer with status 200, after retries where the server is overloaded. Raises Refused."""
-    for number in range(1, TRIES + 1):
+    for number in range(1, limits.tries + 1):
         status, head, content = response_of(place, method, target, body, headers, limits)
         if status == 200:
             return content
-        if status not in RETRIED or number == TRIES:
+        if status not in RETRIED or number == limits.tries:
             break
         limits.pause(min(_pause(head.get("Retry-After"), number), limits.time_left()))
     if 300 <= status < 400:
         raise Redirected(head.get("Location", ""))
-    message = content[:QUOTED].decode(errors="replace").strip()
-    meaning, often = http.client.responses.get(status, ""), f", {TRIES} times" if status in RETRIED else ""
-    raise WrongStatus(status, f"it answers {status} {meaning}: {message!r}{often}")
+    message = content[:LONGEST_QUOTE].decode(errors="replace").strip()
+    meaning = http.client.responses.get(status, "")
+    times = f", {limits.tries} times" if status in RETRIED and limits.tries > 1 else ""
+    raise WrongStatus(status, f"it answers {status} {meaning}: {message!r}{times}")
 
 
 def response_of(
@@ -110,15 +113,25 @@ def response_of(
         raise Refused(f"its certificate or TLS is not accepted ({error.reason or error})") from error
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        problem = f"it cannot be reached ({reason[:QUOTED]}). Check that it runs and speaks HTTP"
+        problem = f"it cannot be reached ({reason[:LONGEST_QUOTE]}). Check that it runs and speaks HTTP"
         raise Unreachable(problem) from error
     finally:
         connection.hang_up()
 
 
+def without_key(text: str, key: str) -> str:
+    """The text without the key, each character of which may be escaped: as in JSON, in a URL, in HTML."""
+    escaped = "".join(
+        ("" if c.isalnum() else r"\\{0,3}")
+        + rf"(?:{re.escape(c)}|(?i:\\{{1,3}}u00{ord(c):02x}|%{ord(c):02x}|&\#(?:{ord(c)}|x{ord(c):x});))"
+        for c in key
+    )
+    return re.sub(escaped, "…", text) if key else text
+
+
 def _content(answer: http.client.HTTPResponse, limits: Limits) -> bytes:
     pieces, size = [], 0
-    while piece := answer.read(PIECE):
+    while piece := answer.read(BYTES_PER_READ):
         size += len(piece)
         if size > limits.bytes:
             raise OverLimit("bytes", f"the answer is larger than {limits.bytes / 1e6:g} MB")

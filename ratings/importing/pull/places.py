@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 SETTING = "IDEALIST_PULL_HOSTS"
+# For names alone: the pages allow no address, and no host of a judge.
+ON_A_PAGE = "For pictures and search engines a superuser can allow it on their page, too"
 PORTS = {"http": 80, "https": 443}
 # Global unicast addresses of IPv6. Loopback, site-local, multicast and IPv4-mapped addresses lie outside.
 GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
@@ -44,6 +46,12 @@ class Place(NamedTuple):
 
 def checked_place(url: str, allowed: Sequence[str]) -> Place:
     """The place of a URL, after one DNS lookup. Raises ValueError if requests may not go there."""
+    place = listed_place(url, allowed)
+    return place._replace(address=_address_of(place.host, place.port, hosts_at(place.port, allowed)))
+
+
+def listed_place(url: str, allowed: Sequence[str]) -> Place:
+    """The place of a URL whose host is listed, without an address. Raises ValueError."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -62,14 +70,13 @@ def checked_place(url: str, allowed: Sequence[str]) -> Place:
     port = port or PORTS[parts.scheme]
     hosts = hosts_at(port, allowed)
     _refuse_unlisted(host, port, hosts, allowed)
-    address = _address_of(host, port, hosts)
-    return Place(host, port, parts.scheme == "https", parts.path or "/", parts.query, address)
+    return Place(host, port, parts.scheme == "https", parts.path or "/", parts.query, address="")
 
 
 def hosts_at(port: int, allowed: Sequence[str]) -> list[str]:
     """The listed names, addresses and networks that may be asked at this port: with this port, or with none."""
-    listed = (_parts_of(each) for each in allowed)
-    return [host for host, only in listed if only in ("", str(port))]
+    hosts_and_ports = map(_parts_of, allowed)
+    return [host for host, listed_port in hosts_and_ports if listed_port in ("", str(port))]
 
 
 def _parts_of(listed: str) -> tuple[str, str]:
@@ -80,16 +87,18 @@ def _parts_of(listed: str) -> tuple[str, str]:
 
 
 def _refuse_unlisted(host: str, port: int, hosts: Sequence[str], allowed: Sequence[str]) -> None:
-    if not allowed:
-        raise ValueError(f"No host may be asked until {SETTING} lists it, such as {host}")
     literal = _literal(host)
+    cure = "Add it there" if literal else f"Add it there. {ON_A_PAGE}"
+    if not allowed:
+        raise ValueError(f"No host may be asked until {SETTING} lists it, such as {host}. {cure}")
     listed = _is_in(literal, hosts) if literal else host.lower() in {each.lower() for each in hosts}
     if not listed:
         at = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        raise ValueError(f"The host {at} is not in {SETTING}, which has {', '.join(allowed)}. Add it there")
+        raise ValueError(f"The host {at} is not in {SETTING}, which has {', '.join(allowed)}. {cure}")
 
 
 def _address_of(host: str, port: int, allowed: Sequence[str]) -> str:
+    """The first address of the host that may be asked. One DNS lookup. Raises ValueError without one."""
     try:
         entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -122,8 +131,8 @@ def _is_public(address: Address) -> bool:
         return False
     if any(address in network for network in SPECIAL if network.version == address.version):
         return False
-    own = address.is_private or address.is_loopback or address.is_link_local or address.is_unspecified
-    return address.is_global and not (own or address.is_multicast or address.is_reserved)
+    is_local = address.is_private or address.is_loopback or address.is_link_local or address.is_unspecified
+    return address.is_global and not (is_local or address.is_multicast or address.is_reserved)
 
 
 def _is_in(address: Address, allowed: Sequence[str]) -> bool:

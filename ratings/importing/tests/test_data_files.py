@@ -98,7 +98,7 @@ trec_eval/qrels.test: ratings, 3681
 trec_eval/results-302.test: results, 1
 trec_eval/results.comment.test.gz: results, 301
 trec_eval/results.test: results, 3
-trec_eval/results.trunc: results, refused 1
+trec_eval/results.trunc: results, 7
 trec_eval/zscores_file: results, as was said, refused 1
 """
 

@@ -18,9 +18,9 @@ WAYS = {"by the index": 0, "from what is kept": 10**6, "kept at first": 7}
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
     """The look-up is forced to one of the ways, a few rows at a time."""
-    monkeypatch.setattr(document_keys, "KEPT", WAYS[request.param])
-    monkeypatch.setattr(document_keys, "BATCH", 3)
-    monkeypatch.setattr(document_keys, "PART", 3)
+    monkeypatch.setattr(document_keys, "MOST_KEYS_KEPT", WAYS[request.param])
+    monkeypatch.setattr(document_keys, "ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(document_keys, "ROWS_PER_READ", 3)
     return request.param
 
 
@@ -43,19 +43,19 @@ def test_each_key_gets_its_id_in_the_order_given_and_unknown_ones_get_none(way):
     ids = ids_in(collection)
     asked = [*STORED[::-1], "other", "a", "unknown", "a", "A", "zebra"]
     documents = DocumentIds(collection, MANY)
-    assert documents.of(asked).tolist() == [ids.get(key, 0) for key in asked]
-    assert documents.of(["é", "no"]).tolist() == [ids["é"], 0] and documents.of([]).tolist() == []
-    assert DocumentIds(make_collection("empty", documents=""), MANY).of(["a"]).tolist() == [0]
+    assert documents.find(asked).tolist() == [ids.get(key, 0) for key in asked]
+    assert documents.find(["é", "no"]).tolist() == [ids["é"], 0] and documents.find([]).tolist() == []
+    assert DocumentIds(make_collection("empty", documents=""), MANY).find(["a"]).tolist() == [0]
 
 
 def test_missing_documents_are_made_once_with_only_their_key(way, monkeypatch):
     collection = stored("b")
-    monkeypatch.setattr(document_keys, "MADE", 2)
+    monkeypatch.setattr(document_keys, "DOCUMENTS_PER_INSERT", 2)
     report, told = Report(), []
     asked = ["z\\t", "b", "é", "z\\t", "a", "m'", 'n"']
     job = running(collection)
     documents = DocumentIds(collection, MANY)
-    found = documents.made(job, asked, report, lambda *step: told.append(step))
+    found = documents.find_or_make(job, asked, report, lambda *step: told.append(step))
     ids = ids_in(collection)
     assert found.tolist() == [ids[key] for key in asked]
     assert sorted(ids) == sorted(set(asked)) and report.counts["documents"] == 5
@@ -67,10 +67,10 @@ def test_missing_documents_are_made_once_with_only_their_key(way, monkeypatch):
     }
     # Some of the next ones are known, were just made, or are new.
     more = ["n0", "a", "b", "n1", "n2", "é"]
-    again = documents.made(job, more, report)
+    again = documents.find_or_make(job, more, report)
     ids = ids_in(collection)
     assert again.tolist() == [ids[key] for key in more] and report.counts["documents"] == 8
-    assert documents.made(job, asked + more, report).tolist() == [*found, *again]
+    assert documents.find_or_make(job, asked + more, report).tolist() == [*found, *again]
     assert report.counts["documents"] == 8
 
 
@@ -88,26 +88,26 @@ def test_a_key_with_a_blank_ends_the_import_and_shifts_no_id():
 def test_documents_are_read_where_many_of_few_are_sought(
     monkeypatch, django_assert_num_queries, sought, kept, reads
 ):
-    monkeypatch.setattr(document_keys, "KEPT", kept)
+    monkeypatch.setattr(document_keys, "MOST_KEYS_KEPT", kept)
     collection = stored(*STORED)
-    assert len(STORED) == 28 and document_keys.READ_ALL == 3
+    assert len(STORED) == 28 and document_keys.ROWS_READ_PER_LOOKUP == 3
     with django_assert_num_queries(3 if reads else 1) as queries:  # the last part is empty
         documents = DocumentIds(collection, sought)
     assert all("given.value" not in query["sql"] for query in queries.captured_queries)
     with django_assert_num_queries(0 if reads else 1) as queries:
-        documents.of(STORED[:9])
+        documents.find(STORED[:9])
     assert all("given.value" in query["sql"] for query in queries.captured_queries), connection.vendor
 
 
 def test_what_outgrows_memory_is_found_by_the_index(monkeypatch, django_assert_num_queries):
     collection = stored("a", "b")
-    monkeypatch.setattr(document_keys, "KEPT", 4)
+    monkeypatch.setattr(document_keys, "MOST_KEYS_KEPT", 4)
     job = running(collection)
     documents = DocumentIds(collection, MANY)
-    documents.made(job, ["c", "d"], Report())
+    documents.find_or_make(job, ["c", "d"], Report())
     with django_assert_num_queries(0):
-        documents.of(["a", "d"])
-    documents.made(job, ["e"], Report())
+        documents.find(["a", "d"])
+    documents.find_or_make(job, ["e"], Report())
     ids = ids_in(collection)
     with django_assert_num_queries(1):
-        assert documents.of(["a", "e", "f"]).tolist() == [ids["a"], ids["e"], 0]
+        assert documents.find(["a", "e", "f"]).tolist() == [ids["a"], ids["e"], 0]

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ratings.models import Collection, Document, Ranking, Rating, System
-from ratings.tests.cast import make_collection
+from ratings.tests.cast import make_collection, make_ranking
 
 pytestmark = pytest.mark.django_db
 
@@ -91,7 +91,7 @@ def test_an_unknown_collection_and_a_missing_file_are_refused(file):
         True,
     )
     make_collection()
-    for arguments in (["nowhere.run"], [file(RUN), "nowhere.run"], [file(RUN), "--system", "two words"]):
+    for arguments in (["nowhere.run"], [file(RUN), "nowhere.run"], [file(RUN), "--system", "a\x01b"]):
         _, err, refused = command("import_run", "hills", *arguments)
         assert refused and err.endswith("Nothing was written.")
         assert not System.objects.exists()
@@ -132,11 +132,11 @@ def test_exports_write_to_standard_output_or_to_a_file(file, tmp_path):
 
 
 def test_an_export_that_fails_leaves_no_file_and_keeps_the_old_one(tmp_path):
-    collection = make_collection()
-    System.objects.create(collection=collection, name="my system")
+    collection = make_collection(queries=["#1"])
+    make_ranking(collection, "my system", "#1", "a")
     (tmp_path / "out").write_text("old")
     _, err, refused = command("export_run", "hills", "my system", "--output", tmp_path / "out")
-    assert refused and "has a blank in its name" in err
+    assert refused and "#1" in err
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("out", "old")]
     assert command("export_ratings", "hills", "--output", tmp_path / "no" / "out")[2]
 

@@ -1,6 +1,7 @@
 """The import desk: a file is sent, checked, shown, imported, cancelled, undone, and mended where it is refused."""
 
 import time
+from html import unescape
 
 import pytest
 from django.core.cache import cache
@@ -104,7 +105,7 @@ def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     assert '<td dir="auto">q1</td><td dir="auto">x</td><td dir="auto">1</td><td dir="auto">3.5</td>' in html
     assert not Ranking.objects.exists()
     assert imported(admin, job).by.username == "ada" and Ranking.objects.count() == 2
-    act(admin, "undo_import", job)
+    act(admin, "undo_job", job)
     assert not Ranking.objects.exists()
     assert "undone" in admin.get("/collections/hills/import/").content.decode()
 
@@ -132,7 +133,7 @@ def test_an_import_and_what_it_did_appear_together(admin, collection, monkeypatc
 def test_what_waits_says_for_what(admin, collection):
     send(admin, "results", ("bm25.run", RUN))
     waiting = Job.objects.filter(kind="results")
-    told = reverse("import_progress", args=["hills", waiting.get().pk])
+    told = reverse("job_progress", args=["hills", waiting.get().pk])
     assert admin.get(told).json()["waits"] == "It waits for a worker."
     other = Job.objects.create(collection=collection, kind="queries", state="running", beat_at=timezone.now())
     assert "the worker is busy with something else" in admin.get(told).json()["waits"]
@@ -149,7 +150,7 @@ def test_without_a_worker_every_page_says_so_and_so_does_the_log(admin, collecti
         return "There is no worker" in admin.get(address).content.decode()
 
     assert not told()
-    cache.set(signs.WORKER, time.time() - LEASE.total_seconds() - 1)
+    cache.set(signs.WORKER_KEY, time.time() - LEASE.total_seconds() - 1)
     assert told()
     own = send(admin, "results", ("bm25.run", RUN)).url
     assert f"Job {Job.objects.get().pk} waits" in caplog.text and told(own)
@@ -157,7 +158,7 @@ def test_without_a_worker_every_page_says_so_and_so_does_the_log(admin, collecti
     for beat, waits in ((timezone.now() - 2 * LEASE, True), (timezone.now(), False)):
         Job.objects.update(state="running", beat_at=beat)
         assert told(own) is waits
-    cache.delete(signs.WORKER)
+    cache.delete(signs.WORKER_KEY)
     assert told()
 
 
@@ -187,13 +188,13 @@ def test_what_a_file_does_not_show_is_asked_and_the_file_is_kept(admin, collecti
     act(admin, "check_import", job, {}, 400)
     job = checked(admin, job, "documents")
     assert (job.kind, job.state) == ("documents", "checked")
-    act(admin, "cancel_import", job)
+    act(admin, "cancel_job", job)
     assert not list(uploads.folder().iterdir())
 
 
 def test_the_page_has_columns_for_json_lines_with_other_names(admin, collection):
     job = sent(admin, "documents", '{"objectID": "a 1", "name": "Shoe"}\n{"objectID": "z", "price": 4}\n')
-    assert "Say below which column holds what" in page(admin, job)
+    assert "Choose the id column to continue" in page(admin, job)
     columns = {"column_0": "id", "column_1": "title", "column_2": "fields"}
     job = checked(admin, job, "documents", **columns)
     assert "tick “Ids may have blanks, each kept as %20”" in page(admin, job)
@@ -232,13 +233,34 @@ def test_what_was_taken_for_another_kind_is_read_as_the_right_one(admin):
 def test_columns_are_guessed_shown_and_changed(admin, collection):
     job = sent(admin, "ratings", RATINGS.replace("label", "mark").replace("who", "person"), "march.csv")
     form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
-    assert [(name, field.initial) for name, field in form.columns][:2] == [("q_id", ""), ("docid", "document")]
+    assert [(name, field.initial) for name, field in form.columns][:2] == [
+        ("q_id", "query"),
+        ("docid", "document"),
+    ]
     chosen = {"column_0": "query", "column_1": "document", "column_2": "rater", "column_3": "grade"}
     job = checked(admin, job, "ratings", map="good=2", **chosen)
     assert job.options["columns"] == {"query": "q_id", "document": "docid", "rater": "person", "grade": "mark"}
     assert (job.report["refused"], job.report["grades"]) == (1, {"0": 1, "1": 1, "2": 1, "3": 1, "7": 1})
     for wrong in ({"column_0": "query", "column_1": "query"}, {"map": "good"}):
         act(admin, "check_import", job, {"kind": "ratings"} | wrong, 400)
+
+
+def test_words_with_commas_and_words_for_cannot_judge_get_a_meaning(admin, collection):
+    text = 'query,document,rater,grade\nq1,a,Ann,"Yes, fully"\nq1,b,Ann,?\n'
+    job = sent(admin, "ratings", text, "march.csv")
+    html = unescape(page(admin, job))
+    assert 'write "Yes, fully=…" under' in html and "write ?=unrateable under" in html
+    columns = {f"column_{n}": role for n, role in enumerate(["query", "document", "rater", "grade"])}
+    job = checked(admin, job, "ratings", map='"Yes, fully=2", ?=unrateable', **columns)
+    assert job.report["refused"] == 0 and job.options["grades"] == {"Yes, fully": "2", "?": "unrateable"}
+    shown = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
+    in_either_order = ('"Yes, fully=2", ?=unrateable', '?=unrateable, "Yes, fully=2"')  # PostgreSQL keeps none
+    assert shown.initial["map"] in in_either_order
+    imported(admin, job)
+    assert sorted(Rating.objects.values_list("pair__document__key", "grade__value", "reason")) == [
+        ("a", 2, ""),
+        ("b", None, "other"),
+    ]
 
 
 def test_refusals_stand_in_the_order_of_the_file_whoever_found_them(admin, collection):
@@ -284,7 +306,7 @@ def test_of_two_files_with_one_name_the_right_one_is_named(admin):
 
 
 def test_where_too_much_is_refused_the_page_counts_the_rest(admin, monkeypatch):
-    monkeypatch.setattr(report, "KEPT", 2)
+    monkeypatch.setattr(report, "REFUSALS_KEPT", 2)
     assert "And 1 more." in page(admin, sent(admin, "ratings", "q1 0 a 7\nq1 0 b 7\nq1 0 c 7\nq1 0 d 3\n"))
 
 
@@ -296,7 +318,7 @@ def test_where_too_much_is_refused_the_page_counts_the_rest(admin, monkeypatch):
         ("results", "q1 0 a 3\n"),
         ("queries", "q1 0 a 3\n"),
         ("ratings", "q1 0 a 3\nq1 Q0 x 1 3.5 bm25\n"),
-        ("results", "query,document,rank,system\nq1,a,1,two words\n"),
+        ("results", "query,document,rank,system\nq1,a,1,\n"),
         ("results", "q1 Q0 x 1 1 s\nq1 Q0 y 2 9 s\n"),
         ("results", "q1 Q0 x 1 1 s\nq1 Q0 y 1 1 s\n"),
     ],
@@ -313,10 +335,10 @@ def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
     stays = "The history keeps what was said"
     assert stays in page(admin, job)
     later = imported(admin, sent(admin, "ratings", "q1 0 a 0\n"))
-    response = admin.post(reverse("undo_import", args=["hills", job.pk]), follow=True)
+    response = admin.post(reverse("undo_job", args=["hills", job.pk]), follow=True)
     assert "1 rating of it was changed later by ratings from file" in response.content.decode()
-    act(admin, "undo_import", later)
-    act(admin, "undo_import", job)
+    act(admin, "undo_job", later)
+    act(admin, "undo_job", job)
     assert stays in page(admin, job)
     assert not collection.grades.exists() and not Rating.objects.exists()
     assert {event.actor.username for event in RatingEvent.objects.filter(kind="undo")} == {"ada"}
@@ -327,7 +349,7 @@ def test_progress_is_told_to_the_script(admin, collection):
         collection=collection, kind="results", state="running", attempt=1, files=[{"name": "x"}]
     )
     signs.show_step(job, signs.Step("writing", 0.25, 500))
-    told = admin.get(reverse("import_progress", args=["hills", job.pk])).json()
+    told = admin.get(reverse("job_progress", args=["hills", job.pk])).json()
     assert told == {"state": "running", "message": "writing", "done": 500, "share": 0.25, "waits": ""}
     assert 'value="0.2500"' in page(admin, job)
 
@@ -393,7 +415,7 @@ def test_files_that_nobody_imports_use_up_the_space_of_their_own_collection_alon
     waiting = [sent(admin, "ratings", wrong.replace("a,Ann", f"{key},Ann")) for key in "bcde"]
     assert send(admin, "ratings", ("more", right)).status_code == 400
     assert len(list(storages["uploads"].entries())) == 4
-    admin.post(reverse("cancel_import", args=["hills", waiting[0].pk]))
+    admin.post(reverse("cancel_job", args=["hills", waiting[0].pk]))
     assert send(admin, "ratings", ("more", right)).status_code == 302
 
 
@@ -406,3 +428,110 @@ def test_one_preview_is_made_at_a_time(admin, settings):
         busy = admin.get(address)
     assert (busy.status_code, busy["Retry-After"]) == (503, "5")
     assert admin.get(address).status_code == 200
+
+
+SHOP = "Ware;Kurzname;Preis EUR\nS-1;Walking boots;79,0\nS-2;Trail runners;119,5\n"
+
+
+def above(client: Client, job: Job) -> dict[str, str]:
+    """What the selects above the columns say."""
+    form = client.get(reverse("import_job", args=["hills", job.pk])).context["form"]
+    return {name: field.value() for name, field in form.columns}
+
+
+def test_the_first_rows_stand_below_selects_that_propose_what_the_columns_hold(admin, collection):
+    job = sent(admin, "documents", SHOP, "shop.csv")
+    html = page(admin, job)
+    assert above(admin, job) == {"Ware": "id", "Kurzname": "title", "Preis EUR": "fields"}
+    assert '<td dir="auto">S-1</td><td dir="auto">Walking boots</td><td dir="auto">79,0</td>' in html
+    assert html.count('form="reading"') == 4 and 'id="refused"' not in html and 'id="will"' not in html
+    assert imported(admin, job).state == "refused" and not collection.documents.filter(key="S-1").exists()
+    job = checked(admin, job, "documents", column_0="id", column_1="title", column_2="fields")
+    imported(admin, job)
+    assert collection.documents.get(key="S-1").fields == {"Preis EUR": "79,0"}
+
+
+def test_a_choice_of_columns_counts_for_the_next_file_with_them_and_the_page_says_so(admin, collection):
+    choice = {"column_0": "id", "column_1": "body", "column_2": ""}
+    first = imported(admin, checked(admin, sent(admin, "documents", SHOP, "march.csv"), "documents", **choice))
+    job = sent(admin, "", SHOP.replace("S-", "T-"), "april.csv")
+    assert (job.kind, job.state, job.report["refused"]) == ("documents", "checked", 0)
+    assert above(admin, job) == {"Ware": "id", "Kurzname": "body", "Preis EUR": ""}
+    link = f'<a href="/collections/hills/import/{first.pk}/">documents from march.csv</a>'
+    assert link in page(admin, job)
+    imported(admin, job)
+    assert collection.documents.get(key="T-2").body == "Trail runners"
+    job = checked(admin, sent(admin, "documents", SHOP, "may.csv"), "documents", **choice | {"column_1": "title"})
+    assert link not in page(admin, job) and above(admin, job)["Kurzname"] == "title"
+
+
+def test_a_choice_of_columns_counts_for_its_collection_kind_and_header_alone(admin, collection):
+    choice = {"column_0": "id", "column_1": "body", "column_2": ""}
+    imported(admin, checked(admin, sent(admin, "documents", SHOP), "documents", **choice))
+    assert sent(admin, "", SHOP.replace("Kurzname", "Langname")).kind == ""
+    assert sent(admin, "queries", SHOP).options == {}
+    undone = Job.objects.filter(state="published").first()
+    act(admin, "undo_job", undone)
+    assert sent(admin, "documents", SHOP).options == {}
+
+
+def test_documents_without_a_title_are_proposed_one(admin):
+    job = sent(admin, "documents", "id,Bezeichnung\n1,Walking boots\n2,Trail runners\n")
+    assert above(admin, job) == {"id": "id", "Bezeichnung": "title"} and job.report["refused"] == 0
+    chosen = checked(admin, job, "documents", column_0="id", column_1="fields")
+    assert above(admin, chosen) == {"id": "id", "Bezeichnung": "fields"}
+
+
+def test_a_file_that_cannot_be_read_yet_shows_its_first_lines(admin):
+    job = sent(admin, "queries", "Nr;Suche\n1;boots\n2;socks\n")
+    assert '<td dir="auto">Nr</td><td dir="auto">Suche</td>' in page(admin, job)
+
+
+def test_a_column_that_may_hold_the_ids_of_queries_is_proposed_and_asked_for(admin, collection):
+    job = sent(admin, "queries", "Term No;Search term\nS-01;boots\nS-02;jacket\n")
+    html = page(admin, job)
+    assert "Is this what the columns hold?" in html and 'id="refused"' not in html
+    assert above(admin, job) == {"Term No": "key", "Search term": "text"}
+    for key, role in (("S-01", "key"), ("boots", "fields")):  # as proposed, and as corrected
+        imported(admin, checked(admin, job, "queries", column_0=role, column_1="text"))
+        assert collection.queries.filter(key=key, text="boots").exists()
+        collection.queries.all().delete()
+        job = sent(admin, "queries", "Term Nr;Search term\nS-01;boots\nS-02;jacket\n")
+
+
+def test_a_file_that_is_not_utf_8_is_read_as_excel_writes_it_or_as_people_chose(admin, collection):
+    job = sent(admin, "queries", "id;text\nS-1;boots\nS-2;Trekkingstöcke\n".encode("cp1252"))
+    assert job.report["refused"] == 0 and "The text is read as <b>windows-1252</b>." in page(admin, job)
+    imported(admin, job)
+    assert collection.queries.get(key="S-2").text == "Trekkingstöcke"
+    job = sent(admin, "queries", "id;text\nS-3;Palača\n".encode("cp1250"))
+    imported(admin, checked(admin, job, "queries", encoding="cp1250", column_0="key", column_1="text"))
+    job = imported(admin, sent(admin, "queries", "id;text\nS-4;Čaj\n".encode("cp1250")))
+    assert [query.text for query in collection.queries.filter(key__in=["S-3", "S-4"])] == ["Palača", "Čaj"]
+    job = sent(admin, "queries", "id;text\nS-5;Zelt für drei\n")
+    assert job.report["refused"] == 0 and job.options == {}
+
+
+def test_a_choice_of_columns_counts_for_names_with_umlauts_in_the_encoding_of_excel(admin, collection):
+    text = "Ärtikel;Größe\nA-1;klein\nA-2;groß\n".encode("cp1252")
+    how = {"encoding": "windows-1252", "column_0": "id", "column_1": "title"}
+    imported(admin, checked(admin, sent(admin, "documents", text), "documents", **how))
+    job = sent(admin, "", text.replace(b"A-", b"B-"))
+    assert (job.kind, job.report["refused"]) == ("documents", 0)
+
+
+def test_several_files_can_each_have_an_encoding_so_none_is_taken_for_granted(admin, collection):
+    files = [("old.csv", "id;text\nS-1;Zelt für zwei\n".encode("cp1252")), ("new.csv", "id;text\nS-2;Öl\n")]
+    send(admin, "queries", *files)
+    work()
+    assert ("old.csv", 2) in refusals_of(Job.objects.first())
+
+
+def test_bytes_far_down_that_are_not_utf_8_have_a_cure_that_is_filled_in(admin, collection):
+    lines = [f"S-{number};{'boots ' * 20}" for number in range(1_000)]
+    job = sent(admin, "queries", "\n".join(["id;text", *lines, "S-1000;Trekkingstöcke\n"]).encode("cp1252"))
+    assert "check again with windows-1252 under “Encoding”" in page(admin, job)
+    form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
+    proposed = {field.name: field.value() or "" for field in form}
+    imported(admin, checked(admin, job, **proposed))
+    assert collection.queries.get(key="S-1000").text == "Trekkingstöcke"

@@ -75,7 +75,7 @@ def test_the_same_file_again_changes_no_row_and_not_the_version(kind):
 @pytest.mark.parametrize(
     ("run", "choices", "said"),
     [
-        *((intake.import_run, {"system": name}, "the system") for name in ("two words", "", "x" * 201)),
+        *((intake.import_run, {"system": name}, "the system") for name in ("two\x01words", "", "x" * 201)),
         (intake.import_run, {"system": "x", "system_from": "file"}, "--system or --system-from file"),
         *((intake.import_qrels, {"rater": name}, "the rater") for name in ("", " x", "x" * 151)),
     ],
@@ -279,9 +279,10 @@ def test_lines_in_any_order_and_pieces_on_disk_give_the_same_rankings(monkeypatc
     mixed = sorted(lines, key=lambda line: hash(line[::-1]) % 97)
     one, two = make_collection("one", documents=""), make_collection("two", documents="")
     intake.import_run(one, sources("".join(lines)))
-    monkeypatch.setattr(runs, "HELD", 7)
-    monkeypatch.setattr(runs, "SOUGHT", 20)
-    monkeypatch.setattr(stage, "BATCH", 4)
+    monkeypatch.setattr(runs, "RESULTS_HELD", 7)
+    monkeypatch.setattr(runs, "RANKINGS_HELD", 7)
+    monkeypatch.setattr(runs, "RESULTS_PER_LOOKUP", 20)
+    monkeypatch.setattr(stage, "ROWS_AT_ONCE", 4)
     intake.import_run(two, sources("".join(mixed)))
     for query in ("q1", "q2"):
         assert ranked(one, "s", query) == ranked(two, "s", query) == [f"d{d}" for d in range(1, 31)]
@@ -384,7 +385,8 @@ def test_two_files_that_name_one_system_are_refused_until_it_is_said_what_they_a
         report = intake.import_run(collection, sources(ONE, other), order=order, keep_first=keep_first)
         (said,) = refused(report)
         assert said.startswith("file2, line 1: the system s is in file1, too. ")
-        assert all(way in said for way in ("--system-from file", "--system NAME", "--system-from tag"))
+        assert all(way in said for way in ("--system-from file", "--system NAME"))
+        assert ("--system-from tag" in said) == (other == "q3 Q0 a 1 1 s\n"), "parts of one share no query"
     assert not collection.systems.exists()
 
 
@@ -405,9 +407,28 @@ def test_files_of_one_name_and_files_of_several_systems_name_none():
     assert said.startswith("b/run.txt: the file has the same name as a/run.txt") and "--system NAME" in said
     (said,) = refused(intake.import_run(collection, sources(ONE + "q1 Q0 a 1 1 x\n"), system_from="file"))
     assert "several systems in it (s, x)" in said and "--system-from" in said
-    (said,) = refused(intake.import_run(collection, [source(ONE, "my run")], system_from="file"))
-    assert "'my run' has a blank" in said and "--system NAME" in said
+    (said,) = refused(intake.import_run(collection, [source(ONE, "my\x01run")], system_from="file"))
+    assert "a control character" in said and "--system NAME" in said
     assert not collection.systems.exists()
+
+
+def test_names_of_systems_may_have_blanks_and_two_of_them_stand_in_one_file():
+    collection = make_collection()
+    table = "query,document,rank,system\nq1,a,1,Solr old\nq1,b,1,Vector  new\n"
+    assert not intake.import_run(collection, sources(table)).refused
+    assert not intake.import_run(collection, sources("q1 Q0 c 1 1 x\n"), system="My own").refused
+    assert not intake.import_run(
+        collection, [source("q1 Q0 d 1 1 x\n", "by file.run")], system_from="file"
+    ).refused
+    assert sorted(collection.systems.values_list("name", flat=True)) == [
+        "My own", "Solr old", "Vector new", "by file.run",
+    ]  # fmt: skip
+
+
+def test_a_system_without_a_name_beside_others_gets_one_in_its_rows():
+    table = "query,document,rank,system\nq1,a,1,Solr\nq1,b,1,\n"
+    (said,) = refused(intake.import_run(make_collection(), sources(table)))
+    assert said.endswith("Write a name of at most 200 characters into each row.")
 
 
 @pytest.mark.parametrize("said", [{"system_from": "tag"}, {"system": "s"}])
@@ -667,6 +688,21 @@ def test_ratings_of_many_raters_come_in_few_queries_and_change_one_by_one(django
 
 def test_progress_is_told_while_reading_checking_and_writing(monkeypatch):
     told = []
-    monkeypatch.setattr(stage, "TICK", 2)
+    monkeypatch.setattr(stage, "ROWS_PER_TICK", 2)
     intake.import_run(make_collection(), sources(RUN), progress=lambda *facts: told.append(facts))
     assert told == [("file1", None, 2), ("checking", None, 3), ("writing", 1.0, 3)]
+
+
+def test_a_judgment_table_is_read_for_its_documents_whatever_its_query_column_is_called():
+    """What differs between the rows of a document belongs to the pair; the queries of the collection show it."""
+    head = "Anfrage,product,title,text,brand,grade\n"
+    rows = "text of q1,p,Boot,Long,Acme,3\ntext of q2,p,Boot,Long,Acme,0\nq1,r,Sock,Short,Best,1\n"
+    collection = make_collection()
+    report = intake.import_documents(collection, sources(head + rows))
+    assert not report.refused and any("'Anfrage', 'grade'" in fact for fact in report.facts)
+    assert collection.documents.get(key="p").fields == {"brand": "Acme"}
+    # Without a query that is known, a difference may also be a mistake: people say which it is.
+    unknown = (head + rows).replace("q1", "boots").replace("text of q2", "socks")
+    (refusal,) = intake.import_documents(make_collection("sea"), sources(unknown)).refusals
+    assert (refusal.line, refusal.problem) == (3, "document p has another 'Anfrage'")
+    assert [option.value for option in refusal.options] == [{"fields": "brand"}]

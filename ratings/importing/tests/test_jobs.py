@@ -151,7 +151,7 @@ def running(**facts) -> Job:
 
 @pytest.mark.django_db(transaction=True)
 def test_what_a_job_does_is_seen_while_its_transaction_is_open(monkeypatch):
-    monkeypatch.setattr(signs, "EVERY", 0.02)
+    monkeypatch.setattr(signs, "SECONDS_BETWEEN_SIGNS", 0.02)
     job = running()
     with signs.shown(job) as progress, transaction.atomic():
         Job.objects.filter(pk=job.pk).update(message="nobody sees this yet")
@@ -163,7 +163,7 @@ def test_what_a_job_does_is_seen_while_its_transaction_is_open(monkeypatch):
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("change", [{"state": "cancelled"}, {"attempt": 2}, {}])
 def test_a_job_that_somebody_cancels_or_takes_over_learns_it(monkeypatch, change):
-    monkeypatch.setattr(signs, "EVERY", 0.02)
+    monkeypatch.setattr(signs, "SECONDS_BETWEEN_SIGNS", 0.02)
     job = running()
     with signs.shown(job) as progress:
         progress("checking", None, 1)
@@ -179,7 +179,7 @@ def test_a_job_that_somebody_cancels_or_takes_over_learns_it(monkeypatch, change
 @pytest.mark.django_db(transaction=True)
 def test_a_job_that_holds_the_database_is_cancelled(monkeypatch):
     """On SQLite nothing can be written meanwhile, so the worker learns it by a sign, and writes it."""
-    monkeypatch.setattr(signs, "EVERY", 0.02)
+    monkeypatch.setattr(signs, "SECONDS_BETWEEN_SIGNS", 0.02)
     job = running(state="queued", files=[])
     began = threading.Event()
 
@@ -196,7 +196,7 @@ def test_a_job_that_holds_the_database_is_cancelled(monkeypatch):
         jobs.look_at.func(job.pk)
         connection.close()
 
-    monkeypatch.setattr(jobs, "_import", hold)
+    monkeypatch.setattr(jobs, "_run", hold)
     worker = threading.Thread(target=act)
     worker.start()
     assert began.wait(20)
@@ -255,10 +255,10 @@ def test_a_worker_ends_with_its_parent():
 
 
 def test_a_database_that_is_away_is_told_once_a_minute(monkeypatch, caplog):
-    monkeypatch.setattr(command, "_told_at", time.monotonic() - command.TELL)
+    monkeypatch.setattr(command, "_told_at", time.monotonic() - command.SECONDS_BETWEEN_TELLS)
     for _ in range(3):
         command.tell_of_wait(OperationalError("connection refused"))
     assert caplog.text.count("waits for the database: connection refused") == 1
-    monkeypatch.setattr(command, "_told_at", time.monotonic() - command.TELL)
+    monkeypatch.setattr(command, "_told_at", time.monotonic() - command.SECONDS_BETWEEN_TELLS)
     command.tell_of_wait(OperationalError("connection refused"))
     assert caplog.text.count("connection refused") == 2

@@ -143,7 +143,7 @@ BOMBS = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_what_grows_beyond_measure_as_rows_is_refused(name, collection, file, settings, monkeypatch):  # noqa: F811
     settings.LARGEST_RATIO = 20
-    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_000_000)
+    monkeypatch.setattr("ratings.formats.budget.HARMLESS_BYTES", 1_000_000)
     kind, content = BOMBS[name]
     if kind == "ratings":
         collection.queries.create(key="x", text="x" * 5_000)
@@ -156,9 +156,100 @@ def test_what_grows_beyond_measure_as_rows_is_refused(name, collection, file, se
 
 def test_all_files_of_an_import_have_one_limit(collection, file, settings, monkeypatch):  # noqa: F811
     settings.LARGEST_UNPACKED = 3 << 20
-    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_000_000)
+    monkeypatch.setattr("ratings.formats.budget.HARMLESS_BYTES", 1_000_000)
     lines = b"".join(b'{"id": "%%s-%d", "text": "%b"}\n' % (i, b"fog %d " % i * 20) for i in range(7_000))
     paths = [file(gzip.compress(lines % ((b"%d" % n,) * 7_000)), f"{n}.gz") for n in range(3)]
     done("import_documents", "hills", paths[0])
     _, err, refused = command("import_documents", "hills", *paths)
     assert refused and "to more than 3 megabytes" in err
+
+
+GRADED = b"query-id\tcorpus-id\tscore\nq8\ta\t1\n" * 9
+SPLITS = BEIR | {
+    "queries.jsonl": b'{"_id": "q8", "text": "fog", "tags": ["long"]}\n{"_id": "q9", "text": "sea"}\n',
+    "qrels/test.tsv": b"query-id\tcorpus-id\tscore\nq8\ta\t1\nq8\tb\t0\n",
+    "qrels/dev.tsv": b"query-id\tcorpus-id\tscore\nq8\tb\t0\nq9\tz\t1\n",
+}
+
+
+def tags() -> dict[str, list[str]]:
+    return dict(Query.objects.filter(key__in=["q8", "q9"]).values_list("key", "tags"))
+
+
+@pytest.mark.parametrize("as_folder", [True, False])
+def test_a_data_set_of_beir_is_one_import_whose_splits_are_tags(collection, file, tmp_path, as_folder):  # noqa: F811
+    path = tmp_path / "set"
+    if as_folder:
+        (path / "qrels").mkdir(parents=True)
+        for name, content in SPLITS.items():
+            (path / name).write_bytes(content)
+    else:
+        path.write_bytes(zipped({f"set/{name}": content for name, content in SPLITS.items()}))
+    out, _, _ = command("import_beir", "hills", path, "--splits", "test", "--rater", "BEIR")
+    assert "2 ratings from qrels: 2 new" in out
+    assert tags() == {"q8": ["long", "dev", "test"]}
+    assert Document.objects.get(key="a").title == "A" and not Document.objects.filter(key="z").exists()
+    out, _, _ = command("import_beir", "hills", path, "--rater", "BEIR")
+    assert "2 queries: 1 new, 0 changed, 1 unchanged." in out and "1 line repeats an earlier one." in out
+    assert tags() == {"q8": ["long", "dev", "test"], "q9": ["dev"]}
+    ratings = Rating.objects.filter(rater__name="BEIR").values_list("query__key", "document__key", "grade__value")
+    assert sorted(ratings) == [("q8", "a", 1), ("q8", "b", 0), ("q9", "z", 1)]
+    assert sorted(Job.objects.values_list("kind", flat=True)) == ["documents", *["queries"] * 2, *["ratings"] * 2]
+    done("import_beir", "hills", path, "--rater", "BEIR")
+    assert Job.objects.count() == 5, "repeating it changes nothing"
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "refusal"),
+    [
+        ({"corpus.jsonl": SPLITS["corpus.jsonl"]}, [], "there is no queries.jsonl and no qrels/test.tsv in it"),
+        (SPLITS, ["--splits", "train"], "there is no split 'train' in it. Choose among dev, test."),
+        (SPLITS | {"qrels/dev.tsv": b"query-id\tcorpus-id\tscore\nq9\ta\t77\n"}, [], "the grade 77 is not on the"),
+        (SPLITS | {"qrels/dev.tsv": b"query-id\tcorpus-id\tscore\nq8\tb\t1\n"}, [], "b has another grade for the"),
+        (SPLITS | {"corpus.jsonl": b"{]\n"}, [], "corpus.jsonl, line 1"),
+        (
+            SPLITS | {"qrels/cut.tsv.gz": gzip.compress(GRADED)[:-9]},
+            [],
+            "qrels/cut.tsv.gz: it is cut off or damaged",
+        ),
+        (SPLITS | {"qrels/bare.tsv": b""}, [], "qrels/bare.tsv: it holds nothing to import"),
+    ],
+)
+def test_a_data_set_is_imported_whole_or_not_at_all(collection, file, files, options, refusal):  # noqa: F811
+    before = Document.objects.count(), Query.objects.count()
+    _, err, refused = command("import_beir", "hills", file(zipped(files), "set.zip"), *options)
+    assert refused and refusal in err
+    assert (Document.objects.count(), Query.objects.count()) == before
+    assert not Rating.objects.exists() and not Job.objects.exists()
+
+
+def test_a_data_set_is_checked_and_imported_on_the_page_and_undone_part_by_part(admin):  # noqa: F811
+    job = sent(admin, "", zipped(SPLITS), "set.zip")
+    html = page(admin, job)
+    assert "3 ratings by 1 rater for 2 queries: 3 new" in html and "2 queries: 2 new" in html
+    assert not Rating.objects.exists() and "were not known" not in html
+    act(admin, "check_import", job, {"kind": "beir", "splits": "dev", "rater": "qrels"})
+    worker()
+    assert "2 ratings by 1 rater for 2 queries: 2 new" in page(admin, job)
+    act(admin, "start_import", job)
+    worker()
+    job.refresh_from_db()
+    assert (job.state, job.report["counts"]["new"]) == ("published", 4)
+    assert "Undo this import" not in page(admin, job)
+    assert tags() == {"q8": ["long", "dev", "test"], "q9": ["dev"]}
+    parts = Job.objects.exclude(pk=job.pk)
+    assert {part.by for part in parts} == {job.by}
+    assert [part.kind for part in parts] == ["ratings", "documents", "queries"]
+    act(admin, "undo_job", job)
+    assert Rating.objects.count() == 2
+    act(admin, "undo_job", parts[0])
+    assert not Rating.objects.exists()
+
+
+def test_a_refused_data_set_leaves_its_job_refused(admin):  # noqa: F811
+    job = sent(admin, "beir", zipped({"corpus.jsonl": SPLITS["corpus.jsonl"]}), "set.zip")
+    assert "here is no queries.jsonl and no qrels/test.tsv in it" in page(admin, job)
+    act(admin, "start_import", job)
+    worker()
+    job.refresh_from_db()
+    assert job.state == "refused" and Job.objects.count() == 1

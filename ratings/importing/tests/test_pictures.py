@@ -15,11 +15,10 @@ from ratings.importing import jobs, uploads
 from ratings.importing.pictures import decoding, store
 from ratings.importing.pictures.fetching import Fetching
 from ratings.importing.pull.fetching import Redirected
-from ratings.models import Collection, Document, Grade, Membership, Pair, Picture, Query, Role
+from ratings.models import AllowedHost, Collection, Document, Grade, Job, Membership, Pair, Picture, Query, Role
 from ratings.presentation import versions
 from ratings.presentation.parts import Part, Presented
-
-from .test_pull import endless, engine, slow_body  # noqa: F401
+from ratings.tests.cast import make_member
 
 SHOWING = Presented((Part("title", "title"), Part("image", "image"), Part("image", "more", "Views")))
 
@@ -248,8 +247,8 @@ def test_escapes_and_the_form_of_accents_make_no_difference_to_a_name(shop, tmp_
 
 
 def test_files_of_a_zip_are_taken_for_all_documents_and_nothing_else_is_listed(shop, tmp_path, monkeypatch):
-    monkeypatch.setattr("ratings.presentation.content.SAMPLE", 1)
-    monkeypatch.setattr("ratings.importing.pictures.fetching.AT_ONCE", 2)
+    monkeypatch.setattr("ratings.presentation.content.SAMPLE_SIZE", 1)
+    monkeypatch.setattr("ratings.importing.pictures.fetching.ROWS_AT_ONCE", 2)
     with_documents(shop, a="a.png", b="https://other.example/b.png", c=["c.png", "absent.png"], d="d.png")
     with_documents(shop, e="data:image/png;base64,###", f="https://cdn.example.org/f.png", g="b.png")
     unpacked(shop, tmp_path, "other.example/b.png", "img/c.png")
@@ -287,7 +286,7 @@ def test_files_that_no_picture_has_are_swept_after_a_day(shop, monkeypatch):
     row = fetched(shop)["https://cdn.example.org/1.png"]
     unused = store.keep(picture_of(color="blue"))
     assert store.sweep() == 0
-    monkeypatch.setattr(store, "UNUSED", store.timedelta(days=-1))
+    monkeypatch.setattr(store, "UNUSED_KEPT_FOR", store.timedelta(days=-1))
     assert store.sweep() == 1
     assert (store.exists(unused), store.exists(row.small), store.exists(row.large)) == (False, True, True)
 
@@ -347,7 +346,7 @@ def test_after_an_import_of_documents_their_pictures_are_fetched_and_after_a_che
 @pytest.mark.slow
 def test_a_job_whose_time_is_over_goes_on_in_another_turn(shop, monkeypatch):
     monkeypatch.setattr("ratings.importing.pictures.sources.from_web", lambda source, allowed: picture_of())
-    monkeypatch.setattr("ratings.importing.pictures.fetching.SLICE", -1)
+    monkeypatch.setattr("ratings.importing.pictures.fetching.SECONDS_PER_TURN", -1)
     with_documents(shop, **{f"d{n}": f"https://cdn.example.org/{n}.png" for n in range(40)})
     job, turns = jobs.fetch_pictures(shop, None), 0
     while job.state == "queued" and turns < 10:
@@ -359,7 +358,7 @@ def test_a_job_whose_time_is_over_goes_on_in_another_turn(shop, monkeypatch):
 
 @pytest.mark.both_databases
 def test_broken_files_of_a_zip_are_looked_at_once_however_many_turns_it_takes(shop, monkeypatch):
-    monkeypatch.setattr("ratings.importing.pictures.fetching.SLICE", -1)
+    monkeypatch.setattr("ratings.importing.pictures.fetching.SECONDS_PER_TURN", -1)
     names = [f"{n}.png" for n in range(4)]
     with_documents(shop, **{f"d{n}": name for n, name in enumerate(names)})
     out = io.BytesIO()
@@ -384,7 +383,7 @@ def test_where_no_pictures_are_shown_nothing_is_fetched(shop):
 
 
 def test_pictures_of_documents_outside_the_pool_are_left_where_they_are(shop, monkeypatch):
-    monkeypatch.setattr("ratings.presentation.content.SAMPLE", 1)
+    monkeypatch.setattr("ratings.presentation.content.SAMPLE_SIZE", 1)
     with_documents(shop, a="https://cdn.example.org/a.png", b="https://cdn.example.org/b.png")
     with_documents(shop, c="https://cdn.example.org/c.png")
     query = Query.objects.create(collection=shop, key="q", text="lamp")
@@ -425,3 +424,72 @@ def test_what_is_no_zip_is_refused(admin, shop):
     jobs.look_at.func(job.pk)
     job.refresh_from_db()
     assert job.state == "failed" and "x.zip is not a complete ZIP" in job.message
+
+
+def test_files_near_the_names_are_taken_by_their_last_part_and_then_by_id(shop, tmp_path):
+    with_documents(
+        shop, S1="https://x.example/img/boot.png?v=2", S2="old/sock.png", S3="front.png", S4="front.jpg"
+    )
+    unpacked(shop, tmp_path, "boot.png", "any/S2.jpg", "S3.png", "S4.webp")
+    assert {row.named_by: row.state for row in shop.pictures.all()} == dict.fromkeys(
+        ["S1", "S2", "S3", "S4"], "ready"
+    )
+
+
+def test_a_file_near_the_names_of_two_documents_is_taken_for_none(shop, tmp_path):
+    with_documents(shop, S1="1/main.png", S2="2/main.png", S3=["a.png", "b.png"])
+    unpacked(shop, tmp_path, "main.png", "S3.png")
+    assert {row.state for row in shop.pictures.all()} == {"wanted"}
+
+
+def sent_zip(admin, *names: str) -> str:
+    """What the page says after a ZIP with pictures of these names."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as zip:
+        for name in names:
+            zip.writestr(name, picture_of())
+    out.seek(0)
+    out.name = "pictures.zip"
+    admin.post("/collections/shop/pictures/send/", {"files": out})
+    jobs.look_at.func(Job.objects.latest("pk").pk)
+    return admin.get("/collections/shop/pictures/").content.decode()
+
+
+def test_the_page_says_how_many_files_matched_and_what_was_looked_for(admin, shop):
+    with_documents(shop, a="one.png", b="two.png")
+    page = sent_zip(admin, "IMG_1.png", "IMG_2.png")
+    assert "0 of 2 matched." in page and "one.png" in page and "IMG_1.png" in page
+    assert "2 of 2 matched." in sent_zip(admin, "one.png", "b.png")
+
+
+def test_straight_after_a_presentation_is_saved_the_page_says_that_it_looks_for_pictures(admin, shop):
+    with_documents(shop, a="one.png")
+    jobs.fetch_pictures(shop, None)
+    assert "names a picture" not in admin.get("/collections/shop/pictures/").content.decode()
+
+
+def test_a_superuser_allows_a_host_on_the_page_and_ends_that(admin, shop):
+    with_documents(shop, a="https://images.elsewhere.example/1.png")
+    assert fetched(shop, sources_from_nowhere)["https://images.elsewhere.example/1.png"].state == "refused"
+    form = 'name="host" value="images.elsewhere.example"'
+    assert form in admin.get("/collections/shop/pictures/").content.decode()
+    admin.post("/collections/shop/pictures/allow-host/", {"host": "images.elsewhere.example"})
+    allowed = AllowedHost.objects.get()
+    assert (allowed.host, allowed.purpose, allowed.allowed_by.username) == (
+        "images.elsewhere.example", "pictures", "root",
+    )  # fmt: skip
+    assert shop.pictures.get().state == "wanted" and shop.jobs.get().state == "queued"
+    assert form not in admin.get("/collections/shop/pictures/").content.decode()
+    admin.post("/collections/shop/pictures/allow-host/", {"host": "10.0.0.1"})
+    admin.post(f"/collections/shop/pictures/{allowed.pk}/end-host/")
+    assert not AllowedHost.objects.exists()
+
+
+def test_an_admin_who_is_no_superuser_allows_no_host(shop, client):
+    client.force_login(make_member(shop, "ada", Role.ADMIN))
+    assert client.post("/collections/shop/pictures/allow-host/", {"host": "a.example.org"}).status_code == 404
+    assert not AllowedHost.objects.exists()
+
+
+def sources_from_nowhere(source: str) -> bytes:
+    raise ValueError("The host is not allowed")

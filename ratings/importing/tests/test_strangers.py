@@ -159,6 +159,27 @@ def test_ids_with_blanks_are_kept_alike_in_every_file(empty, file, lines):
     assert Document.objects.count() == 2
 
 
+SPACED = "Annual Report 2023.pdf"
+JSON_WITH_IDS = {
+    "quepid-book": {
+        "query_doc_pairs": [{"query_text": "red shoes", "doc_id": SPACED, "judgements": [{"rating": 2}]}]
+    },
+    "quepid-case": {"queries": [{"query": "red shoes", "ratings": {SPACED: 2}}]},
+    "opensearch": {"judgmentRatings": [{"query": "red shoes", "ratings": [{"docId": SPACED, "rating": 2}]}]},
+    "by-query": {"q1": {SPACED: 2}},
+    "rank-eval": {"requests": [{"id": "q1", "ratings": [{"_id": SPACED, "rating": 2}]}]},
+    "rre": {"queries": [{"placeholders": {"$query": "red shoes"}, "relevant_documents": {"2": [SPACED]}}]},
+}
+
+
+@pytest.mark.parametrize("content", JSON_WITH_IDS.values(), ids=JSON_WITH_IDS)
+def test_ids_with_blanks_are_kept_in_json_as_in_tables(collection, file, content):
+    path = file(json.dumps(content), "r.json")
+    assert "If ids may have blanks, each kept as %20, give --spaced-ids." in refusal("import_ratings", "c", path)
+    done("import_ratings", "c", path, "--spaced-ids", "--rater", "r")
+    assert [(q, d, grade) for q, d, _, grade in told()] == [("q1", "Annual%20Report%202023.pdf", 2)]
+
+
 def workbook(*rows: list) -> bytes:
     from openpyxl import Workbook
 
@@ -183,6 +204,16 @@ def test_a_title_may_stand_above_the_header(collection, file, above, made, name)
     assert f"give --header {line}." in refusal("import_ratings", "c", path, "--rater", "t")
     done("import_ratings", "c", path, "--rater", "t", "--header", line)
     assert told() == [("q1", "d1", "t", 3), ("q2", "d3", "t", 2)]
+
+
+@pytest.mark.parametrize(("made", "name"), [(workbook, "t.xlsx"), (csv_of, "t.csv")])
+def test_of_two_header_rows_the_lower_one_may_name_some_columns_alone(collection, file, made, name):
+    rows = [["Query", "Doc ID", "Ratings", None], [None, None, "Ann", "Bob"], ["red shoes", "d1", 3, 2]]
+    path = file(made(*rows), name)
+    err = refusal("import_ratings", "c", path, "--header", 2)
+    assert "line 2: no column holds the query" in err and "query=1" in err
+    done("import_ratings", "c", path, "--header", 2, "--columns", "query=1,document=2,raters=Ann|Bob")
+    assert told() == [("q1", "d1", "Ann", 3), ("q1", "d1", "Bob", 2)]
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.csv"])
@@ -225,6 +256,35 @@ def test_words_with_digits_may_stand_for_grades(collection, file, words):
     assert told() == [("q1", "d1", "Ann", 3), ("q1", "d2", "Ann", 0)]
 
 
+@pytest.mark.parametrize(("name", "head", "row"), [
+    ("t.csv", "query,doc_id,rater,grade\n", "q1,{},Ann,{}\n"), ("t.qrels", "", "q1 0 {} {}\n"),
+    ("t.csv", "query,doc_id,Ann\n", "q1,{},{}\n"),
+])  # fmt: skip
+def test_a_word_may_stand_for_cannot_judge(collection, file, name, head, row):
+    path = file(head + row.format("d1", 2) + row.format("d2", "n/a"), name)
+    chosen = ("--columns", "raters=Ann") if "rater" not in head and head else ()
+    chosen += ("--rater", "Ann") if name == "t.qrels" else ()
+    assert "If it stands for no grade, give --map n/a=unrateable." in refusal("import_ratings", "c", path, *chosen)
+    done("import_ratings", "c", path, *chosen, "--map", "n/a=unrateable")
+    assert told() == [("q1", "d1", "Ann", 2), ("q1", "d2", "Ann", None)]
+    assert Rating.objects.get(grade=None).reason == "other"
+
+
+@pytest.mark.parametrize("word", ["Yes, fully", "x = y"])
+def test_a_word_with_a_comma_or_an_equals_sign_may_stand_for_a_grade(collection, file, word):
+    path = file(f'query,doc_id,rater,grade\nq1,d1,Ann,"{word}"\n')
+    err = refusal("import_ratings", "c", path)
+    assert f"the grade '{word}' is not" in err
+    (cure,) = shlex.split(err[err.index("--map") :].partition(". If")[0])[1:]
+    done("import_ratings", "c", path, "--map", cure.replace("GRADE", "2"))
+    assert told() == [("q1", "d1", "Ann", 2)]
+
+
+def test_spellings_that_differ_in_capital_letters_are_named_in_words(collection, file):
+    err = refusal("import_ratings", "c", file("query,doc_id,grade\nRed  Shoes,d1,1\n"), "--rater", "n")
+    assert "'Red  Shoes' and 'red shoes' differ in capital letters. Write them alike." in err
+
+
 # One table of queries, products and grades
 
 PAIRS = """query,product_id,title,brand,votes,Ann,grade
@@ -259,6 +319,75 @@ def test_another_title_of_a_document_is_refused_unless_it_belongs_to_the_pair(co
     assert "line 3: document p1 has another title on line 2." in err and "--columns title=" in err
     done("import_documents", "c", path, "--columns", "title=")
     assert set(Document.objects.values_list("title", flat=True)) == {""}
+
+
+# Files that are nearly in a format
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"), [("q1\td1\t1\nq1\td2\t2\n", "2,rank=3"), ("q1 Q0 d1 1 9.5\nq1 Q0 d2 2 8.5\n", "3,rank=4")]
+)
+def test_runs_of_three_or_five_columns_are_read_as_a_table(collection, file, text, columns):
+    path = file(text, "bm25.run")
+    assert f"give --columns query=1,document={columns}." in refusal("import_run", "c", path)
+    assert "Give --system NAME" in refusal("import_run", "c", path, "--columns", f"query=1,document={columns}")
+    done("import_run", "c", path, "--columns", f"query=1,document={columns}", "--system", "bm25")
+    assert [len(r.documents) for r in collection.systems.get(name="bm25").rankings.all()] == [2]
+
+
+def test_qrels_of_three_columns_with_words_are_read_as_a_table(collection, file):
+    path = file("q1 d1 L2\nq1 d2 L0\n", "t.qrels")
+    columns = "--columns", "query=1,document=2,grade=3"
+    assert f"give {shlex.join(columns)}." in refusal("import_qrels", "c", path)
+    assert "If the first line is a row, give --header no." in refusal("import_qrels", "c", path, *columns)
+    done("import_qrels", "c", path, *columns, "--header", "no", "--map", "L2=2,L0=0")
+    assert told() == [("q1", "d1", "qrels", 2), ("q1", "d2", "qrels", 0)]
+
+
+def test_decimal_commas_of_runs_and_qrels_are_named(collection, file):
+    err = refusal("import_run", "c", file("q1 Q0 d1 1 2,5 r\nq1 Q0 d2 2 1,5 r\n", "r.run"))
+    assert "line 1: the score '2,5' is not a finite number" in err and "Write a decimal point" in err
+    err = refusal("import_qrels", "c", file("q1 0 d1 1,5\n", "q.qrels"))
+    assert "the grade '1,5' is not a decimal number" in err and "Write a decimal point" in err
+
+
+@pytest.mark.parametrize("text", ['{"query": "q1", "hits": [{"id": "d1"}]}\n', '{"data": [{"query": "q1"}]}'])
+def test_unknown_json_is_refused_with_a_form_that_works(collection, file, text):
+    for kind in ("run", "ratings"):
+        err = refusal(f"import_{kind}", "c", file(text, "x.json"))
+        given = err.partition("such as ")[2].partition("}")[0] + "}"
+        rater = ("--rater", "r") if kind == "ratings" else ()
+        done(f"import_{kind}", "c", file(given + "\n", "y.jsonl"), *rater)
+
+
+def test_a_nan_in_json_is_named(collection, file):
+    for text in ('{"query": "q1", "document": "d1", "grade": NaN}\n', '[{"query": "q1", "grade": NaN}]'):
+        assert "NaN is not a JSON number" in refusal("import_ratings", "c", file(text, "n.jsonl"), "--rater", "r")
+
+
+def test_a_ranking_in_json_is_no_snapshot_of_quepid(collection, file):
+    assert "Quepid" not in refusal("import_run", "c", file('{"qid": "q1", "docs": ["d1", "d2"]}\n', "r.jsonl"))
+
+
+def test_documents_of_a_bulk_request_are_read(collection, file):
+    text = '{"index": {"_id": "d1"}}\n{"title": "Shoe"}\n{"create": {"_id": "d2"}}\n{"title": "Boot"}\n'
+    done("import_documents", "c", file(text, "bulk.ndjson"))
+    assert list(Document.objects.order_by("key").values_list("key", "title")) == [("d1", "Shoe"), ("d2", "Boot")]
+    assert "no column holds the id" in refusal("import_documents", "c", file('{"index": {}}\n{"title": "x"}\n'))
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_header_in_the_middle_is_no_row(collection, file, mark):
+    err = refusal("import_queries", "c", file(f"id,text\nq8,tent\n{mark}id,text\nq9,rope\n"))
+    assert "line 3: the line repeats the names of the columns" in err
+    assert not collection.queries.filter(key="id").exists()
+
+
+def test_a_table_without_a_known_rater_asks_for_its_column(collection, file):
+    path = file("query,doc_id,who,grade\nq1,d1,Ann,2\nq1,d1,Bob,1\n")
+    assert "If a column names the rater, give --columns rater=NAME." in refusal("import_ratings", "c", path)
+    done("import_ratings", "c", path, "--columns", "rater=who")
+    assert told() == [("q1", "d1", "Ann", 2), ("q1", "d1", "Bob", 1)]
 
 
 # JSON of other tools, and topics of other tracks

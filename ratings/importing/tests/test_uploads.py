@@ -98,7 +98,7 @@ def test_who_is_not_signed_in_sends_no_files(received, size, status):
 
 def test_wrong_tokens_with_large_bodies_are_counted_as_those_with_small_ones(received, monkeypatch):
     clocks.stopped(monkeypatch, 1_000_000)
-    calls = range(throttle.PER_ADDRESS_WITHOUT_TOKEN + 1)
+    calls = range(throttle.CALLS_PER_ADDRESS + 1)
     headers = {"Authorization": "Bearer wrong"}
     found = [call_with_body(headers, "192.0.2.77") for _ in calls]
     assert [answer.status_code for answer in found] == [401] * (len(calls) - 1) + [429]

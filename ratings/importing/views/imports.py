@@ -3,35 +3,29 @@
 A page depends only on the state of its job, so a reload, or a browser without scripts, shows the same.
 """
 
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
+from ...formats.columns import FIELDS
 from ...formats.refusal import Refused
 from ...formats.registry import KINDS
+from ...formats.source import EXCEL_ENCODING
 from ...models import MAKERS, Collection, Job
-from ...people.access import admin_act, admin_page, record_act
+from ...people.access import admin_page, record_act
 from ...web.pages import frame, paged
 from .. import jobs, uploads
-from ..forms import USUAL, HowForm, SendForm
-from ..intake import undoing
-from ..job_pages import (
-    cancel,
-    heading,
-    no_worker_warning,
-    progress,
-    refusals_of,
-    step,
-    stored_files,
-    waiting_reason,
-)
-from ..preview import Preview, certain_kind, preview
-from ..refusals import fields_for, with_page_cure
+from ..forms import LABELS, USUAL_OPTIONS, HowForm, SendForm
+from ..job_pages import job_context, no_worker_warning, stored_files
+from ..preview import Preview, begins_otherwise, certain_kind, header_of, preview
+from ..proposing import lacking
+from ..refusals import asks_for, fields_for, with_page_cure
 from ..samples import of_kind
 
-AT_ONCE = 50
-LISTED = 100  # refused lines on the page
+ROWS_PER_PAGE = 50
 State = Job.State
 
 
@@ -52,17 +46,40 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
     if form.errors:
         return imports_page(request, collection, form)
     try:
-        kind = form.cleaned_data["kind"] or certain_kind(files[0])
+        encoding = _encoding_of(collection, files)
+        kind = form.cleaned_data["kind"] or certain_kind(files, encoding)
+        header = header_of(files[0], encoding)
     except Refused as error:
         uploads.forget(files)
         (refusal,) = error.refusals
         form.add_error("files", f"{refusal.sentence} {refusal.cure_text()}")
         return imports_page(request, collection, form)
-    if kind:
-        job = jobs.check(collection, kind, files, USUAL[kind], request.user)
+    facts = _facts_of_job(collection, kind or "", header, encoding)
+    if facts["kind"]:
+        job = jobs.check(collection, files=files, by=request.user, **facts)
     else:
         job = jobs.await_kind(collection, files, request.user)
     return redirect("import_job", collection.slug, job.pk)
+
+
+def _encoding_of(collection: Collection, files: Sequence[dict]) -> str | None:
+    """The encoding of a file that is not UTF-8: the one that people chose last, or that of Excel."""
+    if not begins_otherwise(files):
+        return None
+    return jobs.former_encoding(collection) or str(EXCEL_ENCODING.value)
+
+
+def _facts_of_job(collection: Collection, kind: str, header: list[str], encoding: str | None) -> dict:
+    """Kind, options and header of a new job. The columns are as people chose for the last file with this header.
+
+    The kind is "" if neither the file nor a former import shows it.
+    """
+    former = jobs.former_choice(collection, header, kind)
+    encoding_option = {"encoding": encoding} if encoding else {}
+    if former is None:
+        return {"kind": kind, "options": USUAL_OPTIONS.get(kind, {}) | encoding_option, "header": []}
+    options = USUAL_OPTIONS[former.kind] | {"columns": former.options["columns"]} | encoding_option
+    return {"kind": former.kind, "options": options, "header": header}
 
 
 @admin_page
@@ -78,7 +95,14 @@ def check_import(request: HttpRequest, collection: Collection, pk: int) -> HttpR
     form = HowForm(request.POST, job=job, columns=seen.columns, sheets=seen.sheets)
     if not form.is_valid():
         return job_page(request, collection, job, form)
-    if not jobs.check_again(job, form.cleaned_data["kind"], form.options):
+    kind = form.cleaned_data["kind"]
+    if job.kind:
+        header = list(seen.columns) if "columns" in form.options else []
+        facts = {"kind": kind, "options": form.options, "header": header}
+    else:
+        encoding = _encoding_of(collection, job.files)
+        facts = _facts_of_job(collection, kind, header_of(job.files[0], encoding), encoding)
+    if not jobs.check_again(job, **facts):
         messages.warning(request, "The import is running or has ended, so nothing changed.")
     return redirect("import_job", collection.slug, pk)
 
@@ -91,66 +115,52 @@ def start_import(request: HttpRequest, collection: Collection, pk: int) -> HttpR
     return redirect("import_job", collection.slug, pk)
 
 
-@admin_act
-def cancel_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    cancel(request, job_of(collection, pk))
-    return redirect("import_job", collection.slug, pk)
-
-
-@record_act
-def undo_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Undo the whole import, or tell what depends on it."""
-    job = job_of(collection, pk)
-    obstacles = undoing.undo_import(job, request.user)
-    for sentence in obstacles:
-        messages.warning(request, sentence)
-    if not obstacles:
-        ratings = job.kind == Job.Kind.RATINGS
-        what = "Each rating is what it was before" if ratings else "Nothing of it is in the record any more"
-        messages.success(request, f"Undone. {what}.")
-    return redirect("import_job", collection.slug, pk)
-
-
-@admin_page
-def import_progress(request: HttpRequest, collection: Collection, pk: int) -> JsonResponse:
-    return progress(job_of(collection, pk))
-
-
 def imports_page(request: HttpRequest, collection: Collection, form: SendForm) -> HttpResponse:
     context = {
         **frame(collection, "imports"),
         "form": form,
         "samples": [(kind, of_kind(kind)) for kind in KINDS],
-        **paged(request, imports_of(collection), AT_ONCE),
+        **paged(request, imports_of(collection), ROWS_PER_PAGE),
         "no_worker": no_worker_warning(),
     }
     return render(request, "ratings/imports.html", context, status=400 if form.errors else 200)
 
 
 def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowForm | None = None) -> HttpResponse:
-    """The page of a job in any state. A checked job has what it would change, one that is over what it changed."""
-    report = job.report
-    fields = fields_for(job)
-    refusals = [with_page_cure(refusal, fields) for refusal in refusals_of(job)]
+    """The page of a job in any state: what a checked job would change, or what a finished one changed."""
     context = {
         **frame(collection, "imports"),
-        "job": job,
-        "heading": heading(job, "Importing", "Imported"),
-        "waits": waiting_reason(job),
-        "step": step(job),
-        "report": report,
-        "refusals": refusals[:LISTED],
-        "more": report.get("refused", 0) - min(len(refusals), LISTED),
-        "grades": histogram(report.get("grades", {})),
+        **job_context(job, doing="Importing", done="Imported"),
+        "grades": histogram(job.report.get("grades", {})),
         "scale": [grade.value for grade in collection.grades.all()],
     }
+    # A checked job is over, too: its columns can still be chosen.
     if job.is_over and job.state not in (State.CANCELLED, State.UNDONE):
         seen = preview_of(job)
+        columns = seen.columns | seen.proposed
         context |= {
             "seen": seen,
-            "form": form or HowForm(job=job, columns=seen.columns, sheets=seen.sheets),
+            # The roles for which people must choose a column.
+            "asked": [LABELS.get(role, role) for role in seen.lacking],
+            # Whether the proposed columns have all of these roles, so that people need only agree.
+            "guessed": bool(seen.lacking) and not lacking(job.kind, columns),
+            "proposals": [name for name, role in seen.proposed.items() if role != FIELDS],
+            "former": former_of(job),
+            "form": form or HowForm(job=job, columns=columns, sheets=seen.sheets),
         }
+        if seen.lacking:  # the page asks for these columns, and their refusals would say it again
+            context["refusals"] = [each for each in context["refusals"] if not asks_for(each, seen.lacking)]
+    if job.state == State.PUBLISHED:
+        context["heading"] = "Import finished"
+    fields = fields_for(job)
+    context["refusals"] = [with_page_cure(refusal, fields) for refusal in context["refusals"]]
     return render(request, "ratings/import.html", context, status=400 if form and form.errors else 200)
+
+
+def former_of(job: Job) -> Job | None:
+    """The import whose choice of columns this one took over; None if people chose its columns, or nobody did."""
+    former = jobs.former_choice(job.collection, job.header, job.kind, before=job.pk)
+    return former if former and former.options["columns"] == job.options.get("columns") else None
 
 
 def job_of(collection: Collection, pk: int) -> Job:
@@ -158,8 +168,9 @@ def job_of(collection: Collection, pk: int) -> Job:
 
 
 def imports_of(collection: Collection) -> QuerySet[Job]:
-    """The imports of a collection, without the archive or copy that made it, and without pictures and logs."""
-    return collection.jobs.exclude(kind__in=[*MAKERS, Job.Kind.PICTURES, Job.Kind.LOG]).select_related("by")
+    """The imports of files, without those that have pages of their own."""
+    elsewhere = [*MAKERS, Job.Kind.PICTURES, Job.Kind.LOG, Job.Kind.ENGINE, Job.Kind.NIGHT]
+    return collection.jobs.exclude(kind__in=elsewhere).select_related("by")
 
 
 def preview_of(job: Job) -> Preview:

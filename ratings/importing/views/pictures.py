@@ -4,31 +4,34 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.db.models import Count
-from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
-from ...models import Collection, Job, Picture
-from ...people.access import admin_act, admin_page
+from ...models import AllowedHost, Collection, Job, Picture
+from ...people.access import admin_act, admin_page, superuser_for
 from ...presentation.versions import latest_of
 from ...web.pages import frame, paged
 from .. import jobs, uploads
 from ..forms import ZipForm
-from ..job_pages import progress, step, stored_files, waiting_reason
+from ..job_pages import step, stored_files, waiting_reason
 from ..pictures import store
 from ..pictures.fetching import try_again, unlisted_hosts
+from ..pull import allowing
 
-AT_ONCE = 50
+ROWS_PER_PAGE = 50
 State = Picture.State
+PICTURES = AllowedHost.Purpose.PICTURES
 
 
 @require_safe
 def picture(request: HttpRequest, token: UUID, size: str) -> FileResponse:
     """A picture, for every member of its collection. One query besides those of the session."""
-    mine = Collection.objects.visible_to(request.user)
-    found = get_object_or_404(Picture, token=token, state=State.READY, collection__in=mine)
-    return store.sent(found, size)
+    visible = Collection.objects.visible_to(request.user)
+    row = get_object_or_404(Picture, token=token, state=State.READY, collection__in=visible)
+    return store.sent(row, size)
 
 
 @admin_page
@@ -42,6 +45,29 @@ def fetch_pictures(request: HttpRequest, collection: Collection) -> HttpResponse
     try_again(collection)
     if not jobs.fetch_pictures(collection, request.user):
         messages.warning(request, "The presentation shows no pictures.")
+    return redirect("pictures", collection.slug)
+
+
+@admin_act
+def allow_picture_host(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Let pictures come from a host, and fetch them. Only superusers may."""
+    superuser = superuser_for(request)
+    try:
+        allowed = allowing.allow(request.POST.get("host", ""), PICTURES, superuser)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        try_again(collection)
+        jobs.fetch_pictures(collection, request.user)
+        messages.success(request, f"Pictures may come from {allowed.host} now, in all collections.")
+    return redirect("pictures", collection.slug)
+
+
+@admin_act
+def end_picture_host(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Let no more pictures come from a host. Only superusers may."""
+    superuser_for(request)
+    allowing.end(get_object_or_404(AllowedHost, pk=pk, purpose=PICTURES))
     return redirect("pictures", collection.slug)
 
 
@@ -62,27 +88,10 @@ def send_pictures(request: HttpRequest, collection: Collection) -> HttpResponse:
     return redirect("pictures", collection.slug)
 
 
-@admin_act
-def cancel_pictures(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    if jobs.cancel(job_of(collection, pk)):
-        messages.success(request, "Stopped. The pictures that are here stay.")
-    return redirect("pictures", collection.slug)
-
-
-@admin_page
-def pictures_progress(request: HttpRequest, collection: Collection, pk: int) -> JsonResponse:
-    return progress(job_of(collection, pk))
-
-
-def job_of(collection: Collection, pk: int) -> Job:
-    return get_object_or_404(collection.jobs, kind=Job.Kind.PICTURES, pk=pk)
-
-
 def pictures_page(request: HttpRequest, collection: Collection, form: ZipForm) -> HttpResponse:
-    rows = collection.pictures.order_by()
-    counts = dict(rows.values_list("state").annotate(n=Count("pk")))
+    counts = dict(collection.pictures.order_by().values_list("state").annotate(n=Count("pk")))
     job = collection.jobs.filter(kind=Job.Kind.PICTURES).order_by("-pk").first()
-    missing = collection.pictures.filter(state=State.REFUSED).order_by("pk")
+    refused = collection.pictures.filter(state=State.REFUSED).order_by("pk")
     context = {
         **frame(collection, "presentation"),
         "shows": latest_of(collection).has_pictures,
@@ -94,6 +103,7 @@ def pictures_page(request: HttpRequest, collection: Collection, form: ZipForm) -
         "step": step(job) if job else None,
         "hosts": unlisted_hosts(collection).most_common(20),
         "listed": settings.PULL_HOSTS,
-        **paged(request, missing, AT_ONCE),
+        "allowed": AllowedHost.objects.filter(purpose=PICTURES).select_related("allowed_by"),
+        **paged(request, refused, ROWS_PER_PAGE),
     }
     return render(request, "ratings/pictures.html", context, status=400 if form.errors else 200)

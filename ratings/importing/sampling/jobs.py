@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from ..importing import uploads
-from ..importing.intake import opening
-from ..importing.signs import Progress
-from ..models import Job
+from ...models import Job
+from .. import uploads
+from ..intake import opening
+from ..signs import Progress
 from .samples import Design, LogReport, sample_log
 
 READING = opening.READING | {"format"}  # the options of reading a log

@@ -7,10 +7,10 @@ from django.core.management import call_command
 
 from ratings.formats.source import Reading, Source
 from ratings.importing.intake.undoing import undo_import
+from ratings.importing.sampling import samples
+from ratings.importing.sampling.samples import Design, sample_log
 from ratings.management.commands._collection_command import Refused
 from ratings.models import AuditEvent, Collection, Job, Query, Sample, SampledQuery
-from ratings.sampling import samples
-from ratings.sampling.samples import Design, sample_log
 from ratings.tests.cast import make_collection, make_ranking
 
 pytestmark = [pytest.mark.django_db]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from ratings.sampling.drawing import (
-    MIXED,
+from ratings.importing.sampling.drawing import (
+    POINTS_MOVED,
     Stratum,
     chances,
     drawn,
@@ -114,7 +114,7 @@ def test_queries_move_a_few_points_on_the_line():
     middle = np.cumsum(lengths) - lengths / 2
     order = mixed(stratum, chance, np.random.default_rng(1))
     assert sorted(order) == [*range(len(chance))] and (order != np.arange(len(chance))).any()
-    assert (np.abs(middle[order] - middle) <= 2 * MIXED + lengths.max()).all()
+    assert (np.abs(middle[order] - middle) <= 2 * POINTS_MOVED + lengths.max()).all()
 
 
 @pytest.mark.parametrize("even", [False, True])

@@ -8,8 +8,8 @@ import pytest
 
 from ratings.formats.source import Reading, Source
 from ratings.importing.intake.report import Report
-from ratings.sampling import counting
-from ratings.sampling.counting import Log, counted_log
+from ratings.importing.sampling import counting
+from ratings.importing.sampling.counting import Log, counted_log
 
 
 @contextmanager
@@ -40,7 +40,7 @@ SPELLINGS = [
 @pytest.mark.parametrize("at_once", [1, 2, 200_000])
 def test_spellings_by_case_blanks_and_form_are_one_query_with_the_commonest_text(monkeypatch, at_once):
     """Whether they are counted in memory or on disk."""
-    monkeypatch.setattr(counting, "AT_ONCE", at_once)
+    monkeypatch.setattr(counting, "QUERIES_AT_ONCE", at_once)
     with log_of("\n".join(["query,count", *SPELLINGS])) as log:
         assert rows(log) == [("red shoes", 9), ("cafe\u0301", 4), ("tent", 2)]
         assert (log.queries, log.searches, log.lines, log.joined) == (3, 15, 7, 2)
@@ -49,6 +49,14 @@ def test_spellings_by_case_blanks_and_form_are_one_query_with_the_commonest_text
             ("cafe\u0301", 4, ["CAF\u00c9", "caf\u00e9"]),
         ]
         assert [(s.counts.tolist(), s.queries.tolist()) for s in log.strata] == [([9, 4, 2], [1, 1, 1])]
+
+
+@pytest.mark.parametrize("at_once", [1, 200_000])
+def test_of_lines_of_one_search_the_greatest_count_stands_wherever_they_are_flushed(monkeypatch, at_once):
+    monkeypatch.setattr(counting, "QUERIES_AT_ONCE", at_once)
+    lines = ["query,count,query_id", "tent,5,s1", "tent,2,s1", "tent,1,s2"]
+    with log_of("\n".join(lines), columns={"text": "query", "count": "count", "id": "query_id"}) as log:
+        assert rows(log) == [("tent", 6)]
 
 
 def test_letters_that_only_fold_alike_are_different_words():

@@ -4,19 +4,19 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from ...formats import spreadsheet
-from ...models import Collection, SampledQuery
-from ...people import audit
-from ...people.access import admin_page, readers_page, record_act
-from ...web import downloads
-from ...web.pages import frame, paged
+from ....formats import spreadsheet
+from ....models import Collection, SampledQuery
+from ....people import audit
+from ....people.access import admin_page, readers_page, record_act
+from ....web import downloads
+from ....web.pages import frame, paged
 from .. import samples
 from ..forms import DecideForm
 from ..personal import looks_personal
 
-AT_ONCE = 50
-COLUMNS = ["sample", "log", "days", "method", "seed", "searches", "queries", "place", "query", "text", "count"]
-COLUMNS += ["chance", "stratum", "left_out"]
+ROWS_PER_PAGE = 50
+CSV_COLUMNS = ["sample", "log", "days", "method", "seed", "searches", "queries", "place", "query", "text", "count"]
+CSV_COLUMNS += ["chance", "stratum", "left_out"]
 LeftOut = SampledQuery.LeftOut
 
 
@@ -36,7 +36,7 @@ def sampled(request: HttpRequest, collection: Collection, pk: int) -> HttpRespon
         "held": held,
         "left_out": sample.drawn.exclude(left_out__in=["", LeftOut.HELD]).count(),
         "reasons": LeftOut.choices[1:],
-        **paged(request, rows.exclude(left_out=LeftOut.HELD), AT_ONCE),
+        **paged(request, rows.exclude(left_out=LeftOut.HELD), ROWS_PER_PAGE),
     }
     return render(request, "ratings/sampled.html", context)
 
@@ -44,7 +44,8 @@ def sampled(request: HttpRequest, collection: Collection, pk: int) -> HttpRespon
 @record_act
 def decide_sampled(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Take one query in, or leave it out for a reason."""
-    sample, form = get_object_or_404(collection.samples, pk=pk), DecideForm(request.POST)
+    sample = get_object_or_404(collection.samples, pk=pk)
+    form = DecideForm(request.POST)
     back = redirect("sampled", collection.slug, pk)
     if not form.is_valid():
         messages.warning(request, "Choose a query, and the reason why it is left out. Nothing was changed.")
@@ -69,12 +70,12 @@ def sampled_csv(request: HttpRequest, collection: Collection, pk: int):
     """The sample as CSV, a row for each query. Of those that wait for an admin it has no text."""
     sample = get_object_or_404(collection.samples, pk=pk)
     facts = [sample.number, sample.log, sample.days, sample.method, sample.seed, sample.searches, sample.queries]
-    rows = [
-        [*facts, row.place, row.query.key if row.query else "", "" if row.left_out == LeftOut.HELD else row.text]
-        + [row.count, row.chance, row.stratum, row.left_out]
-        for row in sample.drawn.select_related("query")
-    ]
+    rows = []
+    for row in sample.drawn.select_related("query"):
+        key = row.query.key if row.query else ""
+        text = "" if row.left_out == LeftOut.HELD else row.text
+        rows.append([*facts, row.place, key, text, row.count, row.chance, row.stratum, row.left_out])
     name = f"{collection.slug}-sample-{sample.number}.csv"
     audit.note(audit.Act.EXPORTED, collection, about=name)
-    lines = spreadsheet.download([COLUMNS, *rows], raw=request.GET.get("raw") == "1")
-    return downloads.sent(downloads.whole(lines), name)
+    lines = spreadsheet.download([CSV_COLUMNS, *rows], raw=request.GET.get("raw") == "1")
+    return downloads.sent(downloads.whole_file(lines), name)

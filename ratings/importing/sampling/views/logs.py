@@ -6,32 +6,21 @@ A page depends only on the state of its job, so a reload, or a browser without s
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from ...formats import searches
-from ...importing import jobs, uploads
-from ...importing.intake.undoing import undo_import
-from ...importing.job_pages import (
-    cancel,
-    heading,
-    no_worker_warning,
-    progress,
-    refusals_of,
-    step,
-    stored_files,
-    waiting_reason,
-)
-from ...importing.preview import sources_of
-from ...importing.refusals import with_page_cure
-from ...models import Collection, Job
-from ...people.access import admin_act, admin_page, record_act
-from ...web.pages import frame, paged
+from ....formats import searches
+from ....models import Collection, Job
+from ....people.access import admin_page, record_act
+from ....web.pages import frame, paged
+from ... import jobs, uploads
+from ...job_pages import job_context, no_worker_warning, stored_files
+from ...preview import sources_of
+from ...refusals import with_page_cure
 from ..forms import DrawForm, MoreForm, ReadLogForm, SendLogForm
 from ..jobs import READING
 
-AT_ONCE = 50
-LISTED = 100  # refused lines on the page
+ROWS_PER_PAGE = 50
 SECTION = "imports"
 State = Job.State
 
@@ -83,38 +72,14 @@ def draw_log(request: HttpRequest, collection: Collection, pk: int) -> HttpRespo
 @record_act
 def draw_more(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Queue a draw in addition to the last sample."""
-    job, sample = job_of(collection, pk), collection.samples.last()
+    job = job_of(collection, pk)
+    sample = collection.samples.last()
     if sample is None:
         return redirect("log_job", collection.slug, pk)
     form = MoreForm(request.POST, sample=sample)
     if not form.is_valid():
         return job_page(request, collection, job, more=form)
     return started(request, collection, job, form.options)
-
-
-@admin_act
-def cancel_log(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    cancel(request, job_of(collection, pk))
-    return redirect("log_job", collection.slug, pk)
-
-
-@record_act
-def undo_log(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Undo the draw, or tell what depends on it."""
-    job = job_of(collection, pk)
-    obstacles = undo_import(job, request.user)
-    for sentence in obstacles:
-        messages.warning(request, sentence)
-    if not obstacles:
-        messages.success(
-            request, "Undone. The sample and the queries that it brought are not in the record any more."
-        )
-    return redirect("log_job", collection.slug, pk)
-
-
-@admin_page
-def log_progress(request: HttpRequest, collection: Collection, pk: int) -> JsonResponse:
-    return progress(job_of(collection, pk))
 
 
 def started(request: HttpRequest, collection: Collection, job: Job, design: dict) -> HttpResponse:
@@ -134,7 +99,7 @@ def sampling_page(request: HttpRequest, collection: Collection, form: Form) -> H
         **frame(collection, SECTION),
         "form": form,
         "samples": collection.samples.order_by("-number"),
-        **paged(request, logs_of(collection), AT_ONCE),
+        **paged(request, logs_of(collection), ROWS_PER_PAGE),
         "no_worker": no_worker_warning(),
     }
     return render(request, "ratings/sampling.html", context, status=400 if form.errors else 200)
@@ -142,29 +107,26 @@ def sampling_page(request: HttpRequest, collection: Collection, form: Form) -> H
 
 def job_page(request: HttpRequest, collection: Collection, job: Job, **forms: Form) -> HttpResponse:
     """The page of a job in any state. `forms`: those that were sent and are invalid, as read, draw or more."""
-    report, last = job.report, collection.samples.last()
+    log = job.report.get("log")
     context = {
         **frame(collection, SECTION),
-        "job": job,
-        "heading": "Counted" if is_counted(job) else heading(job, "Drawing", "Drawn"),
-        "waits": waiting_reason(job),
-        "step": step(job),
-        "report": report,
-        "log": report.get("log"),
+        **job_context(job, doing="Drawing", done="Drawn"),
+        "log": log,
         "sample": job.samples.first(),
     }
-    read = None
-    if job.is_over and job.state not in (State.CANCELLED, State.UNDONE, State.PUBLISHED):
-        read = ReadLogForm(job=job, columns=columns_of(job))
-        context["read"] = forms.get("read", read)
+    fields = {}  # which the cures of refusals name
+    if job.state in (State.CHECKED, State.REFUSED, State.FAILED):
+        read_form = ReadLogForm(job=job, columns=columns_of(job))
+        context["read"] = forms.get("read", read_form)
+        fields = read_form.fields
+    context["refusals"] = [with_page_cure(refusal, fields) for refusal in context["refusals"]]
     if is_counted(job):
-        context["draw"] = forms.get("draw") or DrawForm(log=log_of(job))
-        context["rows"] = outlook_rows(report["log"]["outlooks"])
-        if last and report["log"]["again"] == last.number:
+        context["heading"] = "Counted"
+        context["draw"] = forms.get("draw") or DrawForm(log=log)
+        context["rows"] = outlook_rows(log["outlooks"])
+        last = collection.samples.last()
+        if last and log["again"] == last.number:
             context |= {"last": last, "more": forms.get("more") or MoreForm(sample=last)}
-    fields = read.fields if read else {}
-    refusals = [with_page_cure(refusal, fields) for refusal in refusals_of(job)]
-    context |= {"refusals": refusals[:LISTED], "unlisted": report.get("refused", 0) - min(len(refusals), LISTED)}
     return render(request, "ratings/log.html", context, status=400 if forms else 200)
 
 
@@ -174,12 +136,9 @@ def is_counted(job: Job) -> bool:
 
 
 def outlook_rows(outlooks: dict[str, list[dict]]) -> list[dict]:
-    """A row for each size: the outlook of the first method, and the margins of all."""
-    first = next(iter(outlooks.values()))
-    return [
-        found | {"margins": [of_method[number]["margin"] for of_method in outlooks.values()]}
-        for number, found in enumerate(first)
-    ]
+    """A row for each size: the outlook of the first method, and the margins of all methods."""
+    by_size = zip(*outlooks.values(), strict=True)
+    return [of_size[0] | {"margins": [outlook["margin"] for outlook in of_size]} for of_size in by_size]
 
 
 def job_of(collection: Collection, pk: int) -> Job:

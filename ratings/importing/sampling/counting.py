@@ -12,20 +12,20 @@ from itertools import groupby
 
 import numpy as np
 
-from ..formats import searches, values
-from ..formats.budget import CURE, TooMuch
-from ..formats.refusal import Refusal
-from ..formats.source import Source
-from ..importing.intake.report import Report
-from ..importing.intake.stage import Progress, batched, silent, staged
-from ..words import counted
+from ...formats import searches, values
+from ...formats.budget import CURE, TooMuch
+from ...formats.refusal import Refusal
+from ...formats.source import Source
+from ...words import counted
+from ..intake.report import Report
+from ..intake.stage import Progress, batched, silent, staged
 from .drawing import Stratum
 
-AT_ONCE = 200_000  # different queries that are counted in memory
-TICK = 50_000  # lines
+QUERIES_AT_ONCE = 200_000  # different queries that are counted in memory
+LINES_PER_TICK = 50_000
 MOST_REFUSED = 0.01  # the share of lines that are left out; a log with more is refused
-SHOWN = 10  # joined queries
-SPELLINGS = 5  # of each of them
+MOST_JOINED = 10  # queries with several spellings that are shown
+SPELLINGS_SHOWN = 5  # of each of these
 MOST_STRATA = 20
 RAW = "raw (folded TEXT, text TEXT, stratum TEXT, id TEXT, n INTEGER)"
 QUERY = "query (place INTEGER PRIMARY KEY, text TEXT, stratum TEXT, n INTEGER, folded TEXT, spellings INTEGER)"
@@ -49,6 +49,7 @@ class Log:
     stage: sqlite3.Connection
     lines: int = 0
     cut_off: bool = False  # a file could not be read to its end
+    has_ids: bool = False  # its searches have ids, so that several lines can be one search
     first_day: str = ""
     last_day: str = ""
     digest: str = ""
@@ -65,6 +66,11 @@ class Log:
         return sum(stratum.searches for stratum in self.strata)
 
     @property
+    def by_column(self) -> bool:
+        """Whether a column divides it into strata."""
+        return len(self.strata) > 1
+
+    @property
     def days(self) -> str:
         if not self.first_day:
             return ""
@@ -72,17 +78,17 @@ class Log:
 
     def rows(self, places: Iterable[int]) -> list[Row]:
         """The queries at these places, in their order."""
-        found = []
-        for some in batched(sorted(places), 500):
-            marks = ",".join("?" * len(some))
-            columns = f"place, text, stratum, n, folded FROM query WHERE place IN ({marks})"
-            found += [Row(*row) for row in self.stage.execute(f"SELECT {columns} ORDER BY place", some)]
-        return found
+        rows = []
+        for batch in batched(sorted(places), 500):
+            marks = ",".join("?" * len(batch))
+            selected = f"SELECT place, text, stratum, n, folded FROM query WHERE place IN ({marks}) ORDER BY place"
+            rows += [Row(*row) for row in self.stage.execute(selected, batch)]
+        return rows
 
 
 def folded(text: str) -> str:
     """What spellings of one query share: without case, with one blank between words, composed (NFC)."""
-    return values.folded(text.lower())
+    return values.visible_text(text.lower())
 
 
 @contextmanager
@@ -92,51 +98,53 @@ def counted_log(
     """The log in these files together, counted. Refusals go to the report; then the log is not whole."""
     with staged(RAW, QUERY) as stage:
         log = Log(stage)
-        by_id = False
         for source in sources:
-            by_id |= _read(source, format, log, report, progress)
-        _judge_refusals(log, report)
+            _read(source, format, log, report, progress)
+        _pass_few_refusals(log, report)
         if not report.refused:
             progress("adding up", None, log.lines)
-            _add_up(log, by_id)
-            _describe(log, report)
+            _add_up(log)
+            log.digest = _digest(stage)
+            _read_strata(log, report)
+            _read_spellings(log)
         yield log
 
 
-def _read(source: Source, format: str, log: Log, report: Report, progress: Progress) -> bool:
-    """Count the searches of a file into the stage. Whether they have ids."""
-    counts: dict[tuple[str, str, str], int] = {}
-    lines, by_id = 0, False
+def _read(source: Source, format: str, log: Log, report: Report, progress: Progress) -> None:
+    """Count the searches of a file into the stage, and its lines and days into the log."""
+    counts: dict[tuple[str, str, str], int] = {}  # (text, stratum, id) -> searches
+    lines = 0
     for row in searches.read(source, format):
         lines += 1
-        if lines % TICK == 0:
+        if lines % LINES_PER_TICK == 0:
             progress(source.name, source.share, lines)
         if isinstance(row, Refusal):
             report.refuse(row)
             continue
         key = row.text, row.stratum, row.id
         if row.id:
-            counts[key] = row.searches  # the same search again
-            by_id = True
+            # Not added: another line with this id is of the same search. `_add_up` takes the greatest, too.
+            counts[key] = max(counts.get(key, 0), row.searches)
+            log.has_ids = True
         else:
             counts[key] = counts.get(key, 0) + row.searches
         if row.day:
             log.first_day = min(log.first_day or row.day, row.day)
             log.last_day = max(log.last_day, row.day)
-        if len(counts) >= AT_ONCE and not _keep(source, counts, log, report):
+        if len(counts) >= QUERIES_AT_ONCE and not _flush(counts, source, log, report):
             break
-    _keep(source, counts, log, report)
+    _flush(counts, source, log, report)
     if not lines:
         report.refuse(source.refusal(0, "it holds no search", "Check that this is the file you meant."))
     log.lines += lines
     log.cut_off |= source.stopped
     report.facts += source.notes
-    return by_id
 
 
-def _keep(source: Source, counts: dict[tuple[str, str, str], int], log: Log, report: Report) -> bool:
-    """Put the counts into the stage and empty them. Whether there is room for more of this file."""
+def _flush(counts: dict[tuple[str, str, str], int], source: Source, log: Log, report: Report) -> bool:
+    """Move the counts into the stage, and leave them empty. False, with a refusal, beyond the budget."""
     try:
+        # About the size in the stage: the text, as it stands and folded, the id, and 16 for the rest of a row.
         source.budget.make(sum(2 * len(text) + len(id) + 16 for text, _, id in counts))
     except TooMuch as error:
         report.refuse(source.stop(0, str(error), CURE))
@@ -148,21 +156,22 @@ def _keep(source: Source, counts: dict[tuple[str, str, str], int], log: Log, rep
     return True
 
 
-def _judge_refusals(log: Log, report: Report) -> None:
-    """Leave refused lines out with a warning where they are few and reading went to the end."""
+def _pass_few_refusals(log: Log, report: Report) -> None:
+    """Turn the refusals into one warning where they are few and reading went to the end."""
     if not report.refused or log.cut_off or report.refused > MOST_REFUSED * log.lines:
         return
-    first, more = report.refusals[0], report.refused - 1
-    others = f" and {counted(more, 'more line')}" if more else ""
-    report.warnings.append(f"{first.message()} This line{others} left out.")
+    lines = "This line"
+    if report.refused > 1:
+        lines += f" and {counted(report.refused - 1, 'more line')}"
+    report.warnings.append(f"{report.refusals[0].message()} {lines} left out.")
     report.refused = 0
     report.refusals.clear()
 
 
-def _add_up(log: Log, by_id: bool) -> None:
+def _add_up(log: Log) -> None:
     """Fill the table of queries: each text once, with the spelling and the stratum that it has most often."""
     execute = log.stage.execute
-    if by_id:  # of the lines of one search, one counts
+    if log.has_ids:  # of the lines of one search, one counts
         execute(
             "CREATE TABLE once AS SELECT folded, text, stratum, '' AS id, MAX(n) AS n FROM raw WHERE id != ''"
             " GROUP BY folded, id"
@@ -182,26 +191,40 @@ def _add_up(log: Log, by_id: bool) -> None:
     )
 
 
-def _describe(log: Log, report: Report) -> None:
+def _digest(stage: sqlite3.Connection) -> str:
+    """SHA-256 of all queries with their strata and counts."""
     digest = sha256()
-    for row in log.stage.execute("SELECT stratum, n, folded FROM query ORDER BY place"):
-        digest.update(f"{row[0]}\0{row[1]}\0{row[2]}\n".encode())
-    log.digest = digest.hexdigest()
+    for stratum, count, text in stage.execute("SELECT stratum, n, folded FROM query ORDER BY place"):
+        digest.update(f"{stratum}\0{count}\0{text}\n".encode())
+    return digest.hexdigest()
+
+
+def _read_strata(log: Log, report: Report) -> None:
+    """Put the strata into the log. Too many are a refusal, before they fill the memory."""
     runs = log.stage.execute("SELECT stratum, n, COUNT(*) FROM query GROUP BY stratum, n ORDER BY stratum, n DESC")
     for name, group in groupby(runs, key=lambda row: row[0]):
         counts, queries = np.array([row[1:] for row in group], np.int64).T
         log.strata.append(Stratum(name, counts, queries))
         if len(log.strata) > MOST_STRATA:
             problem = f"the column of strata has more than {MOST_STRATA} different values"
-            report.refuse(Refusal("the log", 0, problem, ("Choose a column with few values, or none.",)))
+            report.refuse(Refusal("the log", 0, problem, cure=("Choose a column with few values, or none.",)))
             return
-    (log.joined,) = log.stage.execute("SELECT COUNT(*) FROM query WHERE spellings > 1").fetchone()
-    most = f"SELECT folded, text, n FROM query WHERE spellings > 1 ORDER BY n DESC, folded LIMIT {SHOWN}"
-    joined = {key: (text, n) for key, text, n in log.stage.execute(most)}
-    others: dict[str, list[str]] = {key: [] for key in joined}
-    marks = ",".join("?" * len(joined))
-    statement = f"SELECT folded, text FROM raw WHERE folded IN ({marks}) GROUP BY text ORDER BY SUM(n) DESC, text"
-    for key, spelling in log.stage.execute(statement, list(joined)):
-        if spelling != joined[key][0]:
-            others[key].append(spelling)
-    log.examples = [(*joined[key], others[key][:SPELLINGS]) for key in joined]
+
+
+def _read_spellings(log: Log) -> None:
+    """Put into the log how many queries have several spellings, and the most frequent of them as examples."""
+    execute = log.stage.execute
+    (log.joined,) = execute("SELECT COUNT(*) FROM query WHERE spellings > 1").fetchone()
+    frequent = f"SELECT folded, text, n FROM query WHERE spellings > 1 ORDER BY n DESC, folded LIMIT {MOST_JOINED}"
+    examples = execute(frequent).fetchall()
+    spellings: dict[str, list[str]] = {folded_text: [] for folded_text, _, _ in examples}
+    # In one statement, since the table has no index: each would read all of it.
+    rows = execute(
+        f"SELECT folded, text FROM raw WHERE folded IN (SELECT folded FROM ({frequent}))"
+        " GROUP BY folded, text ORDER BY SUM(n) DESC, text"
+    )
+    for folded_text, spelling in rows:
+        spellings[folded_text].append(spelling)
+    for folded_text, text, count in examples:
+        others = [spelling for spelling in spellings[folded_text] if spelling != text]
+        log.examples.append((text, count, others[:SPELLINGS_SHOWN]))

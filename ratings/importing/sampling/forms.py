@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from django import forms
 from django.conf import settings
 
-from ..formats import searches
-from ..formats.source import checked_encoding
-from ..importing.forms import DETECTED, Files, checked
-from ..models import Job, Sample, SampledQuery
-from .samples import DAYS, MOST, SEEDS, USUAL
+from ...formats import searches
+from ...formats.source import checked_encoding
+from ...models import Job, Sample, SampledQuery
+from ..forms import DETECTED, Files, checked
+from .samples import LARGEST_SEED, LONGEST_DAYS, MOST_QUERIES, USUAL_SIZE
 
-LARGEST = f"{settings.LARGEST_LOG // 2**20:,} MB"
+LOG_LIMIT = f"{settings.LARGEST_LOG // 2**20:,} MB"
 ROLES = {
     "text": "query",
     "count": "number of searches",
@@ -34,7 +34,7 @@ class SendLogForm(forms.Form):
             label="Log",
             help_text=(
                 "Queries with their counts as CSV, Parquet or JSON lines; a search on each line; the export of a"
-                f" search console; queries and events of OpenSearch. Packed or plain, at most {LARGEST}."
+                f" search console; queries and events of OpenSearch. Packed or plain, at most {LOG_LIMIT}."
             ),
             error_messages={"required": "Choose a file.", "empty": "The file is empty."},
         )
@@ -44,27 +44,28 @@ class ReadLogForm(forms.Form):
     """How a log is read. `options` is what its job stores."""
 
     def __init__(self, *args, job: Job, columns: Mapping[str, str], **kwargs) -> None:
-        self.job, self.names = job, list(columns)
+        self.job = job
+        self.names = list(columns)
         super().__init__(*args, **kwargs)
-        initial = job.options
+        options = job.options
         formats = [("", DETECTED), *((name, f"{name}: {title}") for name, title in searches.FORMATS.items())]
         self.fields["format"] = forms.ChoiceField(
-            label="Format", choices=formats, required=False, initial=initial.get("format")
+            label="Format", choices=formats, required=False, initial=options.get("format")
         )
         headers = [("", DETECTED), ("yes", "it names the columns"), ("no", "it is a row like all others")]
         self.fields["header"] = forms.ChoiceField(
-            label="First line of a table", choices=headers, required=False, initial=initial.get("header")
+            label="First line of a table", choices=headers, required=False, initial=options.get("header")
         )
         self.fields["encoding"] = forms.CharField(
             label="Encoding",
             required=False,
             max_length=50,
             help_text="Empty: UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
-            initial=initial.get("encoding"),
+            initial=options.get("encoding"),
         )
+        roles = [("", "–"), *ROLES.items()]
         for number, role in enumerate(columns.values()):
-            choices = [("", "–"), *ROLES.items()]
-            self.fields[f"column_{number}"] = forms.ChoiceField(choices=choices, required=False, initial=role)
+            self.fields[f"column_{number}"] = forms.ChoiceField(choices=roles, required=False, initial=role)
 
     def clean_encoding(self) -> str:
         name = self.cleaned_data["encoding"].strip()
@@ -72,12 +73,13 @@ class ReadLogForm(forms.Form):
 
     def clean(self) -> dict:
         super().clean()
-        cleaned, columns = self.cleaned_data, dict[str, str]()
+        cleaned = self.cleaned_data
+        columns: dict[str, str] = {}  # role -> the column that holds it
         for number, name in enumerate(self.names):
             role = cleaned.get(f"column_{number}", "")
             if role in columns:
-                both = f"“{columns[role]}” and “{name}”"
-                raise forms.ValidationError(f"Two columns are chosen for the {ROLES[role]}: {both}.")
+                columns_of_role = f"“{columns[role]}” and “{name}”"
+                raise forms.ValidationError(f"Two columns are chosen for the {ROLES[role]}: {columns_of_role}.")
             if role:
                 columns[role] = name
         if self.names and "text" not in columns:
@@ -89,9 +91,9 @@ class ReadLogForm(forms.Form):
     def options(self) -> dict:
         names = ("format", "header", "encoding", "columns")
         options = {name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
-        before = {name: self.job.options.get(name, "") for name in ("format", "header")}
-        if before != {name: options.get(name, "") for name in before}:
-            options.pop("columns", None)  # the columns have other names then
+        # Read in another format or with another header, the columns have other names.
+        if any(options.get(name, "") != self.job.options.get(name, "") for name in ("format", "header")):
+            options.pop("columns", None)
         return options
 
     @property
@@ -106,18 +108,18 @@ class ReadLogForm(forms.Form):
 class DrawForm(forms.Form):
     """The design of a draw from a checked log. `log` is what its report says of it."""
 
-    size = forms.IntegerField(label="Queries", min_value=1, max_value=MOST, initial=USUAL)
+    size = forms.IntegerField(label="Queries", min_value=1, max_value=MOST_QUERIES, initial=USUAL_SIZE)
     days = forms.CharField(
         label="Days of the log",
         required=False,
-        max_length=DAYS,
+        max_length=LONGEST_DAYS,
         help_text="Such as May 2026. Later readers need to know for which time the queries stand.",
     )
     seed = forms.IntegerField(
         label="Seed",
         required=False,
         min_value=0,
-        max_value=SEEDS,
+        max_value=LARGEST_SEED,
         help_text="Empty: a random one. The same log, design and seed give the same queries.",
     )
 
@@ -125,7 +127,7 @@ class DrawForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["days"].initial = log["days"]
         self.names = [stratum["name"] for stratum in log["strata"]]
-        methods = METHODS[1:2] if log["by_column"] else METHODS
+        methods = METHODS[1:2] if log["by_column"] else METHODS  # a column divides it into strata
         self.fields["method"] = forms.ChoiceField(
             label="How they are drawn", choices=methods, widget=forms.RadioSelect, initial=methods[0][0]
         )
@@ -163,9 +165,9 @@ class MoreForm(forms.Form):
 
     def __init__(self, *args, sample: Sample, **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        size = sample.size
+        proposed_size = min(max(2 * sample.size, sample.size + 50), MOST_QUERIES)
         self.fields["size"] = forms.IntegerField(
-            label="Queries in all", min_value=size + 1, max_value=MOST, initial=min(max(2 * size, size + 50), MOST)
+            label="Queries in all", min_value=sample.size + 1, max_value=MOST_QUERIES, initial=proposed_size
         )
 
     @property

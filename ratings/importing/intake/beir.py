@@ -1,0 +1,200 @@
+"""Import of a whole data set as BEIR has it: three imports, which are written together or not at all.
+
+Each can be undone by itself, the last one first.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from ...formats import beir, budget, values
+from ...formats.archives import COPY_AGAIN
+from ...formats.budget import TooMuch
+from ...formats.packing import DAMAGED
+from ...formats.refusal import Refusal
+from ...formats.registry import KEY, recognised
+from ...formats.source import Source
+from ...models import Collection, Job
+from .documents import DocumentsImport
+from .publishing import Superseded
+from .queries import QueriesImport
+from .ratings import QrelsImport
+from .report import Report
+from .stage import Import, Progress, silent
+
+WHOLE = {"documents": "corpus.jsonl", "queries": "queries.jsonl", "ratings": "qrels/test.tsv"}
+Parts = dict[str, dict[str, list[Source]]]  # kind of rows -> split, "" for none -> files
+Splits = dict[str, set[str]]  # key of a query -> the splits that have qrels for it
+
+
+def import_beir(
+    collection: Collection,
+    sources: Sequence[Source],
+    *,
+    splits: str = "",
+    rater: str = "qrels",
+    progress: Progress = silent,
+    job: Job | None = None,
+) -> Report:
+    """The report of importing queries, documents and qrels. Each query gets its splits as tags.
+
+    `splits`: the names of those to import, with commas, and then their queries alone; "": all. Raises ValueError
+    for no name of a rater, and Superseded for a job that was cancelled.
+    """
+    report = Report()
+    parts = _parts(sources)
+    chosen = _chosen_splits(splits, parts, sources, report)
+    if report.refused:
+        return report
+    # Before the transaction, in which nobody else can write on SQLite.
+    splits_by_query = _splits_by_query(parts["ratings"])
+    checking = bool(job and job.checking)
+    only_chosen = bool(splits.strip())
+    with nullcontext() if checking else transaction.atomic():
+        facts = {"progress": progress, "job": job if checking else None}  # of each import
+        for part in _imports(collection, parts, splits_by_query, chosen, only_chosen, rater, facts):
+            _add_report(part.run(), report, by=job.by if job else None)
+            if report.refused:
+                if not checking:
+                    transaction.set_rollback(True)
+                return report
+        if job and not checking:
+            _end(job, report)
+    return report
+
+
+def _parts(sources: Sequence[Source]) -> Parts:
+    """The sources by the kind of their rows and their split, without files that belong to no part."""
+    parts: Parts = {}
+    for source in sources:
+        kind, split = beir.part_of(source.name)
+        if kind:
+            parts.setdefault(kind, {}).setdefault(split, []).append(source)
+    return parts
+
+
+def _chosen_splits(splits: str, parts: Parts, sources: Sequence[Source], report: Report) -> list[str]:
+    """The names of the splits to import. A missing file or split is refused in the report."""
+    missing = [file for kind, file in WHOLE.items() if kind not in parts]
+    if missing:
+        cure = f"A data set of BEIR has {', '.join(WHOLE.values())}."
+        report.refuse(sources[0].refusal(0, f"there is no {' and no '.join(missing)} in it", cure))
+        return []
+    present = sorted(parts["ratings"])
+    chosen = [name for name in map(str.strip, splits.split(",")) if name] or present
+    for name in sorted(set(chosen) - set(present)):
+        cure = f"Choose among {', '.join(present)}."
+        report.refuse(sources[0].refusal(0, f"there is no split {values.quoted(name)} in it", cure))
+    return chosen
+
+
+def _imports(
+    collection: Collection,
+    parts: Parts,
+    splits_by_query: Splits,
+    chosen: list[str],
+    only_chosen: bool,
+    rater: str,
+    facts: dict,
+) -> Iterator[Import]:
+    """The imports of queries, documents and qrels, each made when the one before is done.
+
+    `chosen`: the splits whose qrels are imported. `only_chosen`: without queries of other splits. `facts`: fields
+    of Import.
+    """
+    wanted = {key for key, splits in splits_by_query.items() if not (only_chosen and splits.isdisjoint(chosen))}
+    queries = list(chain.from_iterable(parts["queries"].values()))
+    wanted_only = wanted if only_chosen else None
+    yield SplitQueries(collection, queries, splits=splits_by_query, wanted=wanted_only, **facts)
+    yield DocumentsImport(collection, list(chain.from_iterable(parts["documents"].values())), **facts)
+    qrels = [_reopened(source) for split in chosen for source in parts["ratings"][split]]
+    coming = sorted(wanted) if facts["job"] else ()  # a check has not written the queries
+    yield SplitQrels(collection, qrels, rater=rater, queries_by=KEY, coming=coming, **facts)
+
+
+def _splits_by_query(qrels: Mapping[str, list[Source]]) -> Splits:
+    """The splits of each query. `qrels`: split -> files. What cannot be read is refused when it is imported."""
+    splits_by_query: Splits = defaultdict(set)
+    for split, sources in qrels.items():
+        for place, source in enumerate(sources):
+            reopened = _reopened(source)
+            if reopened.why_unopened:  # it cannot be tried a second time
+                sources[place] = reopened
+                continue
+            format = recognised(reopened, "ratings", "csv")
+            if isinstance(format, Refusal):
+                continue
+            for row in format.reads["ratings"](reopened):
+                if not isinstance(row, Refusal):
+                    splits_by_query[row.query].add(split)
+    return splits_by_query
+
+
+def _reopened(source: Source) -> Source:
+    """A new source that reads the same file from its beginning.
+
+    Where that is not possible, the new source holds the reason in `why_unopened`.
+    """
+    if source.why_unopened:
+        return source
+    try:
+        reopened = Source(source.name, source.seekable_file(), source.reading)
+    except TooMuch as error:
+        return source.unopened(str(error), budget.CURE)
+    except DAMAGED as error:
+        return source.unopened(f"it is cut off or damaged ({error})", COPY_AGAIN)
+    reopened.file = source.file  # the archive, where the source is a file in one
+    return reopened
+
+
+@dataclass
+class SplitQueries(QueriesImport):
+    """An import of queries that get their splits as tags. `wanted`: the keys of those to import; None: all."""
+
+    splits: Mapping[str, set[str]] = field(default_factory=dict)
+    wanted: set[str] | None = None
+
+    def rows_of(self, source: Source, read: Callable) -> Iterator[Any]:
+        for topic in super().rows_of(source, read):
+            if self.wanted is None or topic.key in self.wanted:
+                names = sorted(self.splits.get(topic.key, ()))
+                yield topic._replace(tags=tuple(dict.fromkeys([*(topic.tags or ()), *names])))
+
+
+@dataclass
+class SplitQrels(QrelsImport):
+    """An import of qrels in a table, in which equal lines are one."""
+
+    names_people = False
+
+    def _tell(self) -> None:
+        if self.checking:
+            self.report.counts["documents"] = 0  # the corpus is not written yet
+        super()._tell()
+
+
+def _add_report(part: Report, report: Report, by: User | None) -> None:
+    """Add the report of a part to that of the whole. The job of the part, if it has one, becomes one of `by`."""
+    report.counts.update(part.counts)
+    report.grades.update(part.grades)
+    for refusal in part.refusals:
+        report.refuse(refusal)
+    report.refused += part.refused - len(part.refusals)
+    report.facts += part.facts
+    report.warnings += part.warnings
+    if part.job:
+        Job.objects.filter(pk=part.job).update(by=by)
+        report.facts.append(f"This is import {part.job}, which can be undone by itself.")
+
+
+def _end(job: Job, report: Report) -> None:
+    """End the job together with what it wrote. Raises Superseded."""
+    if not job.mine().update(state=Job.State.PUBLISHED, ended_at=timezone.now(), report=report.as_json()):
+        raise Superseded

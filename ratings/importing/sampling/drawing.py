@@ -1,0 +1,224 @@
+"""Draws of queries from a log with known chances, as pure functions of counts. NumPy and SciPy only, no Django.
+
+The design: queries so frequent that they would be drawn more than once are taken for certain. The others are drawn
+systematically: all queries lie on a line, about the most frequent first, each as long as its chance. Points at a
+distance of 1 from a random start hit those that are drawn. So exactly as many are drawn as the chances add up to.
+Neighbours on the line change places at random. Without that the only chance is in the start, and for some logs the
+intervals of means hold .92 of the time in place of .95.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+# The usual standard deviation of nDCG over queries. That of scores between 0 and 1 is at most 0.5.
+USUAL_SPREAD = 0.3
+CONFIDENCE = 0.95
+WIDEST_MARGIN = 0.5  # half of what a score can be: nothing is known
+POSSIBLE_STARTS = 1 << 30  # between 0 and 1
+POINTS_MOVED = 3.0  # how far a query may move on the line; points are at a distance of 1
+THIRDS = ("head", "torso", "tail")
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """The queries of a log, or of a part of it, the most frequent first: how many of them have each count.
+
+    So its size does not grow with the log. A query is meant by its place in this order, from 0.
+    """
+
+    name: str
+    counts: np.ndarray  # of searches, falling; a count may stand twice
+    queries: np.ndarray  # how many queries have that count
+
+    @property
+    def size(self) -> int:
+        return int(self.queries.sum())
+
+    @property
+    def searches(self) -> int:
+        return int((self.counts * self.queries).sum())
+
+
+def stratum_of(counts: Iterable[int], name: str = "") -> Stratum:
+    """The stratum of queries with these counts, in any order."""
+    values, queries = np.unique(np.fromiter(counts, np.int64), return_counts=True)
+    return Stratum(name, values[::-1], queries[::-1])
+
+
+def thirds(log: Stratum) -> list[Stratum]:
+    """The log in three strata, each with about a third of the searches, the most frequent queries first.
+
+    A stratum without queries is left out.
+    """
+    # The searches of the queries with each count or a higher one, int64[counts].
+    searches_so_far = np.cumsum(log.counts * log.queries)
+    bounds = [0]  # the first place of each stratum, and the end
+    for share in (1 / 3, 2 / 3):
+        wanted = share * log.searches
+        # The fewest queries that have the wanted searches: all with a higher count, and some with this one.
+        index = int(np.searchsorted(searches_so_far, wanted))
+        lacking = wanted - (searches_so_far[index - 1] if index else 0)
+        place = int(log.queries[:index].sum() + np.ceil(lacking / log.counts[index]))
+        bounds.append(max(place, bounds[-1]))
+    bounds.append(log.size)
+    pieces = zip(THIRDS, bounds[:-1], bounds[1:], strict=True)
+    return [_between(log, name, first, end) for name, first, end in pieces if end > first]
+
+
+def _between(log: Stratum, name: str, first: int, end: int) -> Stratum:
+    """The queries from place `first` until before `end`."""
+    ends = np.cumsum(log.queries)
+    kept = np.minimum(ends, end) - np.maximum(ends - log.queries, first)  # queries of each count
+    return Stratum(name, log.counts[kept > 0], kept[kept > 0])
+
+
+def chances(stratum: Stratum, size: int, *, even: bool = False) -> np.ndarray:
+    """The chance of a query of each count, if `size` queries of the stratum are drawn: float[counts].
+
+    The chances of all queries add up to `size`. By default a chance is proportional to the count. A query whose
+    chance would be 1 or more is drawn for certain, with the chance 1. The places that are left are then shared out
+    among the others in the same way, until no chance is 1 or more. `even`: all chances are equal.
+    """
+    if size >= stratum.size:
+        return np.ones(len(stratum.counts))
+    if even:
+        return np.full(len(stratum.counts), size / stratum.size)
+    head = 0  # the number of the largest counts whose queries have the chance 1
+    while True:
+        places = size - int(stratum.queries[:head].sum())
+        searches = (stratum.counts[head:] * stratum.queries[head:]).sum()
+        shares = places * stratum.counts[head:] / searches
+        certain = int(np.count_nonzero(shares >= 1))
+        if not certain:
+            return np.concatenate([np.ones(head), shares])
+        head += certain
+
+
+def mixed(stratum: Stratum, chance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """An order of the counts on the line: falling, but each moves up to POINTS_MOVED points. int64[counts]"""
+    lengths = chance * stratum.queries
+    moves = rng.uniform(-POINTS_MOVED, POINTS_MOVED, len(lengths))
+    return np.argsort(np.cumsum(lengths) - lengths / 2 + moves, kind="stable")  # by the middle of each count
+
+
+def drawn(stratum: Stratum, chance: np.ndarray, start: float, order: np.ndarray | None = None) -> np.ndarray:
+    """The places that are drawn, sorted: int64[drawn]. chance: float[counts], of a query with each count.
+
+    start: a random number, 0 <= start < 1. order: of the counts on the line, as from `mixed`; None: they fall.
+    """
+    return _hit(stratum.queries, chance, start, order)
+
+
+def drawn_more(
+    stratum: Stratum,
+    old_places: np.ndarray,
+    old_chance: np.ndarray,
+    chance: np.ndarray,
+    start: float,
+    order: np.ndarray | None = None,
+) -> np.ndarray:
+    """The places that are drawn in addition to the old ones, sorted: int64[drawn].
+
+    A query that was not drawn then is drawn now with (chance - old_chance) / (1 - old_chance). So it has just
+    `chance` to be among the old and the new ones together; both are float[counts]. The number of places depends on
+    which queries were drawn before. It differs by one or two from the size that `chance` was made for.
+    """
+    old_places = np.sort(old_places)
+    count_of_place = np.searchsorted(np.cumsum(stratum.queries), old_places, side="right")  # as an index
+    undrawn = stratum.queries - np.bincount(count_of_place, minlength=len(stratum.queries))
+    # Where the old chance is 1 all were drawn, so that any chance will do there.
+    added = np.divide(chance - old_chance, 1 - old_chance, out=np.zeros(len(chance)), where=old_chance < 1)
+    among_undrawn = _hit(undrawn, np.clip(added, 0, 1), start, order)
+    # The k-th undrawn query stands behind all drawn ones that have at most k undrawn ones before them.
+    undrawn_before = old_places - np.arange(len(old_places))
+    return among_undrawn + np.searchsorted(undrawn_before, among_undrawn, side="right")
+
+
+def _hit(queries: np.ndarray, chance: np.ndarray, start: float, order: np.ndarray | None = None) -> np.ndarray:
+    """The places of the queries, from 0, that are hit by points at start, start + 1, …, sorted: int64[points].
+
+    queries: int64[counts], how many have each count. chance: float[counts], of each of these, which is its length
+    on the line. order: int64[counts], of the counts on the line; None: as they are.
+    """
+    first_places = np.cumsum(queries) - queries
+    if order is not None:
+        queries, chance, first_places = queries[order], chance[order], first_places[order]
+    lengths = chance * queries
+    ends = np.cumsum(lengths)
+    total = ends[-1]
+    if abs(total - np.rint(total)) < 1e-6:  # a sum of millions is not exact
+        total = np.rint(total)
+    # A start with few digits, so that adding whole numbers to it loses none and it never reaches 1.
+    start = (np.floor(start * POSSIBLE_STARTS) + 0.5) / POSSIBLE_STARTS
+    points = start + np.arange(int(np.ceil(total - start)))
+    # The count of each point, as an index, and the place of its query among those of the count.
+    hit = np.minimum(np.searchsorted(ends, points, side="right"), len(ends) - 1)
+    within = ((points - (ends - lengths)[hit]) / chance[hit]).astype(np.int64)
+    return np.sort(first_places[hit] + np.clip(within, 0, queries[hit] - 1))
+
+
+def shared_out(places: int, shares: Sequence[float], room: Sequence[int]) -> list[int]:
+    """How many of the places each stratum gets: by its share, whole numbers, and no more than its room.
+
+    What a full stratum leaves goes to the others.
+    """
+    given = np.zeros(len(shares), np.int64)
+    limits = np.array(room)
+    left = min(places, int(limits[np.array(shares) > 0].sum()))
+    while left:
+        open_shares = np.where(given < limits, shares, 0.0)
+        exact = left * open_shares / open_shares.sum()
+        whole_shares = np.minimum(np.floor(exact), limits - given).astype(np.int64)
+        if not whole_shares.any():  # one by one, the largest remainder first
+            whole_shares[np.argmax(exact)] = 1
+        given += whole_shares
+        left -= int(whole_shares.sum())
+    return given.tolist()
+
+
+class Outlook(NamedTuple):
+    """What can be said of a sample before any query is rated."""
+
+    size: int
+    certain: int  # queries that are taken for certain
+    certain_share: float  # of the searches that those are
+    searches_each: float  # for how many searches each of the others stands, on average; 0 without others
+    margin: float  # the likely half width of the 95 % interval of a mean over the searches; nan with one other
+
+
+def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
+    """What a sample of these strata, with the chance of each count, will tell of a mean over all searches.
+
+    Scores are taken to spread by USUAL_SPREAD, whatever the counts of the queries. The variance of the mean is
+    that of independent draws: the sum of count² / chance over all queries that are not certain, times
+    USUAL_SPREAD², divided by the square of all searches.
+    """
+    parts = [(stratum, chance) for stratum, chance in parts if chance.any()]  # of others nothing will be known
+    searches = sum(stratum.searches for stratum, _ in parts)
+    certain = certain_searches = uncertain = degrees = squares = 0.0
+    for stratum, chance in parts:
+        is_certain = chance == 1
+        certain += stratum.queries[is_certain].sum()
+        certain_searches += (stratum.counts * stratum.queries)[is_certain].sum()
+        expected = (chance * stratum.queries)[~is_certain].sum()
+        uncertain += expected
+        degrees += max(expected - 1, 0)  # each stratum takes one
+        squares += (stratum.queries * stratum.counts.astype(float) ** 2 / chance)[~is_certain].sum()
+    others = round(uncertain)
+    return Outlook(
+        size=round(certain + uncertain),
+        certain=int(certain),
+        certain_share=certain_searches / searches,
+        searches_each=(searches - certain_searches) / others if others else 0.0,
+        margin=_margin(USUAL_SPREAD * np.sqrt(squares) / searches, round(degrees)) if others else 0.0,
+    )
+
+
+def _margin(error: float, degrees: int) -> float:
+    """The half width of a mean's interval with this standard error, up to WIDEST_MARGIN; nan without degrees."""
+    from scipy.special import stdtrit  # imported late: it takes a fifth of a second
+
+    return min(float(stdtrit(degrees, (1 + CONFIDENCE) / 2) * error), WIDEST_MARGIN) if degrees else float("nan")
