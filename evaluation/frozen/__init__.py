@@ -3,24 +3,4 @@
 from ..models import NAME_LENGTH
 from .content import Broken
 from .freezing import NameTaken, freeze
-from .stored import (
-    about,
-    evaluation_of,
-    files_of,
-    lines_of,
-    recomputed,
-    settings_of,
-)
-
-__all__ = [
-    "NAME_LENGTH",
-    "Broken",
-    "NameTaken",
-    "about",
-    "evaluation_of",
-    "files_of",
-    "freeze",
-    "lines_of",
-    "recomputed",
-    "settings_of",
-]
+from .stored import about, evaluation_of, files_of, lines_of, recomputed, settings_of

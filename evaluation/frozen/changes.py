@@ -2,7 +2,7 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ratings.formats.values import natural
+from ratings.words import natural
 
 from ..models import FrozenEvaluation
 from . import content
 from .stored import about, lines_of, runs_of, settings_of
 
-SHOWN = 100  # judgments listed on a page
+SHOWN_JUDGMENTS = 100  # judgments listed on a page
 
 
 class Change(NamedTuple):
@@ -35,6 +35,22 @@ class Change(NamedTuple):
         return "removed" if self.after is None else "changed"
 
 
+class Names(NamedTuple):
+    """The names that were added, those that were removed, and those that stayed."""
+
+    added: list[str]
+    removed: list[str]
+    shared: list[str]
+
+    @classmethod
+    def of(cls, before: Collection[str], after: Collection[str]) -> "Names":
+        return cls(
+            added=[name for name in after if name not in before],
+            removed=[name for name in before if name not in after],
+            shared=[name for name in after if name in before],
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Changes:
     """The changes from `first` to `second`."""
@@ -42,67 +58,55 @@ class Changes:
     first: FrozenEvaluation
     second: FrozenEvaluation
 
-    @cached_property
-    def queries(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """The queries of both, as `content.read_queries`."""
-        return tuple(content.read_queries(lines_of(each)(content.QUERIES)) for each in self.both)
-
     @property
     def both(self) -> tuple[FrozenEvaluation, FrozenEvaluation]:
         return self.first, self.second
 
     @cached_property
-    def added_queries(self) -> list[str]:
-        return self._only_in(1)
+    def query_rows(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The queries of both by key, with the columns of `content.read_queries`."""
+        before, after = (content.read_queries(lines_of(frozen)(content.QUERIES)) for frozen in self.both)
+        return before.set_index("key"), after.set_index("key")
 
     @cached_property
-    def removed_queries(self) -> list[str]:
-        return self._only_in(0)
+    def queries(self) -> Names:
+        """The keys of queries."""
+        before, after = self.query_rows
+        return Names.of(before.index, after.index)
 
     @cached_property
     def edited_queries(self) -> list[str]:
         """Queries of both whose text, weight or chance in a log differs."""
-        facts = ["text", "weight", "chance"]
-        before, after = (
-            dict(zip(each["key"], each[facts].fillna(0).itertuples(index=False), strict=True))
-            for each in self.queries
-        )
-        return [key for key in after if key in before and before[key] != after[key]]
-
-    def _only_in(self, which: int) -> list[str]:
-        other = set(self.queries[1 - which]["key"])
-        return [key for key in self.queries[which]["key"] if key not in other]
+        facts = ["text", "weight", "chance"]  # the chance is nan without a log, and nan never equals nan
+        before, after = (rows.loc[self.queries.shared, facts].fillna(0) for rows in self.query_rows)
+        return before.index[(before != after).any(axis=1)].tolist()
 
     @cached_property
     def judgments(self) -> dict:
-        """How many judgments differ, by kind and by query, and the first SHOWN of them."""
+        """The number of judgments that differ, by kind; by query as `queries`; the first of them as `first`."""
         kinds: Counter[str] = Counter()
         queries: Counter[str] = Counter()
         first: list[Change] = []
         for change in self.each_judgment():
             kinds[change.kind] += 1
             queries[change.query] += 1
-            if len(first) < SHOWN:
+            if len(first) < SHOWN_JUDGMENTS:
                 first.append(change)
         return {**kinds, "queries": queries, "first": first}
 
     def each_judgment(self) -> Iterator[Change]:
         """Every judgment that differs, by query and document. Both files are read once, in their common order."""
-        rows = heapq.merge(*(_graded(each, place) for place, each in enumerate(self.both)))
-        for (query, document), same in groupby(rows, key=itemgetter(0, 1)):
-            grades = {place: grade for _, _, place, grade in same}
-            if grades.get(0) != grades.get(1):
-                yield Change(query[-1], document, grades.get(0), grades.get(1))
+        rows = heapq.merge(_graded(self.first, "before"), _graded(self.second, "after"))
+        for (query, document), of_pair in groupby(rows, key=itemgetter(0, 1)):
+            grades = {when: grade for _, _, when, grade in of_pair}
+            # A key of `natural` ends with the text that it sorts.
+            change = Change(query[-1], document, grades.get("before"), grades.get("after"))
+            if change.before != change.after:
+                yield change
 
     @cached_property
-    def systems(self) -> tuple[list[str], list[str], list[str]]:
-        """The names of systems that were added, of those that were removed, and of those in both."""
-        before, after = ([system.system for system in settings_of(each).systems] for each in self.both)
-        return (
-            [name for name in after if name not in before],
-            [name for name in before if name not in after],
-            [name for name in before if name in after],
-        )
+    def systems(self) -> Names:
+        return Names.of(*map(runs_of, self.both))
 
     @property
     def rankings(self) -> dict[str, int]:
@@ -117,44 +121,53 @@ class Changes:
     @cached_property
     def _runs(self) -> dict[str, int]:
         """The number of queries whose ranking differs, by system of both whose run file differs."""
-        before, after = (runs_of(each) for each in self.both)
+        before, after = map(runs_of, self.both)
         counts: dict[str, int] = {}
-        for name in self.systems[2]:
+        for name in self.systems.shared:
             if before[name].sha256 != after[name].sha256:
-                old, new = _ranked(self.first, before[name].name), _ranked(self.second, after[name].name)
+                old = _ranked(self.first, before[name].name)
+                new = _ranked(self.second, after[name].name)
                 counts[name] = sum(old.get(query) != new.get(query) for query in old.keys() | new.keys())
         return counts
+
+    @property
+    def unchanged_systems(self) -> list[str]:
+        """The names of systems of both with the same rankings and scores."""
+        return [name for name in self.systems.shared if name not in self._runs]
 
     @cached_property
     def options(self) -> list[tuple[str, str, str]]:
         """(name, before, after) of the options that differ, including rule and adjudications."""
-        before, after = (_options(each) for each in self.both)
+        before, after = (_options(frozen) for frozen in self.both)
         return [(name, before[name], after[name]) for name in after if before.get(name) != after[name]]
 
     @cached_property
     def terms(self) -> list[tuple[str, str, str]]:
         """(name, before, after) of the versions of guidelines, presentation and scale that differ."""
-        before, after = (about(each) for each in self.both)
-        names = [(name, f"{name}_version") for name in ("guidelines", "presentation", "scale")]
-        versions = [(name, getattr(before, field), getattr(after, field)) for name, field in names]
-        return [(name, _version(old), _version(new)) for name, old, new in versions if old != new]
+        rows = []
+        for name in ("guidelines", "presentation", "scale"):
+            before, after = (_version(frozen, name) for frozen in self.both)
+            if before != after:
+                rows.append((name, before, after))
+        return rows
 
     @property
-    def measures(self) -> list[str]:
-        """The measures of both, in the order of the second."""
-        known = {str(measure) for measure in settings_of(self.first).measures}
-        return [str(measure) for measure in settings_of(self.second).measures if str(measure) in known]
+    def measures(self) -> Names:
+        before, after = (list(map(str, settings_of(frozen).measures)) for frozen in self.both)
+        return Names.of(before, after)
 
 
-def _version(number: int) -> str:
+def _version(frozen: FrozenEvaluation, name: str) -> str:
+    """The version of its guidelines, presentation or scale, as text."""
+    number = getattr(about(frozen), f"{name}_version")
     return f"version {number}" if number else "none"
 
 
-def _graded(frozen: FrozenEvaluation, place: int) -> Iterator[tuple[tuple, str, int, float]]:
-    """(sort key of the query, document, `place`, grade) of each judgment, in their order."""
+def _graded(frozen: FrozenEvaluation, when: str) -> Iterator[tuple[tuple, str, str, float]]:
+    """(sort key of the query, document, `when`, grade) of each judgment, in their order."""
     name = settings_of(frozen).judgments
     for query, document, grade in content.read_judgments(name, lines_of(frozen)(name)):
-        yield natural(query), document, place, grade
+        yield natural(query), document, when, grade
 
 
 def _ranked(frozen: FrozenEvaluation, run: str) -> dict[str, list[str]]:

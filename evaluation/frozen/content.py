@@ -24,25 +24,23 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 import pandas as pd
 
 from ..measures import Judgments, Measure, Options, Rankings, parse_measure
-from ..measures.options import BY_SCORE
 from ..scores import Asked
 
 FORMAT = 1
 WITH_MACHINES = 2  # expected values with machines: a reader of format 1 would leave the machines out
 SETTINGS, QUERIES, QRELS, GRADES = "settings.json", "queries.jsonl", "qrels.txt", "judgments.jsonl"
 POOL, ROUNDS, MACHINES = "pool.jsonl", "rounds.jsonl", "machines.jsonl"
-PIECE = 1 << 20  # bytes of text in a compressed part
+PIECE_BYTES = 1 << 20  # bytes of text in a compressed part
 
 BLANK = re.compile(r"\s+")  # not allowed in the system's column of a run
 UNFIT = re.compile(r"[^A-Za-z0-9._-]+")  # not allowed in a file name
-
-# The number of columns of a ranking for each value of the option ties: documents, scores, tiebreak.
-LISTED = {"rank": 1, "average": 2, **dict.fromkeys(BY_SCORE, 3)}
 
 Lines = Callable[[str], Iterator[bytes]]  # from the name of a file to its lines, each with its \n
 
@@ -59,6 +57,14 @@ class System:
     run: str  # name of the file
     tag: str  # run tag in the file
     empty: tuple[str, ...] = ()  # queries with an empty ranking, which has no line but is not missing
+    gaps: bool = False  # whether a query without a ranking has no value, since the system did not answer it
+
+    def as_json(self) -> dict:
+        """The entry in settings.json. Systems without gaps have the entry that all had before there were any."""
+        entry = asdict(self)
+        if not self.gaps:
+            del entry["gaps"]
+        return entry
 
 
 @dataclass(frozen=True)
@@ -75,11 +81,18 @@ class Settings:
     # Where expected values were frozen: their measures and systems, the grades of the scale, and the machines with
     # grades as features of the model.
     expected: dict = field(default_factory=dict)
+    left_out: int = 0  # how many raters were left out
 
     @property
     def asked(self) -> Asked:
         """The settings of the first measure, as pages have them."""
-        return Asked(self.measures[0], self.options, rule=self.rule, adjudications=self.adjudications)
+        return Asked(
+            self.measures[0],
+            self.options,
+            rule=self.rule,
+            adjudications=self.adjudications,
+            left_out=self.left_out,
+        )
 
     def as_text(self) -> str:
         """The text of settings.json."""
@@ -91,8 +104,13 @@ class Settings:
             "adjudications": self.adjudications,
             "interval": self.interval,
             "judgments": self.judgments,
-            "systems": [asdict(system) for system in self.systems],
-        } | ({"expected": self.expected} if self.expected else {})
+            "systems": [system.as_json() for system in self.systems],
+        }
+        # Left out where empty, so that the hash stays that of versions without them.
+        if self.expected:
+            members["expected"] = self.expected
+        if self.left_out:
+            members["left_out"] = self.left_out
         return json.dumps(members, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -100,27 +118,22 @@ class Settings:
         """The settings from the text of settings.json. Raises Broken."""
         try:
             members = json.loads(text)
-            if members["format"] not in (FORMAT, WITH_MACHINES):
-                raise Broken(
-                    f"{SETTINGS}: format {members['format']!r} is not known here; a newer Idealist reads it."
+            if members["format"] in (FORMAT, WITH_MACHINES):
+                systems = members["systems"]
+                return cls(
+                    measures=tuple(map(parse_measure, members["measures"])),
+                    options=Options.parse(**members["options"]),
+                    rule=members["rule"],
+                    adjudications=members["adjudications"],
+                    interval=members["interval"],
+                    judgments=members["judgments"],
+                    systems=tuple(System(**row | {"empty": tuple(row["empty"])}) for row in systems),
+                    expected=members.get("expected", {}),
+                    left_out=members.get("left_out", 0),
                 )
-            return cls(
-                measures=tuple(map(parse_measure, members["measures"])),
-                options=Options.parse(**members["options"]),
-                rule=members["rule"],
-                adjudications=members["adjudications"],
-                interval=members["interval"],
-                judgments=members["judgments"],
-                systems=tuple(
-                    System(row["system"], row["run"], row["tag"], tuple(row["empty"]))
-                    for row in members["systems"]
-                ),
-                expected=members.get("expected", {}),
-            )
-        except Broken:
-            raise
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise Broken(f"{SETTINGS}: cannot be read ({error}).") from error
+        raise Broken(f"{SETTINGS}: format {members['format']!r} is not known here; a newer Idealist reads it.")
 
     @property
     def machines(self) -> list[dict]:
@@ -130,9 +143,12 @@ class Settings:
     @property
     def names(self) -> list[str]:
         """The names of the canonical files, in their order."""
-        of_expected = [POOL, ROUNDS] if self.expected else []
-        of_expected += [MACHINES] if self.machines else []
-        return [SETTINGS, QUERIES, self.judgments, *(system.run for system in self.systems), *of_expected]
+        names = [SETTINGS, QUERIES, self.judgments, *(system.run for system in self.systems)]
+        if self.expected:
+            names += [POOL, ROUNDS]
+        if self.machines:
+            names.append(MACHINES)
+        return names
 
 
 @dataclass(frozen=True)
@@ -152,24 +168,23 @@ def hash_of(files: Iterable[File]) -> str:
 
 def systems_of(names: Iterable[str]) -> list[System]:
     """The systems with these names, in this order, each with its run file and tag, without empty rankings."""
-    files = ((name, UNFIT.sub("-", name).strip("-.")[:60] or "system") for name in names)
-    return [
-        System(name, f"runs/{number}-{file}.run", BLANK.sub("_", name))
-        for number, (name, file) in enumerate(files, 1)
-    ]
+    systems = []
+    for number, name in enumerate(names, 1):
+        file = UNFIT.sub("-", name).strip("-.")[:60] or "system"
+        systems.append(System(name, run=f"runs/{number}-{file}.run", tag=BLANK.sub("_", name)))
+    return systems
 
 
 def pieces_of(groups: Iterable[str]) -> Iterator[bytes]:
-    """The groups of whole lines as pieces of about PIECE bytes; at least one piece."""
-    pending, size = [b""], 0
+    """The groups of whole lines as pieces of about PIECE_BYTES; the last can be shorter. No piece for no text."""
+    pending = bytearray()
     for group in groups:
-        pending.append(group.encode())
-        size += len(pending[-1])
-        if size >= PIECE:
-            yield b"".join(pending)
-            pending, size = [], 0
+        pending += group.encode()
+        if len(pending) >= PIECE_BYTES:
+            yield bytes(pending)
+            pending.clear()
     if pending:
-        yield b"".join(pending)
+        yield bytes(pending)
 
 
 # Rows to lines
@@ -226,51 +241,54 @@ class Judged:
         """The queries and judgments in these files. Raises Broken."""
         queries = read_queries(lines(QUERIES))
         place = {key: row for row, key in enumerate(queries["key"])}
-        grades: list[dict[str, float]] = [{} for _ in place]
+        numbers: list[dict[str, int]] = [{} for _ in place]
+        rows = []
         for query, document, grade in read_judgments(settings.judgments, lines(settings.judgments)):
             if query not in place:
                 raise Broken(f"{settings.judgments}: query {query!r} is not in {QUERIES}.")
-            grades[place[query]][document] = grade
-        numbers = [{document: number for number, document in enumerate(judged)} for judged in grades]
-        judgments = Judgments(
-            len(place),
-            np.repeat(np.arange(len(place)), [len(judged) for judged in grades]),
-            np.array([number for judged in numbers for number in judged.values()], np.int64),
-            np.array([grade for judged in grades for grade in judged.values()], np.float64),
-        )
-        return cls(queries, judgments, place, numbers)
+            number_of = numbers[place[query]]
+            number = number_of.setdefault(document, len(number_of))
+            rows.append((place[query], number, grade))
+        columns = np.array(rows, np.float64).reshape(-1, 3).T  # query, document, grade
+        return cls(queries, Judgments(len(place), *columns), place, numbers)
 
-    def rankings(self, system: System, lines: Iterable[bytes], ties: str) -> Rankings:
+    def rankings(self, system: System, lines: Iterable[bytes]) -> Rankings:
         """The rankings in a system's run file, without queries that are not in QUERIES. Raises Broken."""
-        length, present = np.zeros(len(self.place), np.int64), np.zeros(len(self.place), bool)
-        lists: dict[int, tuple[np.ndarray, ...]] = {}
-        for query, documents, scores in read_run(system.run, lines):
-            if query not in self.place:
+        no_ranking = np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)  # documents, scores, tiebreak
+        by_query = [no_ranking] * len(self.place)
+        for query, keys, scores in read_run(system.run, lines):
+            row = self.place.get(query)
+            if row is None:
                 continue
-            row = self.place[query]
-            if present[row]:
+            if by_query[row] is not no_ranking:
                 raise Broken(f"{system.run}: the lines of query {query!r} are not together.")
-            length[row], present[row] = len(documents), True
-            lists[row] = self._list(row, documents, scores, ties)
+            by_query[row] = self._numbered(row, keys), np.array(scores), _tiebreak(keys)
+        length = np.array([len(documents) for documents, _, _ in by_query], np.int64)
+        present = length > 0
+        # An empty ranking has no line in the file.
         present[[self.place[query] for query in system.empty if query in self.place]] = True
-        columns = [*zip(*(lists[row] for row in sorted(lists)), strict=True)] or [()] * LISTED[ties]
-        documents, *others = (np.concatenate([np.empty(0, np.int64), *column]) for column in columns)
-        scores, tiebreak = (*others, None, None)[:2]
-        return Rankings(np.append(0, np.cumsum(length)), documents, scores, present, tiebreak)
+        offsets = np.append(0, np.cumsum(length))
+        # With an empty ranking before the others, there is something to join even where there are none.
+        documents, all_scores, tiebreak = map(np.concatenate, zip(no_ranking, *by_query, strict=True))
+        return Rankings(offsets, documents, all_scores, present=present, tiebreak=tiebreak, gaps=system.gaps)
 
-    def _list(self, row: int, documents: list[str], scores: list[str], ties: str) -> tuple[np.ndarray, ...]:
-        """The columns of one ranking: document numbers and, where `ties` needs them, scores and tiebreak."""
-        known, beyond = self.numbers[row], len(self.numbers[row])
-        numbered = [known.get(document, beyond + place) for place, document in enumerate(documents)]
-        columns = [np.array(numbered, np.int64)]
-        if ties != "rank":
-            columns.append(np.array([float(score) for score in scores]))
-        if ties in BY_SCORE:
-            # trec_eval compares keys as bytes; code points have the same order as their bytes in UTF-8.
-            order = sorted(range(len(documents)), key=documents.__getitem__)
-            columns.append(np.empty(len(documents), np.int64))
-            columns[-1][order] = np.arange(len(documents))
-        return tuple(columns)
+    def _numbered(self, row: int, documents: list[str]) -> np.ndarray:
+        """The numbers of the documents of one ranking, int64[documents]: unjudged ones follow the judged ones.
+
+        Those of unjudged documents hold within this ranking alone.
+        """
+        judged = self.numbers[row]
+        return np.array([judged.get(key, len(judged) + place) for place, key in enumerate(documents)], np.int64)
+
+
+def _tiebreak(documents: list[str]) -> np.ndarray:
+    """The place of each document by its key, int64[documents], as `Rankings` has it.
+
+    trec_eval compares keys as bytes; code points have the same order as their bytes in UTF-8.
+    """
+    places = np.empty(len(documents), np.int64)
+    places[sorted(range(len(documents)), key=documents.__getitem__)] = np.arange(len(documents))
+    return places
 
 
 def read_queries(lines: Iterable[bytes]) -> pd.DataFrame:
@@ -309,22 +327,18 @@ def read_objects(name: str, lines: Iterable[bytes], members: str) -> Iterator[di
         yield row
 
 
-def read_run(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, list[str], list[str]]]:
-    """(query, documents best first, their scores as text) of each ranking, in the order of the file.
+def read_run(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, list[str], list[float]]]:
+    """(query, documents best first, their scores) of each ranking, in the order of the file. Raises Broken."""
+    for query, results in groupby(_results(name, lines), key=itemgetter(0)):
+        _, documents, scores = zip(*results, strict=True)
+        yield query, list(documents), list(scores)
 
-    Raises Broken.
-    """
-    query, documents, scores = None, [], []
+
+def _results(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, str, float]]:
+    """(query, document, score) of each line of a run."""
     for number, line in enumerate(lines, 1):
         try:
-            key, _, document, _, score, _ = line.decode().removesuffix("\n").split(" ")
+            query, _, document, _, score, _ = line.decode().removesuffix("\n").split(" ")
+            yield query, document, float(score)
         except ValueError as error:
             raise Broken(f"{name}, line {number}: is no line of a run.") from error
-        if key != query:
-            if query is not None:
-                yield query, documents, scores
-            query, documents, scores = key, [], []
-        documents.append(document)
-        scores.append(score)
-    if query is not None:
-        yield query, documents, scores

@@ -1,11 +1,9 @@
 """Freeze an evaluation: store its inputs in canonical form, its numbers and its circumstances."""
 
 import hashlib
-import inspect
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
@@ -16,6 +14,7 @@ from django.utils import timezone
 
 from ratings.models import Collection
 from ratings.people import audit
+from ratings.pool import ageing
 
 from .. import record, scores
 from ..expected import scope
@@ -25,12 +24,15 @@ from ..record import InUse, Record
 from ..record.cache import Columns
 from ..scores import Asked, Evaluation
 from ..scores.expected import estimator, systems_of
-from ..significance import bootstrap_interval
+from ..significance.draws import BOOTSTRAP_DRAWS, SEED
 from . import content
 from .content import File, Settings
 
-AT_ONCE = 16  # parts written with one statement
-NUMBERS = {"values": "<f8", "codes": "|i1", "seen": "<f8"}  # arrays [queries, columns] by name, with their types
+PARTS_PER_STATEMENT = 16  # written
+# The types of the arrays that are stored, by name: each is [queries, columns], with a column for each measure of
+# each system.
+STORED_ARRAYS = {"values": "<f8", "codes": "|i1", "seen": "<f8"}
+INTERVAL = {"level": 0.95, "draws": BOOTSTRAP_DRAWS, "seed": SEED}  # of `bootstrap_interval` by default
 
 
 class NameTaken(ValueError):
@@ -54,6 +56,7 @@ class About:
     raters: int
     adjudicated: int  # adjudicated pairs, whether or not adjudications are used
     software: str
+    older_texts: int = 0  # ratings that were given to an older text of their document
     expected: dict = field(default_factory=dict)  # `Expected.as_json` by measure
 
 
@@ -62,6 +65,7 @@ def freeze(
     name: str,
     asked: Asked,
     beside: Iterable[Measure | str] = (),
+    *,
     note: str = "",
     by=None,
     expected: bool = False,
@@ -75,7 +79,8 @@ def freeze(
     measures = tuple(dict.fromkeys([asked.measure, *more]))
     used = record.machines(collection) if expected else ()
     # Read before the rows, so that the rows can be newer than the stored version and never older.
-    version, terms = record.version(collection), record.terms(collection)
+    version = record.version(collection)
+    terms = record.terms(collection)
     data, judgments = scores.read(collection, asked)
     if not data.systems or not judgments.count.any():
         raise ValueError(f"{collection.slug} has no numbers yet that could be frozen.")
@@ -84,9 +89,10 @@ def freeze(
         options=asked.options,
         rule=asked.rule,
         adjudications=asked.adjudications,
-        interval=interval(),
+        left_out=asked.left_out,
+        interval=INTERVAL,
         judgments=content.QRELS if content.fits_qrels(judgments.grade) else content.GRADES,
-        systems=tuple(_with_empty(data)),
+        systems=tuple(_systems(data)),
         expected=_expected_settings(collection, measures, asked.options, data.systems, used) if expected else {},
     )
     evaluation = evaluate_arrays(collection.slug, data.queries, judgments, data.rankings, settings)
@@ -103,19 +109,23 @@ def freeze(
         ratings=len(data.ratings.grade),
         raters=len(np.unique(data.ratings.rater)),
         adjudicated=len(data.ratings.adjudicated.grade),
-        software=software(),
+        software=f"Idealist {django_settings.VERSION}",
+        older_texts=ageing.to_older_text(ageing.of_collection(collection)).count(),
     )
     parts = Parts()
     files = [parts.write(name, lines) for name, lines in _files(collection, data, judgments, settings, used)]
     if settings.expected:
         # From the files, so that computing them again has the same order of documents.
-        evaluation = replace(evaluation, expected=estimator().expected_in(settings, parts.lines))
-        means = {str(measure): told.as_json() for measure, told in evaluation.expected.items()}
-        about = replace(about, expected=means)
-    for array, dtype in NUMBERS.items():
+        expected_means = estimator().expected_in(settings, parts.lines)
+        evaluation = replace(evaluation, expected=expected_means)
+        about = replace(about, expected={str(each): means.as_json() for each, means in expected_means.items()})
+    for array, dtype in STORED_ARRAYS.items():
         numbers = evaluation.table.of[array].astype(dtype).tobytes()
-        for place, start in enumerate(range(0, max(len(numbers), 1), content.PIECE)):
-            parts.keep(array, place, numbers[start : start + content.PIECE])
+        for place, start in enumerate(range(0, max(len(numbers), 1), content.PIECE_BYTES)):
+            parts.keep(array, place, numbers[start : start + content.PIECE_BYTES])
+    summary = [
+        {"system": row.system, "measure": row.measure} | row.numbers for row in evaluation.by_column.values()
+    ]
     frozen = FrozenEvaluation(
         collection=collection,
         name=name,
@@ -126,7 +136,7 @@ def freeze(
         settings=settings.as_text(),
         files=json.dumps([asdict(file) for file in files]),
         about=json.dumps(asdict(about)),
-        summary=json.dumps(list(summary_rows(evaluation)), allow_nan=False),
+        summary=json.dumps(summary, allow_nan=False),
     )
     return _save(frozen, parts)
 
@@ -138,41 +148,44 @@ def _expected_settings(
     systems: Sequence[str],
     used: Sequence[InUse],
 ) -> dict:
-    """The members of `Settings.expected`.
+    """The members of `Settings.expected`: the measures that have expected values, the scale, systems and machines.
 
-    ValueError where expected values are not defined, and where one of their systems is not among `systems`.
+    ValueError where expected values are not defined, and where they need a system that is not among `systems`.
     """
-    needed = [*(systems_of(collection) or collection.systems.order_by("name").values_list("name", flat=True))]
-    if not set(needed) <= set(systems):
+    # Those of the decisive order; where it has none of its own, all.
+    needed = set(systems_of(collection) or collection.systems.values_list("name", flat=True))
+    if not needed <= set(systems):
         raise ValueError("expected values rest on the rankings of all systems: leave out --system.")
     defined = [measure for measure in measures if scope.is_defined(measure, options)]
     if not defined:
         scope.refuse(measures[0], options)
-    return {
+    members = {
         "measures": list(map(str, defined)),
         "scale": record.scale(collection),
         "systems": [name for name in systems if name in needed],
-        **({"machines": [each.machine.as_json() for each in used]} if used else {}),
     }
+    if used:
+        members["machines"] = [in_use.machine.as_json() for in_use in used]
+    return members
 
 
 def _save(frozen: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, bool]:
     """Saves the frozen evaluation. Returns it and True, or an existing one with the same content and False."""
-    others = frozen.collection.frozen_evaluations
-    with suppress(IntegrityError), transaction.atomic():
-        frozen.save()
-        for part in parts.rows:
-            part.frozen = frozen
-        FrozenPart.objects.bulk_create(parts.rows, AT_ONCE)
-        audit.note(audit.Act.FROZEN, frozen.collection, about=frozen.name, sha256=frozen.hash)
-        return frozen, True
-    # It existed before, or somebody froze the same content at the same moment.
-    same = others.filter(hash=frozen.hash).first()
-    if same is None:
-        raise NameTaken(
-            f"another frozen evaluation of this collection is called {frozen.name!r}; take another name."
-        )
-    return same, False
+    try:
+        with transaction.atomic():
+            frozen.save()
+            for part in parts.rows:
+                part.frozen = frozen
+            FrozenPart.objects.bulk_create(parts.rows, PARTS_PER_STATEMENT)
+            audit.note(audit.Act.FROZEN, frozen.collection, about=frozen.name, sha256=frozen.hash)
+    except IntegrityError:
+        # It existed before, or somebody froze the same content at the same moment.
+        same = frozen.collection.frozen_evaluations.filter(hash=frozen.hash).first()
+        if same is None:
+            problem = f"another frozen evaluation of this collection is called {frozen.name!r}; take another name."
+            raise NameTaken(problem) from None
+        return same, False
+    return frozen, True
 
 
 class Parts:
@@ -186,12 +199,14 @@ class Parts:
 
     def write(self, name: str, groups: Iterable[str]) -> File:
         """Keeps a file of groups of whole lines. Returns its name, size and hash."""
-        digest, lines, size = hashlib.sha256(), 0, 0
+        digest = hashlib.sha256()
+        lines = size = 0
         for place, piece in enumerate(content.pieces_of(groups)):
             digest.update(piece)
-            lines, size = lines + piece.count(b"\n"), size + len(piece)
+            lines += piece.count(b"\n")
+            size += len(piece)
             self.keep(name, place, piece)
-        return File(name, lines, size, digest.hexdigest())
+        return File(name, lines=lines, bytes=size, sha256=digest.hexdigest())
 
     def lines(self, name: str) -> Iterator[bytes]:
         """The lines of a file, each with its \\n."""
@@ -201,63 +216,45 @@ class Parts:
 
 
 def evaluate_arrays(
-    name: str, queries: pd.DataFrame, judgments: Judgments, rankings: dict[str, Rankings], asked: Settings
+    name: str, queries: pd.DataFrame, judgments: Judgments, rankings: dict[str, Rankings], settings: Settings
 ) -> Evaluation:
     """The evaluation of these arrays by these settings. queries: with the columns key and weight."""
-    evaluation = scores.of_arrays(name, queries["key"], judgments, rankings, asked.asked, asked.measures)
-    return replace(
-        evaluation, table=Columns(replace(evaluation.table.record, queries=queries), evaluation.table.of)
-    )
+    evaluation = scores.of_arrays(name, queries["key"], judgments, rankings, settings.asked, settings.measures)
+    with_texts_and_weights = replace(evaluation.table.record, queries=queries)
+    return replace(evaluation, table=Columns(with_texts_and_weights, evaluation.table.of))
 
 
-def interval() -> dict:
-    """The level, draws and seed of the bootstrap intervals, by name."""
-    parameters = inspect.signature(bootstrap_interval).parameters
-    return {name: parameters[name].default for name in ("level", "draws", "seed")}
-
-
-def software() -> str:
-    """The name and version of this program."""
-    return f"Idealist {django_settings.VERSION}"
-
-
-def summary_rows(evaluation: Evaluation) -> Iterator[dict]:
-    """The summary as JSON, a row for each system and measure; None where there is no value."""
-    for row in evaluation.by_column.values():
-        yield {"system": row.system, "measure": row.measure} | row.numbers
-
-
-def _with_empty(data: Record) -> Iterator[content.System]:
-    """The systems of the record, each with its queries that have an empty ranking."""
+def _systems(data: Record) -> Iterator[content.System]:
+    """The systems of the record, each with its queries that have an empty ranking, and whether others are gaps."""
     for system in content.systems_of(data.systems):
         rankings = data.rankings[system.system]
         empty = data.queries["key"][rankings.present & (rankings.length == 0)]
-        yield replace(system, empty=tuple(empty))
+        yield replace(system, empty=tuple(empty), gaps=rankings.gaps)
 
 
 def _files(
-    collection: Collection, data: Record, judgments: Judgments, asked: Settings, used: Sequence[InUse]
+    collection: Collection, data: Record, judgments: Judgments, settings: Settings, used: Sequence[InUse]
 ) -> Iterator[tuple[str, Iterable[str]]]:
     """The name of each canonical file and its groups of lines, in their order."""
-    listed = (rankings.documents for rankings in data.rankings.values())
-    keys = record.Keys([judgments.document, *listed])
-    yield content.SETTINGS, [asked.as_text()]
+    keys = record.Keys([judgments.document, *(rankings.documents for rankings in data.rankings.values())])
+    yield content.SETTINGS, [settings.as_text()]
     yield content.QUERIES, content.query_lines(data.queries)
-    yield asked.judgments, _judgment_lines(data, judgments, asked.judgments, keys)
-    for system in asked.systems:
+    yield settings.judgments, _judgment_lines(data, judgments, settings.judgments, keys)
+    for system in settings.systems:
         yield system.run, _run_lines(collection, data, system, keys)
-    if asked.expected:
-        yield from estimator().files(collection, asked, used)
+    if settings.expected:
+        yield from estimator().files(collection, settings, used)
 
 
 def _judgment_lines(data: Record, judgments: Judgments, name: str, keys: record.Keys) -> Iterator[str]:
-    """The lines of the judgments of each query."""
+    """The lines of the judgments of each query. name: of the file, which decides the form of a line."""
     line = content.qrels_line if name == content.QRELS else content.grade_line
     ends = np.append(0, np.cumsum(judgments.count))
     for place, query in enumerate(data.queries["key"]):
         rows = slice(ends[place], ends[place + 1])
-        listed = sorted(zip(keys.of(judgments.document[rows]), judgments.grade[rows].tolist(), strict=True))
-        yield "".join(line(query, document, grade) for document, grade in listed)
+        documents = keys.of(judgments.document[rows])
+        by_document = sorted(zip(documents, judgments.grade[rows].tolist(), strict=True))
+        yield "".join(line(query, document, grade) for document, grade in by_document)
 
 
 def _run_lines(collection: Collection, data: Record, system: content.System, keys: record.Keys) -> Iterator[str]:

@@ -4,6 +4,7 @@ import re
 
 from django.db.models import QuerySet
 from django.http import Http404
+from django.shortcuts import get_list_or_404
 
 from ratings.models import Collection
 
@@ -12,12 +13,11 @@ from ..models import FrozenEvaluation
 SHA = re.compile(r"[0-9a-f]{12,64}")  # the beginning of a hash, long enough to be unique
 
 
-def found_in(collection: Collection, sha: str) -> FrozenEvaluation:
+def frozen_with(collection: Collection, sha: str) -> FrozenEvaluation:
     """The frozen evaluation whose hash begins with `sha`. Raises Http404."""
-    found = all_of(collection).filter(hash__startswith=sha).first() if SHA.fullmatch(sha) else None
-    if found is None:
+    if not SHA.fullmatch(sha):
         raise Http404("No such frozen evaluation.")
-    return found
+    return get_list_or_404(all_of(collection), hash__startswith=sha)[0]
 
 
 def all_of(collection: Collection) -> QuerySet[FrozenEvaluation]:

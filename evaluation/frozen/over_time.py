@@ -20,20 +20,22 @@ class Point:
 
 def labels(frozen: FrozenEvaluation) -> list[str]:
     """Its measures, each with its fingerprint: only means with the same label are comparable."""
-    asked = settings_of(frozen)
-    return [f"{each} {asked.asked.fingerprint_of(each)}" for each in asked.measures]
+    settings = settings_of(frozen)
+    # Only means over all searches of a log stand for a share of them.
+    of_log = " est=log" if any(row.traffic is not None for row in standings_of(frozen).values()) else ""
+    return [f"{measure} {settings.asked.fingerprint_of(measure)}{of_log}" for measure in settings.measures]
 
 
 def points(all_frozen: Sequence[FrozenEvaluation], label: str) -> list[Point]:
     """The points of the frozen evaluations with this label, in their order."""
-    found: list[Point] = []
+    points: list[Point] = []
     for frozen in all_frozen:
         measures = dict(zip(labels(frozen), map(str, settings_of(frozen).measures), strict=True))
         if label in measures:
             standings = [row for row in standings_of(frozen).values() if row.measure == measures[label]]
-            changed = changed_since(found[-1].frozen, frozen) if found else []
-            found.append(Point(frozen, measures[label], sorted(standings, key=_by_mean), changed))
-    return found
+            changed = changed_since(points[-1].frozen, frozen) if points else []
+            points.append(Point(frozen, measures[label], sorted(standings, key=_by_mean), changed))
+    return points
 
 
 def _by_mean(row: Standing) -> tuple:
@@ -48,7 +50,11 @@ def changed_since(before: FrozenEvaluation, frozen: FrozenEvaluation) -> list[st
         changed.append("guidelines")
     if (old.scale_version, old.grades) != (new.scale_version, new.grades):
         changed.append("scale")
-    digests = [{name: file.sha256 for name, file in runs_of(each).items()} for each in (before, frozen)]
-    if digests[0] != digests[1]:
+    if _digests(before) != _digests(frozen):
         changed.append("systems")
     return changed
+
+
+def _digests(frozen: FrozenEvaluation) -> dict[str, str]:
+    """The SHA-256 of each run, by system."""
+    return {name: file.sha256 for name, file in runs_of(frozen).items()}

@@ -15,9 +15,9 @@ from ..scores import Evaluation, Standing
 from ..scores.expected import Expected, estimator
 from . import content
 from .content import File, Lines, Settings
-from .freezing import NUMBERS, About, evaluate_arrays
+from .freezing import STORED_ARRAYS, About, evaluate_arrays
 
-AT_ONCE = 4  # parts fetched at a time
+PARTS_AT_A_TIME = 4  # fetched
 
 
 def settings_of(frozen: FrozenEvaluation) -> Settings:
@@ -47,7 +47,7 @@ def standings_of(frozen: FrozenEvaluation) -> dict[tuple[str, str], Standing]:
 def pieces(frozen: FrozenEvaluation, name: str) -> Iterator[bytes]:
     """The content of a canonical file or array, in chunks."""
     rows = FrozenPart.objects.filter(frozen=frozen, name=name).order_by("place").values_list("content", flat=True)
-    for packed in rows.iterator(chunk_size=AT_ONCE):
+    for packed in rows.iterator(chunk_size=PARTS_AT_A_TIME):
         yield zlib.decompress(packed)
 
 
@@ -67,37 +67,34 @@ def recomputed(frozen: FrozenEvaluation) -> Evaluation:
     return computed(facts.collection, settings_of(frozen), lines_of(frozen), facts.profile)
 
 
-def computed(name: str, asked: Settings, lines: Lines, profile: str) -> Evaluation:
+def computed(name: str, settings: Settings, lines: Lines, profile: str) -> Evaluation:
     """The evaluation computed from canonical files. Raises Broken."""
-    judged = content.Judged.read(asked, lines)
-    rankings = {
-        system.system: judged.rankings(system, lines(system.run), asked.options.ties) for system in asked.systems
-    }
-    evaluation = evaluate_arrays(name, judged.queries, judged.judgments, rankings, asked)
-    by_profile = replace(evaluation.asked, profile=profile)
-    expected = estimator().expected_in(asked, lines) if asked.expected else {}
-    return replace(evaluation, asked=by_profile, expected=expected)
+    judged = content.Judged.read(settings, lines)
+    rankings = {system.system: judged.rankings(system, lines(system.run)) for system in settings.systems}
+    evaluation = evaluate_arrays(name, judged.queries, judged.judgments, rankings, settings)
+    with_profile = replace(evaluation.asked, profile=profile)
+    expected = estimator().expected_in(settings, lines) if settings.expected else {}
+    return replace(evaluation, asked=with_profile, expected=expected)
 
 
 def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
     """The evaluation with the stored numbers. Four database queries."""
-    asked = settings_of(frozen)
+    settings, facts = settings_of(frozen), about(frozen)
     queries = content.read_queries(lines_of(frozen)(content.QUERIES))
-    systems = tuple(system.system for system in asked.systems)
-    shape = (len(queries), len(asked.measures) * len(systems))
-    of = {
-        name: np.frombuffer(b"".join(pieces(frozen, name)), dtype).reshape(shape)
-        for name, dtype in NUMBERS.items()
-    }
-    facts = about(frozen)
+    systems = tuple(system.system for system in settings.systems)
+    shape = (len(queries), len(settings.measures) * len(systems))
+    arrays = {}
+    for name, dtype in STORED_ARRAYS.items():
+        stored_bytes = b"".join(pieces(frozen, name))
+        arrays[name] = np.frombuffer(stored_bytes, dtype).reshape(shape)
     data = Record(facts.collection, queries, systems, ratings=None, values=None, rankings={})
     return Evaluation(
         collection=facts.collection,
-        asked=replace(asked.asked, profile=facts.profile),
-        measures=asked.measures,
+        asked=replace(settings.asked, profile=facts.profile),
+        measures=settings.measures,
         systems=systems,
-        table=Columns(data, of),
+        table=Columns(data, arrays),
         bounds={},
-        expected={parse_measure(measure): Expected.from_json(each) for measure, each in facts.expected.items()},
+        expected={parse_measure(measure): Expected.from_json(means) for measure, means in facts.expected.items()},
         stored=standings_of(frozen),
     )

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from ..page.urls import JSON, TABLE, files
-from .views import exports, frozen, frozen_changes
+from .views import exports, frozen, frozen_changes, shared
 
 FROZEN = "collections/<slug:slug>/frozen/"
 
@@ -22,4 +22,7 @@ urlpatterns = [
     *files(f"{FROZEN}<str:sha>/queries", frozen.frozen_file, "frozen_queries", TABLE, what="queries"),
     *files(f"{FROZEN}<str:sha>/evaluation", frozen.frozen_file, "frozen", JSON),
     path(f"{FROZEN}<str:sha>/bundle.zip", frozen.frozen_bundle, name="frozen_bundle"),
+    path(f"{FROZEN}<str:sha>/share/", shared.share, name="share"),
+    path(f"{FROZEN}<str:sha>/stop_sharing/", shared.stop_sharing, name="stop_sharing"),
+    path("shared/<str:key>/", shared.shared, name="shared"),
 ]

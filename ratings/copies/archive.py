@@ -7,7 +7,6 @@ of values, or the number of its line. An archive has no accounts, and no names b
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
-from itertools import islice
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -24,8 +23,8 @@ from .values import as_json, plain
 
 FORMAT, VERSION = "idealist collection", 1
 MANIFEST = "manifest.json"
-AT_ONCE = 500  # rows: documents and rankings are large
-LIVE = (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING)
+ROWS_AT_ONCE = 500  # few, since documents and rankings are large
+LIVE_STATES = (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING)
 Line = dict[str, Any]
 
 
@@ -37,29 +36,26 @@ def write(
     judges: bool = False,
     progress: Progress = silent,
 ) -> str:
-    """The snapshot id of the written archive: the SHA-256 of its content. The same data give the same bytes.
+    """Write the archive into `file`, and return its snapshot id: the SHA-256 of its content.
 
-    `copied`: without what people did. `judges`: with the judges, their prompts and their answers.
+    The same data give the same bytes. `copied`: without what people did. `judges`: with the judges, their prompts
+    and their answers.
     """
-    archive, counts = FixedZip(), {}
+    archive = FixedZip()
     with snapshot():
         ids = Ids(collection)
         for table in in_archive(judges=judges, samples=collection.samples.exists()):
-            rows = lines(table, ids) if table.copied or not copied else iter(())
-            for part in archive.add(table.member, _encoded(rows, table, counts, progress), large=True):
-                file.write(part)
+            rows = lines(table, ids) if table.copied or not copied else ()
+            file.writelines(archive.add(table.member, _encoded(rows, table.member, progress), large=True))
         digests = _digests(collection)
     # The pictures themselves need not be part of it: their hashes are.
     snapshot_id = snapshot_of(archive.sums)
-    members = [{"file": name, "lines": counts[name], "sha256": digest} for name, digest in archive.sums.items()]
-    manifest = {"format": FORMAT, "version": VERSION, "snapshot": snapshot_id, "members": members}
+    manifest = {"format": FORMAT, "version": VERSION, "snapshot": snapshot_id, "members": archive.members()}
     for number, digest in enumerate(digests, 1):
         with store.opened(digest) as picture:
-            for part in archive.add(picture_file(digest), [picture.read()]):
-                file.write(part)
+            file.writelines(archive.add(picture_file(digest), [picture.read()]))
         progress("pictures", number / len(digests), number)
-    for part in archive.add(MANIFEST, [(json.dumps(manifest, indent=2) + "\n").encode()]):
-        file.write(part)
+    file.writelines(archive.add(MANIFEST, [(json.dumps(manifest, indent=2) + "\n").encode()]))
     file.write(archive.end())
     return snapshot_id
 
@@ -77,17 +73,15 @@ def picture_file(digest: str) -> str:
     return f"pictures/{digest}.webp"
 
 
-def _encoded(rows: Iterable[Line], table: Table, counts: dict[str, int], progress: Progress) -> Iterator[bytes]:
-    number = 0
+def _encoded(rows: Iterable[Line], member: str, progress: Progress) -> Iterator[bytes]:
     for number, row in enumerate(rows, 1):
         yield (as_json(row) + "\n").encode()
         if number % 5_000 == 0:
-            progress(table.member, None, number)
-    counts[table.member] = number
+            progress(member, None, number)
 
 
 class Ids:
-    """The ids of the rows of each table, sorted: 8 bytes each, so that no database sorts a million rows."""
+    """The ids of the rows of each table, sorted here as int64, so that no database sorts a million rows."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -103,7 +97,7 @@ class Ids:
 def rows_of(table: Table, collection: Collection) -> QuerySet:
     """The rows of a collection that its archive has."""
     rows = table.model._default_manager.filter(**{table.collection: collection.pk})
-    if table.model is Job:
+    if table.model is Job:  # only imports of ratings, so that they can be undone
         return rows.filter(Exists(RatingEvent.objects.filter(job=OuterRef("pk"))))
     if table.model is Assignment:
         # A leased assignment is written as open. An extra one cannot be open.
@@ -113,92 +107,101 @@ def rows_of(table: Table, collection: Collection) -> QuerySet:
 
 def lines(table: Table, ids: Ids) -> Iterator[Line]:
     """The lines of a table, in the order of their ids."""
-    parts = {name: _part(table, name, ids) for name in table.archive}
-    columns = [column for of_part, _ in parts.values() for column in of_part]
-    adapted, own = ADAPTED.get(table.model, lambda found: found), ids.of(table)
-    for start in range(0, len(own), AT_ONCE):
-        some = table.model._default_manager.filter(pk__in=among(own[start : start + AT_ONCE].tolist(), "bigint"))
-        found = []
-        for row in some.order_by("pk").values_list(*columns):
-            values = iter(row)
+    columns = {name: _column(table, name, ids) for name in table.archive}
+    all_lookups = [lookup for lookups, _ in columns.values() for lookup in lookups]
+    adapt = ADAPT_LINES.get(table.model, list)
+    pks = ids.of(table)
+    for start in range(0, len(pks), ROWS_AT_ONCE):
+        piece = pks[start : start + ROWS_AT_ONCE].tolist()
+        rows = table.model._default_manager.filter(pk__in=among(piece, "bigint"))
+        batch = []
+        for row in rows.order_by("pk").values(*all_lookups):
             line = {}
-            for name, (of_part, joined) in parts.items():
-                line[name] = joined(list(islice(values, len(of_part))))
-            found.append(line)
-        yield from adapted(found)
+            for name, (lookups, value_in_line) in columns.items():
+                line[name] = value_in_line([row[lookup] for lookup in lookups])
+            batch.append(line)
+        yield from adapt(batch)
 
 
-def _part(table: Table, name: str, ids: Ids) -> tuple[list[str], Callable[[list], Any]]:
-    """The lookups of a column, and the function from their values to that of the line."""
+def _column(table: Table, name: str, ids: Ids) -> tuple[list[str], Callable[[list], Any]]:
+    """The lookups of a column in the database, and the function from their values to the value in a line."""
     field = table.model._meta.get_field(name)
     if not field.is_relation:
-        return [name], lambda found: found[0] if isinstance(found[0], np.ndarray) else plain(found[0])
+        # Arrays are packed ids or scores, which `_rankings` turns into lists.
+        return [name], lambda values: values[0] if isinstance(values[0], np.ndarray) else plain(values[0])
     target = TABLES[field.related_model]
     if target.key:
-        return lookups(target, f"{name}__"), _key
-    own = ids.of(target)
-    return [field.attname], lambda found: None if found[0] is None else int(np.searchsorted(own, found[0])) + 1
+        return key_lookups(target, f"{name}__"), _key
+    pks = ids.of(target)
+    return [field.attname], lambda values: _line_number(pks, values[0])
 
 
-def lookups(table: Table, prefix: str = "") -> list[str]:
+def key_lookups(table: Table, prefix: str = "") -> list[str]:
     """The lookups of the values of a natural key."""
-    found = []
+    lookups = []
     for name in table.key:
         field = table.model._meta.get_field(name)
-        related = TABLES[field.related_model] if field.is_relation else None
-        found += lookups(related, f"{prefix}{name}__") if related else [f"{prefix}{name}"]
-    return found
+        if field.is_relation:
+            lookups += key_lookups(TABLES[field.related_model], f"{prefix}{name}__")
+        else:
+            lookups.append(f"{prefix}{name}")
+    return lookups
 
 
-def _key(found: list) -> Any:
-    """The key of a row that is referred to: its value, or a list of them; None for no row."""
-    if None in found:
+def _key(values: list) -> Any:
+    """The natural key of a row that is referred to: its value, or a list of them; None for no row."""
+    if None in values:
         return None
-    return plain(found[0]) if len(found) == 1 else [plain(value) for value in found]
+    return plain(values[0]) if len(values) == 1 else [plain(value) for value in values]
+
+
+def _line_number(pks: np.ndarray, pk: int | None) -> int | None:
+    """The number of the line, from 1, of the row with this id; None for no row."""
+    return None if pk is None else int(np.searchsorted(pks, pk)) + 1
 
 
 # Lines that differ from their rows
 
 
-def _rankings(found: list[Line]) -> list[Line]:
-    ids = np.unique(np.concatenate([line["documents"] for line in found])).tolist()
+def _rankings(batch: list[Line]) -> list[Line]:
+    ids = np.unique(np.concatenate([line["documents"] for line in batch])).tolist()
     keys = dict(Document.objects.filter(pk__in=among(ids, "bigint")).values_list("pk", "key"))
-    for line in found:
+    for line in batch:
         line["documents"] = [keys[pk] for pk in line["documents"].tolist()]
         line["scores"] = None if line["scores"] is None else line["scores"].tolist()
-    return found
+    return batch
 
 
-def _assignments(found: list[Line]) -> list[Line]:
-    for line in found:
+def _assignments(batch: list[Line]) -> list[Line]:
+    for line in batch:
         if line["state"] != Assignment.State.DONE:
             line |= {"state": Assignment.State.OPEN, "rater": None}
-    return found
+    return batch
 
 
-def _pictures(found: list[Line]) -> list[Line]:
+def _pictures(batch: list[Line]) -> list[Line]:
     """A picture whose files are gone will be fetched again."""
-    for line in found:
+    for line in batch:
         if line["small"] and not (store.exists(line["small"]) and store.exists(line["large"])):
             line |= {"state": Picture.State.WANTED, "small": "", "large": "", "width": 0, "height": 0}
-    return found
+    return batch
 
 
-def _runs(found: list[Line]) -> list[Line]:
+def _runs(batch: list[Line]) -> list[Line]:
     """Another server must not make calls by itself."""
-    for line in found:
-        if line["state"] in LIVE:
+    for line in batch:
+        if line["state"] in LIVE_STATES:
             line["state"] = JudgeRun.State.PAUSED
-    return found
+    return batch
 
 
-def _imports(found: list[Line]) -> list[Line]:
-    for line in found:
+def _imports(batch: list[Line]) -> list[Line]:
+    for line in batch:
         line["files"] = [{"name": file["name"]} for file in line["files"]]
-    return found
+    return batch
 
 
-ADAPTED: dict[type[Model], Callable[[list[Line]], list[Line]]] = {
+ADAPT_LINES: dict[type[Model], Callable[[list[Line]], list[Line]]] = {
     Ranking: _rankings,
     Assignment: _assignments,
     Picture: _pictures,
@@ -208,7 +211,7 @@ ADAPTED: dict[type[Model], Callable[[list[Line]], list[Line]]] = {
 
 
 def _digests(collection: Collection) -> list[str]:
-    """The files of the pictures, in a fixed order."""
+    """The SHA-256 of each picture file of the collection that exists, sorted."""
     ready = Picture.objects.filter(~Q(small=""), collection=collection, state=Picture.State.READY)
-    digests = {each for pair in ready.values_list("small", "large").iterator() for each in pair}
+    digests = {digest for pair in ready.values_list("small", "large").iterator() for digest in pair}
     return sorted(filter(store.exists, digests))

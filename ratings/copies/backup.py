@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
-from django.apps import apps as current
+from django.apps import apps as current_apps
 from django.apps.registry import Apps
 from django.conf import settings
 from django.contrib.auth.models import Permission
@@ -30,10 +30,11 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Field, Model
 from django.utils import timezone
 
+from ..database import columns
 from ..database.bulk import insert
 from ..database.snapshot import snapshot
 from ..formats.zipped import FixedZip
-from ..management.whole_file import CLOSED, forget_parts, whole_file
+from ..management.whole_file import OWNER_ONLY, forget_parts, whole_file
 from ..words import first_keys
 from . import package, stores
 from .package import MANIFEST, Unreadable
@@ -41,10 +42,12 @@ from .tables import LEFT_OUT
 from .values import as_json, plain, stored
 
 FORMAT, VERSION = "idealist backup", 1
-AT_ONCE = 500  # rows
-NOT_OURS = "Check that this is the file you meant: backup makes such files, import_collection reads archives."
+ROWS_AT_ONCE = 500
+NOT_OURS_CURE = "Check that this is the file you meant: backup makes such files, import_collection reads archives."
+OTHER_TABLES_PROBLEM = f"it was made by another state of Idealist {settings.VERSION}, which has other tables"
+MADE_BY_MIGRATE = (Permission, ContentType)  # models that have rows even in an empty database
 Progress = Callable[[str], object]
-Node = tuple[str, str]  # a migration: its app and its name
+Migration = tuple[str, str]  # a migration: its app and its name
 
 
 class Refused(ValueError):
@@ -52,7 +55,7 @@ class Refused(ValueError):
 
 
 def silent(name: str) -> None:
-    pass
+    """Show no progress."""
 
 
 def lower_priority() -> None:
@@ -64,38 +67,44 @@ def lower_priority() -> None:
 # What is in it
 
 
-def applied() -> list[Node]:
-    """The migrations that the database has. Raises Refused for a new one, and for one of a newer version."""
-    nodes = sorted(MigrationRecorder(connection).applied_migrations())
-    if not nodes:
+def applied_migrations() -> list[Migration]:
+    """The migrations that the database has. Raises Refused for a new one, and for one of another version."""
+    migrations = sorted(MigrationRecorder(connection).applied_migrations())
+    if not migrations:
         raise Refused(
             f"{connection.settings_dict['NAME']} has no tables, so it is no database of Idealist yet. Set"
             " IDEALIST_DATA to the data folder, or DATABASE_URL to the database"
         )
-    if unknown := set(nodes) - MigrationExecutor(connection).loader.graph.nodes.keys():
+    migrations_of_program = MigrationExecutor(connection).loader.graph.nodes.keys()
+    if unknown := set(migrations) - migrations_of_program:
         raise Refused(
             f"The database is of another version of Idealist: this one, {settings.VERSION}, does not know"
             f" {first_keys(map('.'.join, sorted(unknown)))}. Start that version, or restore a backup of this one"
         )
-    return nodes
+    if set(migrations) == migrations_of_program and (differing := columns.differing()):
+        raise Refused(
+            f"The database is of another state of Idealist {settings.VERSION}: {first_keys(differing)} differ."
+            f" {columns.CURE}"
+        )
+    return migrations
 
 
 def tables_at(apps: Apps) -> dict[str, tuple[type[Model], list[Field]]]:
     """The tables of a backup by name, each with its columns in an order that does not depend on the migrations."""
-    found = {}
+    tables = {}
     for model in apps.get_models(include_auto_created=True):
         meta = model._meta
         if meta.managed and not meta.proxy and meta.label not in LEFT_OUT:
             fields = sorted(meta.local_concrete_fields, key=lambda field: (not field.primary_key, field.attname))
-            found[meta.label_lower] = model, fields
-    return dict(sorted(found.items()))
+            tables[meta.label_lower] = model, fields
+    return dict(sorted(tables.items()))
 
 
 def rows(model: type[Model], fields: Sequence[Field]) -> Iterator[bytes]:
     """The names of the columns, and then all rows by their ids, as lines of JSON."""
     yield (as_json([field.attname for field in fields]) + "\n").encode()
-    found = model._base_manager.order_by("pk").values_list(*(field.attname for field in fields))
-    for row in found.iterator(chunk_size=AT_ONCE):
+    all_rows = model._base_manager.order_by("pk").values_list(*(field.attname for field in fields))
+    for row in all_rows.iterator(chunk_size=ROWS_AT_ONCE):
         yield (as_json([plain(value) for value in row]) + "\n").encode()
 
 
@@ -124,56 +133,45 @@ def write(path: Path, *, progress: Progress = silent) -> dict:
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is no ordinary file. Name another one, such as idealist.zip")
     forget_parts(path)
-    with whole_file(path, CLOSED) as file:
+    with whole_file(path, OWNER_ONLY) as file:
         made_at = timezone.now()  # before the snapshot, which therefore has all that was confirmed by then
         with snapshot():
             return _write(file, made_at, progress)
 
 
 def _write(file: BinaryIO, made_at: datetime, progress: Progress) -> dict:
-    nodes = applied()
-    apps = MigrationExecutor(connection).loader.project_state(nodes).apps
-    archive, lines, last_ids, missing = FixedZip(), {}, {}, []
-
-    def add(member: str, parts: Iterator[bytes]) -> None:
-        lines[member] = 0
-
-        def counted() -> Iterator[bytes]:
-            for part in parts:
-                lines[member] += 1
-                yield part
-
-        for part in archive.add(member, counted(), large=True):
-            file.write(part)
-
+    """Write the files of the stores and the tables, and return the manifest."""
+    migrations = applied_migrations()
+    apps = MigrationExecutor(connection).loader.project_state(migrations).apps
+    archive = FixedZip()
+    last_ids = {}
+    missing = []
     # Files come first: the older the snapshot, the more of its files may have been deleted meanwhile.
     for store in stores.STORES:
         progress(store)
-        for name, needed in sorted(stores.referenced(apps, store).items()):
+        for name, is_needed in sorted(stores.referenced(apps, store).items()):
             if storages[store].exists(name):
-                add(f"files/{store}/{name}", stores.blocks(store, name))
-            elif needed:
+                file.writelines(archive.add(f"files/{store}/{name}", stores.blocks(store, name), large=True))
+            elif is_needed:
                 missing.append(f"{store}/{name}")
     for table, (model, fields) in tables_at(apps).items():
         progress(table)
-        add(member_of(table), rows(model, fields))
+        file.writelines(archive.add(member_of(table), rows(model, fields), large=True))
         last_ids[table] = last_id(model)
-    members = [{"file": name, "lines": lines[name], "sha256": archive.sums[name]} for name in archive.sums]
     manifest = {
         "format": FORMAT,
         "version": VERSION,
         "program": settings.VERSION,
         "made_at": made_at.isoformat(),
         "database": connection.vendor,
-        "migrations": nodes,
+        "migrations": migrations,
         "last_ids": last_ids,
         "missing": missing,
-        "members": members,
+        "members": archive.members(),
     }
-    for part in archive.add(MANIFEST, [(json.dumps(manifest, indent=1) + "\n").encode()]):
-        file.write(part)
+    file.writelines(archive.add(MANIFEST, [(json.dumps(manifest, indent=1) + "\n").encode()]))
     file.write(archive.end())
-    return manifest | {"members": {each["file"]: (each["lines"], each["sha256"]) for each in members}}
+    return manifest | {"members": package.members_of(manifest)}
 
 
 def last_id(model: type[Model]) -> int | None:
@@ -189,7 +187,7 @@ def last_id(model: type[Model]) -> int | None:
                 return None
             cursor.execute(f"SELECT last_value FROM {sequence} WHERE is_called")
         (last,) = cursor.fetchone() or (None,)
-    return last or None
+    return last or None  # SQLite keeps a 0 where an insert gave no id
 
 
 # Read
@@ -197,9 +195,9 @@ def last_id(model: type[Model]) -> int | None:
 
 def opened(file: BinaryIO, name: str) -> tuple[zipfile.ZipFile, dict]:
     """The ZIP of a backup, and its manifest, once all was read. Raises Unreadable."""
-    found, manifest = package.opened(file, name, FORMAT, VERSION, NOT_OURS)
-    package.check(found, name, manifest["members"])
-    return found, manifest
+    zip_file, manifest = package.opened(file, name, FORMAT, VERSION, NOT_OURS_CURE)
+    package.check(zip_file, name, manifest["members"])
+    return zip_file, manifest
 
 
 def restore(path: Path, *, progress: Progress = silent) -> dict:
@@ -209,35 +207,38 @@ def restore(path: Path, *, progress: Progress = silent) -> dict:
     """
     with path.open("rb") as file:
         progress("checking")
-        found, manifest = opened(file, path.name)
+        zip_file, manifest = opened(file, path.name)
         if not MigrationRecorder(connection).applied_migrations():
             progress("making tables")
             call_command("migrate", verbosity=0, interactive=False)
             call_command("createcachetable", verbosity=0)
-        if applied() != [tuple(node) for node in manifest["migrations"]]:
+        if applied_migrations() != [tuple(migration) for migration in manifest["migrations"]]:
             problem = f"it was made by Idealist {manifest['program']}, whose database has other migrations"
             cure = "Restore it with that version, and then run `upgrade` with this one."
-            raise Unreadable(path.name, 0, problem, cure)
+            raise Unreadable(path.name, problem, cure)
         try:
             with transaction.atomic():
-                _restore(found, path.name, manifest, progress)
+                _restore(zip_file, path.name, manifest, progress)
         except DatabaseError as error:
             message = " ".join(str(error).split())
             raise Refused(f"The database refuses: {message}. Stop the server and all workers first") from error
     return manifest
 
 
-def _restore(found: zipfile.ZipFile, name: str, manifest: dict, progress: Progress) -> None:
-    tables = tables_at(current)
-    if {member_of(table) for table in tables} != {m for m in manifest["members"] if m.startswith("tables/")}:
-        raise Unreadable(name, 0, "it has other tables than its migrations make", package.COPY_AGAIN)
-    _lock([model for model, _ in tables.values()])
-    _refuse_rows([model for model, _ in tables.values()])
-    for model in (Permission, ContentType):
+def _restore(zip_file: zipfile.ZipFile, name: str, manifest: dict, progress: Progress) -> None:
+    """Load all tables and files. Raises Unreadable where what the database keeps differs, and Refused."""
+    tables = tables_at(current_apps)
+    members = {member for member in manifest["members"] if member.startswith("tables/")}
+    if members != set(map(member_of, tables)):
+        raise Unreadable(name, OTHER_TABLES_PROBLEM, columns.CURE)
+    models = [model for model, _ in tables.values()]
+    _lock(models)
+    _refuse_rows(models)
+    for model in MADE_BY_MIGRATE:
         model._base_manager.all()._raw_delete("default")
     for table, (model, fields) in tables.items():
         progress(f"loading {table}")
-        _load(found, member_of(table), model, fields)
+        _load(zip_file, member_of(table), model, fields)
         _set_last_id(model, manifest["last_ids"][table])
     for table, (model, fields) in tables.items():
         progress(f"comparing {table}")
@@ -245,12 +246,12 @@ def _restore(found: zipfile.ZipFile, name: str, manifest: dict, progress: Progre
         for line in rows(model, fields):
             digest.update(line)
         if digest.hexdigest() != manifest["members"][member_of(table)][1]:
-            raise Unreadable(f"{name}, {member_of(table)}", 0, "the database keeps other rows", package.COPY_AGAIN)
+            raise Unreadable(f"{name}, {member_of(table)}", "the database keeps other rows", package.COPY_AGAIN)
     for member in manifest["members"]:
         kind, _, file = member.partition("/")
         if kind == "files":
             progress(member)
-            _store_file(found, name, member, *file.split("/", 1))
+            _store_file(zip_file, name, member, *file.split("/", 1))
 
 
 def _lock(models: Sequence[type[Model]]) -> None:
@@ -264,29 +265,32 @@ def _lock(models: Sequence[type[Model]]) -> None:
 
 def _refuse_rows(models: Sequence[type[Model]]) -> None:
     for model in models:
-        if model not in (Permission, ContentType) and model._base_manager.exists():
+        if model not in MADE_BY_MIGRATE and model._base_manager.exists():
             raise Refused(
                 f"The database holds something already (in {model._meta.db_table}), and a restore mixes nothing."
                 " Name an empty one in IDEALIST_DATA or DATABASE_URL"
             )
 
 
-def _load(found: zipfile.ZipFile, member: str, model: type[Model], fields: Sequence[Field]) -> None:
-    with found.open(member) as file:
+def _load(zip_file: zipfile.ZipFile, member: str, model: type[Model], fields: Sequence[Field]) -> None:
+    """Load the rows of a table. Raises Unreadable for other columns than the table has."""
+    with zip_file.open(member) as file:
         names = json.loads(next(file))
         by_name = {field.attname: field for field in fields}
-        columns = [by_name[name] for name in names]
+        if set(names) != by_name.keys():
+            raise Unreadable(f"{zip_file.filename}, {member}", OTHER_TABLES_PROBLEM, columns.CURE)
+        ordered = [by_name[name] for name in names]
 
         def values() -> Iterator[list[Any]]:
             for line in file:
                 row = json.loads(line)
-                yield [stored(field, value, ours=True) for field, value in zip(columns, row, strict=True)]
+                yield [stored(field, value, ours=True) for field, value in zip(ordered, row, strict=True)]
 
-        insert(model, [field.column for field in columns], values())
+        insert(model, [field.column for field in ordered], values())
 
 
 def _set_last_id(model: type[Model], last: int | None) -> None:
-    """Let the database continue its ids after this one. None: it gave none."""
+    """Let the database continue its ids after `last`. None: it gave none."""
     name, pk = model._meta.db_table, model._meta.pk.column
     if last is None:
         return
@@ -298,12 +302,12 @@ def _set_last_id(model: type[Model], last: int | None) -> None:
             cursor.execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", [f'"{name}"', pk, last])
 
 
-def _store_file(found: zipfile.ZipFile, name: str, member: str, store: str, file: str) -> None:
+def _store_file(zip_file: zipfile.ZipFile, name: str, member: str, store: str, file: str) -> None:
     """Store a file that is missing. Names are hashes or random, and therefore unique."""
     if storages[store].exists(file):
         return
     with TemporaryFile() as content:
-        for block in package.blocks(found, name, member):
+        for block in package.blocks(zip_file, name, member):
             content.write(block)
         content.seek(0)
         storages[store].save(file, File(content, file))

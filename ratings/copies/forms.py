@@ -2,7 +2,7 @@
 
 from django import forms
 
-from ..importing.forms import LARGEST
+from ..importing.forms import UPLOAD_LIMIT
 from .restoring import wrong_slug
 
 
@@ -11,10 +11,11 @@ class ArchiveForm(forms.Form):
 
     file = forms.FileField(
         label="File",
-        help_text=f"As <i>Export</i> or export_collection wrote it, here or on another server. At most {LARGEST}.",
+        help_text="As <i>Export</i> or export_collection wrote it, here or on another server."
+        f" At most {UPLOAD_LIMIT}.",
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )
-    slug = forms.CharField(label="Name in addresses", max_length=80, help_text="Letters, digits, - and _.")
+    slug = forms.CharField(label="Web address", max_length=80, help_text="Letters, digits, - and _.")
 
     def clean_slug(self) -> str:
         if problem := wrong_slug(self.cleaned_data["slug"]):

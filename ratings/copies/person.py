@@ -13,22 +13,12 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from ..desk.answers import Answer, answers
-from ..models import (
-    Adjudication,
-    AuditEvent,
-    Check,
-    Deletion,
-    Invitation,
-    Job,
-    Rater,
-    RatingEvent,
-    plain_value,
-)
+from ..models import Adjudication, AuditEvent, Check, Deletion, Invitation, Job, Rater, RatingEvent, plain_value
 
-AT_ONCE = 2_000  # rows read at a time: a person may have rated a hundred thousand pairs
+ROWS_AT_ONCE = 2_000  # rows read at a time: a person may have rated a hundred thousand pairs
 
 # Columns as the file names them, or NAME=LOOKUP.
-ACCOUNT = "username email first_name last_name date_joined last_login"
+ACCOUNT = "username email first_name last_name language=language__code date_joined last_login"
 INVITATION = "collection=collection__name role name created_at accepted_at"
 TOKEN = "name collection=collection__name scopes created_at expires_at revoked_at last_used_at"
 
@@ -83,17 +73,17 @@ def listed(rows: QuerySet, columns: str) -> Iterator[dict]:
     """The columns of the rows, by their names in the file."""
     lookups = dict(column.partition("=")[::2] for column in columns.split())
     values = rows.values_list(*(lookup or name for name, lookup in lookups.items()))
-    return (dict(zip(lookups, row, strict=True)) for row in values.iterator(chunk_size=AT_ONCE))
+    return (dict(zip(lookups, row, strict=True)) for row in values.iterator(chunk_size=ROWS_AT_ONCE))
 
 
 def in_pieces(rows: QuerySet) -> Iterator:
-    return rows.iterator(chunk_size=AT_ONCE)
+    return rows.iterator(chunk_size=ROWS_AT_ONCE)
 
 
 def events_of(user: User, raters: QuerySet) -> QuerySet:
     # Raters as a list: with a subquery, neither database would use the two indexes for the two conditions.
-    own = list(raters.values_list("pk", flat=True))
-    rows = RatingEvent.objects.filter(Q(rater__in=own) | Q(actor=user)).order_by("pk")
+    rater_ids = list(raters.values_list("pk", flat=True))
+    rows = RatingEvent.objects.filter(Q(rater__in=rater_ids) | Q(actor=user)).order_by("pk")
     return without_text(rows).select_related("undoes", "pair__query__collection", "pair__document")
 
 
@@ -107,19 +97,20 @@ def without_text(rows: QuerySet) -> QuerySet:
 
 
 def with_tokens(events: Iterable[RatingEvent], raters: QuerySet) -> Iterator[tuple[RatingEvent, UUID]]:
-    """Each event with the token of its task as the person saw it: that of the check, or of the pair."""
-    rows = Check.objects.filter(rater__in=raters).values_list("rater", "pair", "kind", "token", "created_at")
-    checks = {tuple(of): (token, at) for *of, token, at in rows}
-
-    def token_of(row: RatingEvent) -> UUID:
-        act = row.undoes or row  # an undo concerns what the undone act did
+    """Each event with the token of the task that the person saw: that of the check, or else of the pair."""
+    checks: dict[tuple, Check] = {
+        (check.rater_id, check.pair_id, check.kind): check for check in Check.objects.filter(rater__in=raters)
+    }
+    for event in events:
+        act = event.undoes or event  # an undo concerns what the undone act did
+        # Who put off a repeat has an event of the kind SKIP, as for a pair.
         kind = Kind.REPEAT if act.kind == Kind.SKIP else act.kind
-        token, since = checks.get((act.rater_id, act.pair_id, kind), (None, None))
-        # Before the repeat was made, the pair itself was put off.
-        put_off_before = act.kind == Kind.SKIP and since and act.created_at < since
-        return row.pair.token if token is None or put_off_before else token
-
-    return ((row, token_of(row)) for row in events)
+        check = checks.get((act.rater_id, act.pair_id, kind))
+        # What was put off before the repeat was made was the pair itself.
+        if check is None or (act.kind == Kind.SKIP and act.created_at < check.created_at):
+            yield event, event.pair.token
+        else:
+            yield event, check.token
 
 
 def fields(row: object, *names: str) -> dict:

@@ -28,7 +28,7 @@ from ..formats.budget import CURE, TooMuch
 from ..formats.refusal import Refusal, Refused
 from ..importing.intake.opening import budget
 from ..importing.intake.publishing import Superseded, note_import
-from ..importing.intake.report import KEPT, Report
+from ..importing.intake.report import REFUSALS_KEPT, Report
 from ..importing.intake.stage import Progress, batched, silent, staged
 from ..importing.pictures import store
 from ..importing.pictures.decoding import MOST_BYTES, Unusable, checked
@@ -39,6 +39,7 @@ from ..models import (
     Document,
     Drawn,
     Job,
+    Judge,
     Membership,
     Pair,
     Picture,
@@ -46,6 +47,7 @@ from ..models import (
     Rating,
     Role,
     Round,
+    Sample,
 )
 from ..words import counted
 from . import archive as writing
@@ -55,15 +57,15 @@ from .package import COPY_AGAIN, Unreadable
 from .tables import TABLES, Table, in_archive
 from .values import as_json, plain, stored
 
-AT_ONCE = 500  # lines
-LONGEST = 1 << 26  # bytes of a line
-NOT_OURS = "Check that this is the file you meant; export_collection makes such archives."
-BY_HAND = "Do not edit an archive by hand: export it again."
+LINES_AT_ONCE = 500
+LONGEST_LINE = 1 << 26  # bytes of a line
+NOT_OURS_CURE = "Check that this is the file you meant; export_collection makes such archives."
+EXPORT_AGAIN = "Export it again, by this version of Idealist, and do not edit it by hand."
 # The models to whose rows lines refer.
-NAMED = {column.related_model for table in TABLES.values() if table.archive for column in table.relations}
-NAMED.add(Document)
-OF_A_PAIR = "query", "document"  # its columns
-KEYS = "keys (tab, key, line, PRIMARY KEY (tab, key)) WITHOUT ROWID"  # the lines of each table by natural key
+NAMED_MODELS = {column.related_model for table in TABLES.values() if table.archive for column in table.relations}
+NAMED_MODELS.add(Document)
+PAIR_FIELDS = "query", "document"
+KEYS_TABLE = "keys (tab, key, line, PRIMARY KEY (tab, key)) WITHOUT ROWID"  # the line of each natural key
 
 
 @dataclass
@@ -77,77 +79,79 @@ class Archive:
     tables: list[Table]
     pictures: frozenset[str]  # SHA-256 of each
 
-    def refusal(self, member: str, line: int, problem: str, cure: str = BY_HAND) -> Refusal:
-        return Refusal(f"{self.name}, {member}" if member else self.name, line, problem, (cure,))
+    def refusal(self, member: str, line: int, problem: str, cure: str = EXPORT_AGAIN) -> Refusal:
+        """The refusal of a line of a member; line 0: of the whole member."""
+        return Refusal(f"{self.name}, {member}", line, problem, (cure,))
 
     def records(self, table: Table) -> Iterator[tuple[int, dict | Refusal]]:
-        """The number of each line and its values, in the form of the database, or its refusal."""
+        """The number of each line, and its values as the database stores them, or its refusal."""
         with self.zip.open(table.member) as packed, io.BufferedReader(packed, 1 << 20) as file:
             number = 0
-            while line := file.readline(LONGEST):
+            while line := file.readline(LONGEST_LINE):
                 number += 1
                 try:
                     yield number, _record(table, line)
                 except ValueError as error:
                     yield number, self.refusal(table.member, number, str(error))
                     if not line.endswith(b"\n"):
-                        return
+                        return  # cut off or too long: what comes next would be the rest of it
 
 
 def _record(table: Table, line: bytes) -> dict[str, Any]:
-    """The values of a line. Those that refer to rows stay as they are. Raises ValueError."""
+    """The values of a line as the database stores them, but references to rows as they are. Raises ValueError."""
     if not line.endswith(b"\n"):
-        too_long = f"the line is longer than {LONGEST >> 20} MB"
-        raise ValueError(too_long if len(line) == LONGEST else "the line is cut off")
+        too_long = f"the line is longer than {LONGEST_LINE >> 20} MB"
+        raise ValueError(too_long if len(line) == LONGEST_LINE else "the line is cut off")
     # One level more than in an import, where the fields of a document are the line itself.
-    found = strict_json.loaded(line.decode(), deepest=strict_json.DEEPEST + 1)
-    if odd := sorted(found.keys() ^ set(table.archive)):
-        raise ValueError(f"it must have exactly {', '.join(table.archive)}, and {odd[0]!r} is wrong")
-    rules.check(table.model, found)
+    record = strict_json.loaded(line.decode(), deepest=strict_json.DEEPEST_NESTING + 1)
+    if wrong_names := sorted(record.keys() ^ set(table.archive)):
+        raise ValueError(f"it must have exactly {', '.join(table.archive)}, and {wrong_names[0]!r} is wrong")
+    rules.check(table.model, record)
     for name in table.archive:
         column = table.model._meta.get_field(name)
         if not column.is_relation and not (table.model is Ranking and name in ("documents", "scores")):
             try:
-                found[name] = stored(column, found[name])
+                record[name] = stored(column, record[name])
             except ValueError as error:
                 raise ValueError(f"the field {name}: {error}") from error
-    return found
+    return record
 
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[Archive]:
     """The archive, after its hashes were checked. Raises OSError and Unreadable."""
-    with open(path, "rb") as file, unpacked(file, str(path)) as found:
-        yield found
+    with open(path, "rb") as file, unpacked(file, str(path)) as archive:
+        yield archive
 
 
 @contextmanager
 def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archive]:
-    """The archive in an open file, like `opened`. `ours`: the server made it, so no budget limits it."""
-    zip, manifest = package.opened(file, name, FORMAT, VERSION, NOT_OURS)
+    """The archive in an open file, after its hashes were checked. Raises OSError and Unreadable.
+
+    `ours`: the server made it, so no budget limits its size.
+    """
+    zip, manifest = package.opened(file, name, FORMAT, VERSION, NOT_OURS_CURE)
     with zip:
         members = manifest["members"]
-        kinds = (
-            in_archive(judges=judges, samples=samples) for judges in (False, True) for samples in (False, True)
-        )
-        wanted = next((tables for tables in kinds if [each.member for each in tables] == list(members)), None)
-        if wanted is None:
-            raise Unreadable(name, 0, "its manifest names other files than an archive has", NOT_OURS)
-        pictures = frozenset(Path(each).stem for each in zip.namelist() if rules.PICTURE.fullmatch(each))
-        known = {*members, package.MANIFEST, *map(picture_file, pictures)}
-        if odd := [each for each in zip.namelist() if each not in known]:
-            raise Unreadable(name, 0, f"it has the file {odd[0]!r}, which no archive has", NOT_OURS)
+        tables = in_archive(judges=TABLES[Judge].member in members, samples=TABLES[Sample].member in members)
+        if [table.member for table in tables] != list(members):
+            raise Unreadable(name, "its manifest names other files than an archive has", NOT_OURS_CURE)
+        pictures = frozenset(Path(file).stem for file in zip.namelist() if rules.PICTURE.fullmatch(file))
+        expected = {*members, package.MANIFEST, *map(picture_file, pictures)}
+        if unexpected := [file for file in zip.namelist() if file not in expected]:
+            raise Unreadable(name, f"it has the file {unexpected[0]!r}, which no archive has", NOT_OURS_CURE)
         if not ours:
             _refuse_too_much(name, zip, os.fstat(file.fileno()).st_size)
         package.check(zip, name, members)
-        if snapshot_of({member: sha256 for member, (_, sha256) in members.items()}) != manifest.get("snapshot"):
-            raise Unreadable(f"{name}, {package.MANIFEST}", 0, "the snapshot id is of other files", COPY_AGAIN)
-        for each in pictures:
-            member = picture_file(each)
-            if zip.getinfo(member).file_size > MOST_BYTES or package.digest(zip, name, member) != each:
-                raise Unreadable(f"{name}, {member}", 0, "its name is not the SHA-256 of its content", COPY_AGAIN)
+        sums = {member: sha256 for member, (_, sha256) in members.items()}
+        if snapshot_of(sums) != manifest.get("snapshot"):
+            raise Unreadable(f"{name}, {package.MANIFEST}", "the snapshot id is of other files", COPY_AGAIN)
+        for digest in pictures:
+            member = picture_file(digest)
+            if zip.getinfo(member).file_size > MOST_BYTES or package.digest(zip, name, member) != digest:
+                raise Unreadable(f"{name}, {member}", "its name is not the SHA-256 of its content", COPY_AGAIN)
         counts = {member: lines for member, (lines, _) in members.items()}
-        yield Archive(name, manifest["snapshot"], zip, counts, wanted, pictures)
+        yield Archive(name, manifest["snapshot"], zip, counts, tables, pictures)
 
 
 def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
@@ -156,7 +160,7 @@ def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
     try:
         allowed.foresee(sum(entry.file_size for entry in zip.infolist()))
     except TooMuch as error:
-        raise Unreadable(name, 0, str(error), CURE) from error
+        raise Unreadable(name, str(error), CURE) from error
 
 
 def copy(source: Collection, slug: str, name: str, *, maker: User | None, progress: Progress, job: Job) -> Report:
@@ -167,8 +171,8 @@ def copy(source: Collection, slug: str, name: str, *, maker: User | None, progre
     with tempfile.TemporaryFile() as file:
         progress(f"reading {source}", None, 0)
         writing.write(source, file, copied=True)
-        with unpacked(file, source.name, ours=True) as found:
-            return restore(found, slug, name=name, maker=maker, progress=progress, job=job)
+        with unpacked(file, source.name, ours=True) as archive:
+            return restore(archive, slug, name=name, maker=maker, progress=progress, job=job)
 
 
 def restore(
@@ -188,15 +192,15 @@ def restore(
     if problem := wrong_slug(slug):
         raise ValueError(problem)
     report = Report()
-    with staged(KEYS) as keys:
+    with staged(KEYS_TABLE) as keys:
         restoring = Restoring(archive, keys, report)
         restoring.check(progress)
         if report.refused:
             return report
-        _tell(archive, slug, report)
+        _report_content(archive, slug, report)
         try:
             with transaction.atomic():
-                _write(restoring, slug, name, maker, job, progress)
+                _write(restoring, slug, name=name, maker=maker, job=job, progress=progress)
         except Refused as refused:
             report.clear()
             report.refuse(*refused.refusals)
@@ -219,15 +223,17 @@ def wrong_slug(slug: str) -> str:
 def _write(
     restoring: "Restoring",
     slug: str,
+    *,
     name: str,
     maker: User | None,
     job: Job | None,
     progress: Progress,
 ) -> None:
+    """Write the pictures, the rows, the admin and the job. Raises Refused and Superseded."""
     archive, report = restoring.archive, restoring.report
     now = timezone.now()
     if name:
-        restoring.made |= {"name": name, "created_at": str(now.replace(tzinfo=None))}
+        restoring.collection_values |= {"name": name, "created_at": str(now.replace(tzinfo=None))}
     for digest in sorted(archive.pictures):
         store.keep(archive.zip.read(picture_file(digest)))  # a file that no row names is removed later
     try:
@@ -235,139 +241,152 @@ def _write(
             collection = restoring.make_collection(slug)
     except IntegrityError as error:
         problem = f"somebody made a collection {slug!r} meanwhile"
-        raise Refused([archive.refusal("", 0, problem, "Choose another name.")]) from error
+        raise Refused([Refusal(archive.name, line=0, problem=problem, cure=("Choose another name.",))]) from error
     for table in archive.tables[1:]:
         restoring.write(table, progress)
     if maker:
         Membership.objects.create(collection=collection, user=maker, role=Role.ADMIN)
-    over = {"state": Job.State.PUBLISHED, "ended_at": now, "collection": collection}
+    end_of_job = {"state": Job.State.PUBLISHED, "ended_at": now, "collection": collection}
     if job is None:
         files = [{"name": Path(archive.name).name}]
-        job = Job.objects.create(kind=Job.Kind.ARCHIVE, files=files, started_at=now, **over)
-    elif not job.mine().update(**over):
+        job = Job.objects.create(kind=Job.Kind.ARCHIVE, files=files, started_at=now, **end_of_job)
+    elif not job.mine().update(**end_of_job):
         raise Superseded
-    job.collection, report.job = collection, job.pk
-    if restoring.renewed:
-        rows = counted(restoring.renewed, "pair or check has", "pairs and checks have")
+    job.collection = collection
+    report.job = job.pk
+    if restoring.renewed_tokens:
+        rows = counted(restoring.renewed_tokens, "pair or check has", "pairs and checks have")
         report.warnings.append(f"{rows} an address that is in use here, and got a new one: this is a copy.")
     Job.objects.filter(pk=job.pk).update(report=report.as_json())
     note_import(job, report)
 
 
-def _tell(archive: Archive, slug: str, report: Report) -> None:
-    n = {table.model._meta.model_name: archive.counts[table.member] for table in archive.tables}
+def _report_content(archive: Archive, slug: str, report: Report) -> None:
+    line_counts = {table.model._meta.model_name: archive.counts[table.member] for table in archive.tables}
     report.counts["new"] = 1
-    content = [counted(n["query"], "query", "queries"), counted(n["document"], "document")]
-    content += [counted(n["system"], "system"), counted(n["rater"], "rater"), counted(n["rating"], "rating")]
-    if n.get("judge"):
-        content += [counted(n["judge"], "judge"), counted(n["machinegrade"], "pair asked", "pairs asked")]
+    content = [counted(line_counts["query"], "query", "queries")]
+    content += [counted(line_counts[name], name) for name in ("document", "system", "rater", "rating")]
+    if line_counts.get("judge"):
+        content.append(counted(line_counts["judge"], "judge"))
+        content.append(counted(line_counts["machinegrade"], "pair asked", "pairs asked"))
     report.facts += [f"Collection {slug} made, with {', '.join(content)}.", f"Snapshot {archive.snapshot}."]
 
 
 @dataclass
 class Restoring:
-    """One archive on its way into the database. `keys` finds the line of a natural key."""
+    """One archive on its way into the database. `keys` is a KEYS_TABLE, which finds the line of a natural key."""
 
     archive: Archive
     keys: sqlite3.Connection
     report: Report
-    made: dict[str, Any] = field(default_factory=dict)  # the values of the collection
-    ids: dict[type[Model], array] = field(default_factory=dict)  # the id of each line, after that of line 0
-    pairs: dict[str, array] = field(default_factory=lambda: {name: array("q", [0]) for name in OF_A_PAIR})
-    numbers: dict[int, int] = field(default_factory=dict)  # id of a round -> its number
-    rounds: dict[int, int] = field(default_factory=dict)  # id of a pair -> number of its round
-    collection: int = 0
-    renewed: int = 0  # tokens that were in use
+    collection_values: dict[str, Any] = field(default_factory=dict)  # of the columns of its one line
+    # The new id of each line of a table. Lines count from 1; place 0 is unused.
+    ids: dict[type[Model], array] = field(default_factory=dict)
+    # "query" and "document" -> the new id in the pair of each line; place 0 is unused.
+    ids_of_pairs: dict[str, array] = field(default_factory=lambda: {name: array("q", [0]) for name in PAIR_FIELDS})
+    round_numbers: dict[int, int] = field(default_factory=dict)  # id of a round -> its number
+    rounds_of_pairs: dict[int, int] = field(default_factory=dict)  # id of a pair -> number of its round
+    collection: int = 0  # its new id
+    renewed_tokens: int = 0  # that were in use here
 
     # Check
 
     def check(self, progress: Progress) -> None:
         """Refuse wrong lines, lines that repeat a key, and lines that refer to none. Stops after a wrong file."""
         for table in self.archive.tables:
-            seen, expected = 0, self.archive.counts[table.member]
-            for batch in batched(self.archive.records(table), AT_ONCE):
-                seen += len(batch)
-                good = [(number, found) for number, found in batch if not isinstance(found, Refusal)]
-                for _, found in batch:
-                    if isinstance(found, Refusal):
-                        self.report.refuse(found)
-                self._know(table, good)
-                for number, problem in self._resolve(table, good):
-                    self.report.refuse(self.archive.refusal(table.member, number, problem))
-                progress(f"checking {table.member}", min(1.0, seen / max(expected, 1)), seen)
-                if self.report.refused >= KEPT:
-                    return
-            if table.model is Collection:
-                expected = 1
-                self.made = dict(good[0][1]) if seen and good else {}
-            if seen != expected:
-                problem = f"it has {seen:,} lines, and must have {expected:,}"
-                self.report.refuse(self.archive.refusal(table.member, 0, problem))
+            self._check_table(table, progress)
             if self.report.refused:
                 return
-        for number, problem in self._pictures():
-            self.report.refuse(self.archive.refusal(TABLES[Picture].member, number, problem))
+        for number, problem in self._picture_problems():
+            self._refuse(TABLES[Picture], number, problem)
 
-    def _know(self, table: Table, good: Sequence[tuple[int, dict]]) -> None:
+    def _check_table(self, table: Table, progress: Progress) -> None:
+        """Check the lines of a file, until too many are refused, and how many there are."""
+        expected = 1 if table.model is Collection else self.archive.counts[table.member]
+        seen = 0
+        for batch in batched(self.archive.records(table), LINES_AT_ONCE):
+            seen += len(batch)
+            records = []
+            for number, record in batch:
+                if isinstance(record, Refusal):
+                    self.report.refuse(record)
+                else:
+                    records.append((number, record))
+            self._remember_keys(table, records)
+            for number, problem in self._resolve_references(table, records):
+                self._refuse(table, number, problem)
+            if table.model is Collection and records:
+                self.collection_values = dict(records[0][1])
+            progress(f"checking {table.member}", min(1.0, seen / max(expected, 1)), seen)
+            if self.report.refused >= REFUSALS_KEPT:
+                return
+        if seen != expected:
+            self._refuse(table, 0, f"it has {seen:,} lines, and must have {expected:,}")
+
+    def _refuse(self, table: Table, number: int, problem: str) -> None:
+        self.report.refuse(self.archive.refusal(table.member, number, problem))
+
+    def _remember_keys(self, table: Table, records: Sequence[tuple[int, dict]]) -> None:
         """Remember the lines to which others refer by their natural keys."""
-        if not table.key or table.model not in NAMED:
+        if not table.key or table.model not in NAMED_MODELS:
             return
-        for number, found in good:
-            key = as_json(_own_key(table, found))
-            known = self.keys.execute("INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", [table.name, key, number])
-            if not known.rowcount:
-                problem = f"{key} already appears on line {self._lines(table, {key})[key]:,}"
-                self.report.refuse(self.archive.refusal(table.member, number, problem))
+        for number, record in records:
+            key = as_json(_own_key(table, record))
+            inserted = self.keys.execute("INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", [table.name, key, number])
+            if not inserted.rowcount:
+                self._refuse(table, number, f"{key} already appears on line {self._lines(table, {key})[key]:,}")
 
-    def _resolve(self, table: Table, good: Sequence[tuple[int, dict]]) -> Iterator[tuple[int, str]]:
+    def _resolve_references(self, table: Table, records: Sequence[tuple[int, dict]]) -> Iterator[tuple[int, str]]:
         """Put the numbers of lines in place of the keys of rows. Yields number and problem of each wrong line."""
         for name in table.archive:
             column = table.model._meta.get_field(name)
             if table.model is Ranking and name == "documents":
-                yield from self._resolve_documents(good)
+                yield from self._resolve_documents(records)
             elif column.is_relation:
-                yield from self._resolve_column(table, name, TABLES[column.related_model], good)
+                yield from self._resolve_column(table, name, TABLES[column.related_model], records)
 
     def _resolve_column(
-        self, table: Table, name: str, target: Table, good: Sequence[tuple[int, dict]]
+        self, table: Table, name: str, target: Table, records: Sequence[tuple[int, dict]]
     ) -> Iterator[tuple[int, str]]:
-        """Put the number of a line of `target` in place of each reference. Yields the lines that refer to none."""
+        """Replace the references of a column by numbers of lines of `target`. Yields the wrong lines."""
         may_lack = table.model._meta.get_field(name).null
-        last = self.archive.counts[target.member]
-        if target.key:
-            lines = self._lines(target, {as_json(found[name]) for _, found in good})
-        for number, found in good:
-            key = found[name]
-            if key is None and may_lack:
+        lines = self._lines(target, {as_json(record[name]) for _, record in records}) if target.key else {}
+        for number, record in records:
+            reference = record[name]
+            if reference is None and may_lack:
                 continue
             if target.key:
-                found[name] = lines.get(as_json(key))
-            elif type(key) is not int or not 1 <= key <= (number - 1 if target is table else last):
-                found[name] = None
-            if found[name] is None:
-                yield number, f"{target.member} has no line {as_json(key):.200}"
+                line = lines.get(as_json(reference))
+            else:  # a row without a natural key is named by its line, in its own file by an earlier one
+                last = number - 1 if target is table else self.archive.counts[target.member]
+                line = reference if type(reference) is int and 1 <= reference <= last else None
+            record[name] = line
+            if line is None:
+                yield number, f"{target.member} has no line {as_json(reference):.200}"
 
-    def _resolve_documents(self, good: Sequence[tuple[int, dict]]) -> Iterator[tuple[int, str]]:
+    def _resolve_documents(self, records: Sequence[tuple[int, dict]]) -> Iterator[tuple[int, str]]:
         documents = TABLES[Document]
-        lines = self._lines(documents, {as_json(key) for _, found in good for key in found["documents"]})
-        for number, found in good:
-            own = [lines.get(as_json(key)) for key in found["documents"]]
-            if None in own:
-                yield number, f"{documents.member} has no line {found['documents'][own.index(None)]!r:.200}"
-            found["documents"] = own
+        lines = self._lines(documents, {as_json(key) for _, record in records for key in record["documents"]})
+        for number, record in records:
+            numbers = [lines.get(as_json(key)) for key in record["documents"]]
+            if None in numbers:
+                unknown = record["documents"][numbers.index(None)]
+                yield number, f"{documents.member} has no line {unknown!r:.200}"
+            record["documents"] = numbers
 
     def _lines(self, table: Table, keys: set[str]) -> dict[str, int]:
+        """{key: number of its line} of the natural keys, as JSON, that the table has."""
         rows = self.keys.execute(
             "SELECT key, line FROM keys WHERE tab = ? AND key IN (SELECT value FROM json_each(?))",
             [table.name, json.dumps(sorted(keys))],
         )
         return dict(rows.fetchall())
 
-    def _pictures(self) -> Iterator[tuple[int, str]]:
-        """The number and problem of each line whose files are missing or were not made by Idealist."""
+    def _picture_problems(self) -> Iterator[tuple[int, str]]:
+        """(number of a line, problem) of each wrong picture. Number 0: no line names it."""
         named = set()
-        for number, found in self.archive.records(TABLES[Picture]):
-            for digest in filter(None, (found["small"], found["large"])):
+        for number, record in self.archive.records(TABLES[Picture]):
+            for digest in filter(None, (record["small"], record["large"])):
                 if digest not in self.archive.pictures:
                     yield number, f"the archive has no {picture_file(digest)}"
                 elif digest not in named:
@@ -383,51 +402,52 @@ class Restoring:
 
     def make_collection(self, slug: str) -> Collection:
         (self.collection,) = new_ids(Collection, 1)
-        names = [each.attname for each in Collection._meta.concrete_fields]
-        values = _defaults(Collection) | self.made | {"id": self.collection, "slug": slug}
-        insert(Collection, names, [[values[name] for name in names]])
+        values = _defaults(Collection) | self.collection_values | {"id": self.collection, "slug": slug}
+        insert(Collection, list(values), [list(values.values())])
         return Collection.objects.get(pk=self.collection)
 
     def write(self, table: Table, progress: Progress) -> None:
         """Write the rows of a table. Raises Refused for a line that breaks a rule of the database."""
         self.ids[table.model] = array("q", [0])
         defaults = _defaults(table.model)
-        for batch in batched(self.archive.records(table), AT_ONCE):
-            for _ in self._resolve(table, batch):
-                raise AssertionError("it was checked before")
+        for batch in batched(self.archive.records(table), LINES_AT_ONCE):
+            if wrong := list(self._resolve_references(table, batch)):
+                raise AssertionError(f"{wrong[0]}, although it was checked before")
             ids = new_ids(table.model, len(batch))
-            self.ids[table.model].extend(ids)  # already now: an undo may refer to a line of the same batch
+            # Before `_row` looks ids up: an event that undoes another may refer to a line of the same batch.
+            self.ids[table.model].extend(ids)
+            records = [record for _, record in batch]
             rows = [
-                defaults | {"id": pk} | self._row(table, found) for pk, (_, found) in zip(ids, batch, strict=True)
+                defaults | {"id": pk} | self._row(table, record) for pk, record in zip(ids, records, strict=True)
             ]
             self._renew_tokens(table.model, rows)
-            self._insert(table, rows, batch[0][0])
+            self._insert(table, rows, first=batch[0][0])
             self._remember(table.model, rows)
-            done = len(self.ids[table.model]) - 1
-            progress(f"writing {table.member}", done / max(self.archive.counts[table.member], 1), done)
+            written = len(self.ids[table.model]) - 1  # without place 0
+            progress(f"writing {table.member}", written / max(self.archive.counts[table.member], 1), written)
 
-    def _row(self, table: Table, found: dict[str, Any]) -> dict[str, Any]:
+    def _row(self, table: Table, record: dict[str, Any]) -> dict[str, Any]:
         """The row of a line, by column.
 
         A line names rows of other tables by the number of their line, for which `ids` has the new id.
         """
         row = {}
-        for name, value in found.items():
+        for name, value in record.items():
             column = table.model._meta.get_field(name)
             related = self.ids.get(column.related_model) if column.is_relation else None
             row[column.attname] = value if related is None or value is None else related[value]
-        if any(each.name == "collection" for each in table.model._meta.concrete_fields):
+        if "collection" in [column.name for column in table.model._meta.concrete_fields]:
             row["collection_id"] = self.collection
         if table.model is Ranking:
-            ids = np.frombuffer(self.ids[Document], np.int64)[np.array(found["documents"], np.int64)]
+            ids = np.frombuffer(self.ids[Document], np.int64)[np.array(record["documents"], np.int64)]
             row["documents"] = ids.astype("<u4").tobytes()
-            row["scores"] = None if found["scores"] is None else np.array(found["scores"], "<f8").tobytes()
+            row["scores"] = None if record["scores"] is None else np.array(record["scores"], "<f8").tobytes()
         elif table.model is Rating:
-            row["query_id"] = self.pairs["query"][found["pair"]]
-            row["document_id"] = self.pairs["document"][found["pair"]]
+            row["query_id"] = self.ids_of_pairs["query"][record["pair"]]
+            row["document_id"] = self.ids_of_pairs["document"][record["pair"]]
         elif table.model is Assignment:
-            row["query_id"] = self.pairs["query"][found["pair"]]
-            row["round"] = self.rounds.get(row["pair_id"], UNDRAWN)
+            row["query_id"] = self.ids_of_pairs["query"][record["pair"]]
+            row["round"] = self.rounds_of_pairs.get(row["pair_id"], UNDRAWN)
         elif table.model is Job:
             row["kind"] = Job.Kind.RATINGS.value  # of the imports an archive has those of ratings alone
         return row
@@ -441,7 +461,7 @@ class Restoring:
         for row in rows:
             if row["token"] in taken:
                 row["token"] = uuid4().hex
-        self.renewed += len(taken)
+        self.renewed_tokens += len(taken)
 
     def _insert(self, table: Table, rows: list[dict], first: int) -> None:
         """Insert the rows of the lines from number `first` on; where that fails, one by one, to name the line."""
@@ -461,28 +481,29 @@ class Restoring:
             raise
 
     def _remember(self, model: type[Model], rows: list[dict]) -> None:
+        """Keep what rows of later tables need of these rows: ids of pairs, and numbers of rounds."""
         if model is Pair:
-            for name in OF_A_PAIR:
-                self.pairs[name].extend(row[f"{name}_id"] for row in rows)
+            for name in PAIR_FIELDS:
+                self.ids_of_pairs[name].extend(row[f"{name}_id"] for row in rows)
         elif model is Round:
-            self.numbers |= {row["id"]: row["number"] for row in rows}
+            self.round_numbers |= {row["id"]: row["number"] for row in rows}
         elif model is Drawn:
-            self.rounds |= {row["pair_id"]: self.numbers[row["round_id"]] for row in rows}
+            self.rounds_of_pairs |= {row["pair_id"]: self.round_numbers[row["round_id"]] for row in rows}
 
 
-def _own_key(table: Table, found: dict[str, Any]) -> Any:
+def _own_key(table: Table, record: dict[str, Any]) -> Any:
     """The natural key of a line, in the form in which other lines refer to it."""
     parts = []
     for name in table.key:
-        value = plain(found[name])
+        value = plain(record[name])
         parts += value if isinstance(value, list) else [value]
     return parts[0] if len(parts) == 1 else parts
 
 
 def _defaults(model: type[Model]) -> dict[str, Any]:
-    """The default of each column, in the form of the database."""
-    found = {}
+    """{column: its default}, in the form of the database."""
+    defaults = {}
     for column in model._meta.concrete_fields:
         default = column.get_default()
-        found[column.attname] = json.dumps(default) if isinstance(default, dict | list) else default
-    return found
+        defaults[column.attname] = json.dumps(default) if isinstance(default, dict | list) else default
+    return defaults

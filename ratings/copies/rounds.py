@@ -9,10 +9,7 @@ from django.db.models import QuerySet
 
 from ..models import Collection, Drawn
 
-AT_ONCE = 2_000
-AIM = ("measure", "options", "systems", "gains")
-
-
+ROWS_AT_ONCE = 2_000
 # Of a drawn pair and its round. `machines`: whose grades were features of the model that drew the pair; `triage`:
 # whose grades made some pairs more likely to be drawn.
 COLUMNS = [
@@ -29,8 +26,9 @@ def table(collection: Collection) -> Iterator[list]:
     """
     yield list(COLUMNS)
     for round in collection.rounds.order_by("number"):
-        for drawn in with_keys(round.drawn.order_by("place")).iterator(chunk_size=AT_ONCE):
-            yield list(map(_cell, pair_of(drawn).values()))
+        for drawn in with_keys(round.drawn.order_by("place")).iterator(chunk_size=ROWS_AT_ONCE):
+            fields = pair_of(drawn)
+            yield [_cell(fields[column]) for column in COLUMNS]
 
 
 def with_keys(drawn: QuerySet) -> QuerySet:
@@ -41,18 +39,16 @@ def with_keys(drawn: QuerySet) -> QuerySet:
 
 def pair_of(drawn: Drawn) -> dict[str, Any]:
     """The pair and its round by COLUMNS. The four fields of the aim are as they were stored, unchecked."""
-    round, pair = drawn.round, drawn.pair
-    values = (
-        round.number,
-        round.method,
-        round.seed,
-        *map(round.aim.get, AIM),
-        *(round.threshold, round.precision, round.frame, round.judged, round.version, round.created_at),
-        *(pair.query.key, pair.document.key),
-        *(drawn.place, drawn.kind, drawn.unit, drawn.key, drawn.rate, drawn.within),
-        *(drawn.chance, drawn.born, drawn.chances, round.seen.get("machines", []), round.seen.get("triage", [])),
-    )
-    return dict(zip(COLUMNS, values, strict=True))
+    round, aim, seen = drawn.round, drawn.round.aim, drawn.round.seen
+    return {
+        "round": round.number, "method": round.method, "seed": round.seed, "measure": aim.get("measure"),
+        "options": aim.get("options"), "systems": aim.get("systems"), "gains": aim.get("gains"),
+        "threshold": round.threshold, "precision": round.precision, "frame": round.frame, "judged": round.judged,
+        "version": round.version, "drawn_at": round.created_at, "query": drawn.pair.query.key,
+        "document": drawn.pair.document.key, "place": drawn.place, "kind": drawn.kind, "unit": drawn.unit,
+        "key": drawn.key, "rate": drawn.rate, "within": drawn.within, "chance": drawn.chance, "born": drawn.born,
+        "predicted": drawn.chances, "machines": seen.get("machines", []), "triage": seen.get("triage", []),
+    }  # fmt: skip
 
 
 def _cell(value: Any) -> Any:

@@ -9,8 +9,8 @@ from ..formats.registry import TEXT, Format
 from ..formats.rows import RatingLine, RunLine
 from ..models import Collection, Document, Rating, RatingEvent, System
 
-CHUNK = 5_000
-COLUMNS = (
+IDS_PER_QUERY = 5_000
+RATING_LOOKUPS = (
     "pair",
     "pair__document__key",
     "rater",
@@ -26,25 +26,22 @@ Kind = RatingEvent.Kind
 def run(system: System) -> Iterator[RunLine]:
     """The results of the system, in the order of the queries. One database query for each ranking, and one more.
 
-    Results without scores get 1 / rank. Raises ValueError for a system's name with a blank, which splits a column.
+    Results without scores get 1 / rank.
     """
-    if not system.name or system.name.split() != [system.name]:
-        problem = f"The system {system.name!r} has a blank in its name"
-        raise ValueError(f"{problem}, and a run keeps the name in one column")
     rankings = system.rankings.select_related("query").order_by("query").iterator(chunk_size=100)
     for ranking in rankings:
         ids = ranking.documents.tolist()
         keys = keys_of(ids)
         scores = ranking.scores if ranking.scores is not None else 1 / np.arange(1, len(ids) + 1)
         for rank, (pk, score) in enumerate(zip(ids, scores.tolist(), strict=True), 1):
-            yield RunLine(0, ranking.query.key, keys[pk], rank, score, system.name)
+            yield RunLine(0, ranking.query.key, keys[pk], rank, score, system.name)  # line 0: of no file
 
 
 def keys_of(ids: list[int]) -> dict[int, str]:
     """Id -> key of documents. One database query for 5,000."""
     keys = {}
-    for start in range(0, len(ids), CHUNK):
-        chunk = ids[start : start + CHUNK]
+    for start in range(0, len(ids), IDS_PER_QUERY):
+        chunk = ids[start : start + IDS_PER_QUERY]
         keys.update(Document.objects.filter(pk__in=chunk).values_list("pk", "key"))
     return keys
 
@@ -64,23 +61,25 @@ def query_names(collection: Collection, format: Format) -> dict[str, str]:
 def ratings(
     collection: Collection, format: Format, names: Mapping[int, str] | None = None
 ) -> Iterator[RatingLine]:
-    """All present ratings, ordered by query, document and rater, so that equal databases give equal files.
+    """All ratings that count, ordered by query, document and rater, so that equal databases give equal files.
 
     `names`: id → the name to use in place of the rater's own. Two database queries for each query of the
     collection, and two more. Raises ValueError if `format` cannot distinguish the queries.
     """
     query_name = query_names(collection, format)
     for query, key in sorted(collection.queries.values_list("pk", "key"), key=lambda row: row[1]):
-        rows = Rating.objects.filter(pair__query=query).values_list(*COLUMNS)
-        seconds, lines = _seconds(query), []
-        for pair, document, rater, own_name, *rating, at in rows:
+        rows = Rating.objects.counted().filter(pair__query=query).values_list(*RATING_LOOKUPS)
+        seconds = _seconds(query)
+        lines = []
+        for pair, document, rater, own_name, grade, reason, comment, rated_at in rows:
             name = own_name if names is None else names[rater]
-            lines.append(RatingLine(0, query_name[key], document, name, *rating, seconds.get((pair, rater)), at))
+            took = seconds.get((pair, rater))
+            lines.append(RatingLine(0, query_name[key], document, name, grade, reason, comment, took, rated_at))
         yield from sorted(lines, key=lambda line: (line.document, line.rater))
 
 
 def _seconds(query: int) -> dict[tuple[int, int], float | None]:
-    """(pair id, rater id) → the seconds that the present rating took."""
+    """(pair id, rater id) → the seconds that the present rating took; None if they are unknown."""
     kinds = [Kind.GRADE, Kind.CANNOT, Kind.IMPORT, Kind.ADJUDICATE]
     events = RatingEvent.objects.standing().filter(pair__query=query, kind__in=kinds)
     # Sorted here: after an ANALYZE, SQLite would go through the events of all collections to read them in order.

@@ -15,8 +15,8 @@ from . import backup
 
 log = logging.getLogger(__name__)
 
-CLAIM = "backup"  # the key in the cache by which one worker keeps others from starting
-CLAIM_TIMEOUT = 60 * 60  # seconds, also until the next try
+CLAIM_KEY = "backup"  # the key in the cache by which one worker keeps others from starting
+CLAIM_SECONDS = 60 * 60  # seconds, also until the next try
 BACKUP_NAME = re.compile(r"idealist-(\d{8}T\d{6}Z)\.zip")
 TIME_FORMAT = "%Y%m%dT%H%M%SZ"
 
@@ -51,16 +51,20 @@ def back_up_if_due(*, now: datetime | None = None) -> None:
     After a failure, or where a worker died, the next try comes when the claim has ended.
     """
     now = now or timezone.now()
-    if not _is_due(now) or not cache.add(CLAIM, True, CLAIM_TIMEOUT):
+    try:
+        if not _is_due(now) or not cache.add(CLAIM_KEY, True, CLAIM_SECONDS):
+            return
+    except OSError as error:  # of the folder or the store
+        log.error("No backup is made, because those that there are cannot be read: %s", error)
         return
     try:
         if _is_due(now):  # false if another worker made it meanwhile
             make_backup(now=now)
-        cache.delete(CLAIM)
+        cache.delete(CLAIM_KEY)
     except Exception as error:
         last_at = last_backup_at()
         since = f"the last good one is of {last_at:%Y-%m-%d %H:%M} UTC" if last_at else "there is no good one"
-        again = f"It is tried again in {CLAIM_TIMEOUT // 60} minutes."
+        again = f"It is tried again in {CLAIM_SECONDS // 60} minutes."
         log.error("The backup failed (%s), and %s. %s", error, since, again)
 
 

@@ -19,8 +19,11 @@ from ..models import (
     Baseline,
     Check,
     Collection,
+    Delivery,
     Document,
     Drawn,
+    Engine,
+    EngineAnswer,
     FormerText,
     Grade,
     Guidelines,
@@ -34,6 +37,7 @@ from ..models import (
     LostLease,
     MachineGrade,
     Membership,
+    Notice,
     Pair,
     Picture,
     Presentation,
@@ -44,6 +48,7 @@ from ..models import (
     Rating,
     RatingEvent,
     Receipt,
+    Receiver,
     Round,
     Sample,
     SampledPair,
@@ -124,7 +129,8 @@ ANSWER = "state value problem detail answer model tokens_in tokens_out cost seco
 
 register(
     Collection,
-    "name description relevant_from order gold_share repeat_share break_after aim scale_version created_at",
+    "name description relevant_from order gold_share repeat_share break_after aim default_options scale_version"
+    " created_at",
     collection="pk",
     copied=True,
 )
@@ -149,12 +155,12 @@ register(
 )
 register(Document, "key title body url fields", key="key", copied=True)
 register(Picture, "digest source named_by token state problem small large width height", key="digest", copied=True)
-register(System, "name description created_at", key="name", copied=True)
+register(System, "name description created_at gaps", key="name", copied=True)
 # The ids of documents are packed, the one exception to foreign keys. An archive has their keys in place of ids.
 register(
     Ranking, "system query documents scores", key="system query", collection="system__collection", copied=True
 )
-register(Rater, "name kind weight active limit guidelines_read warmed_up_at", key="name")
+register(Rater, "name kind weight active left_out_at limit guidelines_read warmed_up_at", key="name")
 register(Rater.queries.through, "rater query", key="rater query", collection="rater__collection")
 register(
     Pair,
@@ -170,7 +176,7 @@ register(Anchor, "pair use grade explanation created_at", key="pair", collection
 register(Assignment, "pair rater state extra depth lot", key="pair rater", collection=OF_PAIR)
 register(
     Rating,
-    "pair rater grade reason comment revision created_at changed_at",
+    "pair rater grade reason comment revision created_at changed_at set_aside_at",
     key="pair rater",
     collection="rater__collection",
 )
@@ -222,6 +228,11 @@ register(
 # Tables of a collection that only backups have
 
 register(Baseline)
+register(Engine)
+register(EngineAnswer, collection="job__collection")
+register(Notice)
+register(Receiver)
+register(Delivery, collection="receiver__collection")
 register(LostLease, collection=OF_PAIR)
 register(FormerText, collection="job__collection")
 register(Membership)

@@ -15,17 +15,17 @@ from django.db.models import Field
 from ..formats.strict_json import as_stored
 from ..formats.values import grade_text, quoted
 
-SIZES = "", "Big", "Small"
-WHOLE = [f"{size}{kind}Field" for size in SIZES for kind in ("Auto", "Integer")]
-WHOLE += [f"Positive{size}IntegerField" for size in SIZES]
+INTEGER_SIZES = "", "Big", "Small"
+WHOLE_NUMBER_KINDS = [f"{size}{kind}Field" for size in INTEGER_SIZES for kind in ("Auto", "Integer")]
+WHOLE_NUMBER_KINDS += [f"Positive{size}IntegerField" for size in INTEGER_SIZES]
 # By the kind of a field: what a value is in JSON, and how messages call it.
-KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
+JSON_TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "BooleanField": (bool, "true or false"),
     "FloatField": ((int, float), "a number"),
     "JSONField": ((dict, list), "an object or a list"),
-    **dict.fromkeys(WHOLE, (int, "a whole number")),
+    **dict.fromkeys(WHOLE_NUMBER_KINDS, (int, "a whole number")),
 }
-TEXT = (str, "a text")
+TEXT_TYPE = (str, "a text")  # of all other kinds
 
 
 def kind_of(field: Field) -> str:
@@ -58,16 +58,16 @@ def as_json(value: Any) -> str:
 
 
 def stored(field: Field, value: Any, *, ours: bool = False) -> Any:
-    """The value of `plain` for the database. Raises ValueError for any other value.
+    """The result of `plain` in the form that `database.bulk.insert` takes. Raises ValueError for any other value.
 
-    `ours`: it came from a database of Idealist, which checked it.
+    `ours`: it came from a database of Idealist, which has checked it: validators and choices are left out.
     """
     if value is None:
         if not field.null:
             raise ValueError("it is missing")
         return None
     kind = kind_of(field)
-    types, called = KINDS.get(kind, TEXT)
+    types, called = JSON_TYPES.get(kind, TEXT_TYPE)
     if not isinstance(value, types) or (isinstance(value, bool) and kind != "BooleanField"):
         raise ValueError(f"{quoted(value)} is not {called}")
     if kind == "BinaryField":
@@ -84,10 +84,15 @@ def stored(field: Field, value: Any, *, ours: bool = False) -> Any:
         raise ValueError(f"{quoted(value)}: {' '.join(error.messages).rstrip('.')}") from error
     if not ours and field.choices and read not in ("", *dict(field.flatchoices)):
         raise ValueError(f"{quoted(value)} is none of {', '.join(filter(None, dict(field.flatchoices)))}")
+    return _in_database_form(kind, read)
+
+
+def _in_database_form(kind: str, value: Any) -> Any:
+    """The value as SQLite stores it, which PostgreSQL accepts, too. Django converts nothing on this way."""
     if kind == "DateTimeField":
-        return str(read.astimezone(UTC).replace(tzinfo=None) if read.tzinfo else read)
+        return str(value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value)
     if kind == "UUIDField":
-        return read.hex
+        return value.hex
     if kind == "DecimalField":
-        return f"{read:f}"
-    return json.dumps(read) if kind == "JSONField" else read
+        return f"{value:f}"
+    return json.dumps(value) if kind == "JSONField" else value

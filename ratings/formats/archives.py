@@ -50,20 +50,20 @@ def files_of(source: Source, stack: ExitStack) -> Iterator[Source]:
     else:
         yield source
         return
-    names = set()
+    earlier_names = set()
     try:
         for file in files:
             if file is source:  # a ZIP that is one file, such as a spreadsheet
                 yield source
                 return
-            if file.name in names:
+            if file.name in earlier_names:
                 yield file.unopened("the archive has two files of that name", "Give each file its own name.")
-            elif len(names) == MOST_FILES:
+            elif len(earlier_names) == MOST_FILES:
                 yield source.unopened(f"it holds more than {MOST_FILES} files", "Pack fewer together.")
                 return
             else:
                 yield file
-            names.add(file.name)
+            earlier_names.add(file.name)
     except TooMuch as error:
         yield source.unopened(str(error), budget.CURE)
     except Unopened as error:
@@ -71,7 +71,7 @@ def files_of(source: Source, stack: ExitStack) -> Iterator[Source]:
     except (*DAMAGED, ValueError, NotImplementedError, OverflowError, tarfile.TarError) as error:
         yield source.unopened(f"the archive is cut off or damaged ({error})", COPY_AGAIN)
     else:
-        if not names:
+        if not earlier_names:
             yield source.unopened("there is no file in the archive", "Check that this is the file you meant.")
 
 
@@ -91,31 +91,34 @@ def _printable(name: str) -> str:
 
 
 def _in_zip(source: Source, stack: ExitStack) -> Iterator[Source]:
-    archive = stack.enter_context(zipfile.ZipFile(Bounded(source.at_any_place(), LARGEST_LIST)))
-    files = [each for each in archive.infolist() if not each.is_dir() and _is_content(each.filename)]
-    if any(each.filename.startswith(_OFFICE) for each in files):
-        yield source  # a workbook is a ZIP, too, and one file
+    """The files in a ZIP, or `source` itself where the ZIP is an office document."""
+    archive = stack.enter_context(zipfile.ZipFile(Bounded(source.seekable_file(), LARGEST_LIST)))
+    entries = [entry for entry in archive.infolist() if not entry.is_dir() and _is_content(entry.filename)]
+    if any(entry.filename.startswith(_OFFICE) for entry in entries):
+        yield source
         return
-    source.budget.foresee(sum(each.file_size for each in files))
-    for each in files:
-        if problem := _wrong_in_zip(each):
-            yield source.unopened(*problem, name=_printable(each.filename))
+    source.budget.foresee(sum(entry.file_size for entry in entries))
+    for entry in entries:
+        name = _printable(entry.filename)
+        if problem_and_cure := _wrong_in_zip(entry):
+            yield source.unopened(*problem_and_cure, name=name)
             continue
         try:
-            stream = archive.open(each)
+            stream = archive.open(entry)
         except (*DAMAGED, NotImplementedError, RuntimeError) as error:
-            yield source.unopened(f"it is damaged ({error})", COPY_AGAIN, name=_printable(each.filename))
+            yield source.unopened(f"it is damaged ({error})", COPY_AGAIN, name=name)
             continue
-        yield source.member(_printable(each.filename), stream, each.file_size, "ZIP", each.compress_size)
+        yield source.member(name, stream, entry.file_size, packing="ZIP", packed_size=entry.compress_size)
 
 
-def _wrong_in_zip(each: zipfile.ZipInfo) -> tuple[str, str] | None:
-    if each.flag_bits & 0x1:
+def _wrong_in_zip(entry: zipfile.ZipInfo) -> tuple[str, str] | None:
+    """The problem and the cure of a file in a ZIP that cannot be read; None for any other."""
+    if entry.flag_bits & 0x1:
         return "it is encrypted", "Pack it without a password."
-    if stat.S_ISLNK(each.external_attr >> 16):
+    if stat.S_ISLNK(entry.external_attr >> 16):
         return "it is a link", ELSEWHERE
-    if each.compress_type not in _METHODS:
-        return f"it is packed in a way that is not known here (method {each.compress_type})", UNPACK
+    if entry.compress_type not in _METHODS:
+        return f"it is packed in a way that is not known here (method {entry.compress_type})", UNPACK
     return None
 
 
@@ -145,21 +148,21 @@ class Bounded:
 
 
 def _in_tar(source: Source, stack: ExitStack) -> Iterator[Source]:
-    file = source.at_any_place()
+    file = source.seekable_file()
     archive = stack.enter_context(tarfile.TarFile(fileobj=Bounded(file, LARGEST_HEADER)))
     for number, entry in enumerate(archive):
         if number == MOST_ENTRIES:
             raise Unopened(f"it holds more than {MOST_ENTRIES:,} files and folders", "Pack fewer together.")
-        name = _printable(entry.name)
         if entry.isdir() or not _is_content(entry.name):
             continue
-        if not entry.isreg() or entry.issparse():
+        name = _printable(entry.name)
+        if not entry.isreg() or entry.issparse():  # the bytes of a sparse file are not in one piece
             what = "a link" if entry.islnk() or entry.issym() else "no file, but a device or the like"
             yield source.unopened(f"it is {what}", ELSEWHERE, name=name)
             continue
         source.budget.foresee(entry.size)
         stream = _Window(file, entry.offset_data, entry.size)
-        yield source.member(name, stream, entry.size, "", entry.size)
+        yield source.member(name, stream, entry.size, packing="", packed_size=entry.size)
 
 
 class _Window(Taken):

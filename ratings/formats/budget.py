@@ -2,9 +2,9 @@
 
 from ..words import counted
 
-HARMLESS = 100_000_000  # bytes that any file may grow to, however small it is
-MOST = 16 << 30  # bytes
-RATIO = 200  # text is not packed tighter than this
+HARMLESS_BYTES = 100_000_000  # bytes that any file may grow to, however small it is
+MOST_BYTES = 16 << 30  # bytes
+MOST_RATIO = 200  # text is not packed tighter than this
 CURE = "Check that this is the file you meant. If it is, unpack it and import its parts."
 
 
@@ -16,49 +16,49 @@ class Budget:
     """The bytes that one file, or several together, may become: unpacked and, counted separately, as rows.
 
     The limit is `ratio` times the bytes that were sent, and at most `most`. Twice the bytes sent is always
-    allowed.
+    allowed. `whole`: the budget of all files together, in which the bytes of this one count, too.
     """
 
-    def __init__(self, most: int = MOST, ratio: int = RATIO, *, of: "Budget | None" = None) -> None:
-        self.most, self.ratio, self.of = most, ratio, of
+    def __init__(self, most: int = MOST_BYTES, ratio: int = MOST_RATIO, *, whole: "Budget | None" = None) -> None:
+        self.most, self.ratio, self.whole = most, ratio, whole
         self.sent = self.unpacked = self.made = 0
 
     def part(self) -> "Budget":
         """The budget of one file. Its bytes count in this one, too."""
-        return Budget(self.most, self.ratio, of=self)
+        return Budget(self.most, self.ratio, whole=self)
 
-    def receive(self, size: int, *, again: bool = False) -> None:
-        """Count `size` bytes as sent. `again`: they are a part of counted ones, such as a file in an archive."""
+    def receive(self, size: int, *, counted_before: bool = False) -> None:
+        """Count `size` bytes as sent. `counted_before`: in the whole, as a part of an archive."""
         self.sent += size
-        if self.of and not again:
-            self.of.receive(size)
+        if self.whole and not counted_before:
+            self.whole.receive(size)
 
     def unpack(self, size: int) -> None:
         """Count unpacked bytes. Raises TooMuch."""
         self.unpacked += size
         self._check(self.unpacked, "it unpacks")
-        if self.of:
-            self.of.unpack(size)
+        if self.whole:
+            self.whole.unpack(size)
 
     def foresee(self, size: int) -> None:
         """Raises TooMuch if unpacking `size` more bytes would."""
         self._check(self.unpacked + size, "it unpacks")
-        if self.of:
-            self.of.foresee(size)
+        if self.whole:
+            self.whole.foresee(size)
 
     def make(self, size: int) -> None:
         """Count bytes of rows. Raises TooMuch."""
         self.made += size
-        if self.made > HARMLESS:
+        if self.made > HARMLESS_BYTES:
             self._check(self.made, "its rows grow")
-        if self.of:
-            self.of.make(size)
+        if self.whole:
+            self.whole.make(size)
 
     def _check(self, size: int, what: str) -> None:
-        by_ratio = max(HARMLESS, self.ratio * self.sent)
+        by_ratio = max(HARMLESS_BYTES, self.ratio * self.sent)
         if size <= max(2 * self.sent, min(self.most, by_ratio)):
             return
-        name = "what was sent" if self.of is None else "its size"
+        name = "what was sent" if self.whole is None else "its size"
         if self.most <= by_ratio:
             raise TooMuch(f"{what} to more than {counted(self.most >> 20, 'megabyte')}")
         raise TooMuch(f"{what} to more than {self.ratio:,} times {name}")

@@ -10,15 +10,19 @@ from . import values
 # before docid, which beside a docno is a number inside an index.
 _QUERY_IDS = ["query_id", "queryid", "qid", "topic_id"]
 _QUERY_TEXTS = [
-    "query_text", "querytext", "query", "search_query", "search_term", "search_phrase", "keyword", "keywords",
-    "top_queries",
+    "query_text", "querytext", "query", "search_query", "search_term", "search_phrase", "search_text",
+    "user_query", "search", "keyword", "keywords", "top_queries",
 ]  # fmt: skip
 _DOCUMENTS = [
-    "docno", "document_id", "doc_id", "docid", "corpus_id", "product_id", "productid", "item_id", "sku", "asin",
-    "document", "doc", "product",
+    "docno", "document_id", "doc_id", "docid", "corpus_id", "product_id", "productid", "item_id", "article_id",
+    "sku", "asin", "product_no", "product_number", "product_code", "item_no", "item_number", "article_no",
+    "article_number", "document", "doc", "product",
 ]  # fmt: skip
 _KEYS = ["id", "docno", "docid", "doc_id", "_id", "key", "document_id", "product_id", "sku", "asin"]
-BODIES = ["body", "text", "contents", "abstract"]  # of a document; the first that it has
+# Of a document; the first that it has.
+BODIES = [
+    "body", "text", "contents", "content", "abstract", "long_description", "product_description", "description",
+]  # fmt: skip
 _QUERIES = ["query", *_QUERY_IDS, "topic", *_QUERY_TEXTS]
 
 # Kind of row -> role of a column -> its usual names, the likeliest first, as `normalised` returns them.
@@ -29,14 +33,14 @@ NAMES = {
         "key": ["key", *_QUERY_IDS, "_id", "id", "number", "num", "topic", "query"],
         "need": [
             "need", "information_need", "description", "narrative", "guidelines", "referenceanswer",
-            "reference_answer",
+            "reference_answer", "intent", "user_intent", "search_intent", "shopper_intent",
         ],
         "tags": ["tags"],
         "weight": ["weight", "frequency"],
     },
     "documents": {
         "id": [*_KEYS, *(name for name in _DOCUMENTS if name not in _KEYS)],
-        "title": ["title", "product_title"],
+        "title": ["title", "product_title", "product_name", "item_name", "article_name", "headline"],
         "body": BODIES,
         "url": ["url"],
     },
@@ -44,8 +48,8 @@ NAMES = {
         "query": _QUERIES,
         "document": [*_DOCUMENTS, "id", "_id"],
         "rank": ["rank", "position", "doc_position"],
-        "score": ["score", "_score"],
-        "system": ["system", "run", "run_id", "tag", "name", "snapshot_name"],
+        "score": ["score", "_score", "ranking_score"],
+        "system": ["system", "run", "run_id", "tag", "engine", "search_engine", "name", "snapshot_name"],
     },
     "ratings": {
         "query": _QUERIES,
@@ -134,8 +138,8 @@ def is_of_pairs(kind: str, names: Iterable[str]) -> bool:
     It is one if it is read for queries and has columns of documents, ratings or rankings, or if it is read for
     documents and has columns of queries.
     """
-    others = {"queries": {*_DOCUMENTS, *_OF_RATINGS}, "documents": {*_QUERY_IDS, *_QUERY_TEXTS}}.get(kind, set())
-    return any(normalised(name) in others for name in names)
+    foreign = {"queries": {*_DOCUMENTS, *_OF_RATINGS}, "documents": {*_QUERY_IDS, *_QUERY_TEXTS}}.get(kind, set())
+    return any(normalised(name) in foreign for name in names)
 
 
 def is_usual(name: str) -> bool:
@@ -144,23 +148,22 @@ def is_usual(name: str) -> bool:
 
 
 def are_only_of(kind: str, names: Iterable[str]) -> bool:
-    """Whether rows of `kind` can be read from the columns, of which tables of other kinds hardly have some."""
+    """Whether a table with these columns surely holds rows of `kind`, and of no other kind."""
     try:
         layout = layout_of(kind, names, {})
     except ValueError:
         return False
     roles = layout.column.keys()
-    if kind in ("ratings", "results") and any(
-        usual_role("documents", name) in ("title", "body") for name in names
-    ):
-        return False  # documents can be read from it, too
-    if kind == "ratings":
-        return bool(layout.raters) or ("grade" in roles and normalised(layout.column["grade"]) != "score")
+    if kind in ("queries", "documents"):
+        # Queries and documents both have a text and an id.
+        distinctive = {"key", "need"} if kind == "queries" else {"title", "body"}
+        return distinctive <= roles and not is_of_pairs(kind, names)
+    has_documents = any(usual_role("documents", name) in ("title", "body") for name in names)
+    if has_documents:
+        return False
     if kind == "results":
         return "rank" in roles
-    if kind == "documents":
-        return not is_of_pairs(kind, names) and {"title", "body"} <= roles
-    return not is_of_pairs(kind, names) and {"key", "need"} <= roles
+    return bool(layout.raters) or ("grade" in roles and normalised(layout.column["grade"]) != "score")
 
 
 def by_position(kind: str, names: Iterable[str]) -> dict[str, str]:
@@ -181,45 +184,52 @@ def layout_of(
 ) -> Layout:
     """The layout of the columns `names`: first by `chosen`, then by the usual names of roles.
 
-    A role that is chosen to be in the column "" is in none. Where ratings have neither a rater nor a grade, and
-    `wide`, a column whose name is not usual for anything else is a rater if the name is one of the `people`
-    or says so, and doubtful otherwise. Raises ValueError.
+    A role that is chosen to be in the column "" is in none. `wide`: where no column holds raters or grades, those
+    without a usual name are of raters if `people` have the name or it says so, and doubtful otherwise. Raises
+    ValueError.
     """
     names = list(names)
     _check(kind, names, chosen)
-    several = SEVERAL.get(kind)
-    named = tuple(names_in(several, chosen.get(several, ""))) if several else ()  # chosen raters or fields
-    column = _column_of_each_role(kind, names, chosen, named)
-    left = [name for name in names if name not in {*column.values(), *named}]
-    raters: tuple[str, ...] = ()
+    several = SEVERAL.get(kind)  # the role that several columns may have: raters, fields, or None
+    chosen_for_several = tuple(names_in(several, chosen.get(several, ""))) if several else ()
+    column = _column_of_each_role(kind, names, chosen, chosen_for_several)
+    other_names = [name for name in names if name not in {*column.values(), *chosen_for_several}]
+    raters = chosen_for_several if several == RATERS else ()
+    fields = chosen_for_several if several == FIELDS else ()
     doubtful: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ()
-    if kind == "ratings":
-        raters = named
-        if wide and RATERS not in chosen and not {"rater", "grade"} & column.keys():
-            raters, doubtful = _raters_in(left, people)
-    elif several == FIELDS:
+    if several == RATERS and RATERS not in chosen and wide and not {"rater", "grade"} & column.keys():
+        raters, doubtful = _raters_in(other_names, people)
+    if several == FIELDS and FIELDS not in chosen:
         of_pairs = is_of_pairs(kind, names)
-        fields = named if FIELDS in chosen else tuple(name for name in left if _is_field(kind, name, of_pairs))
-    without_role = tuple(name for name in left if name not in {*raters, *doubtful, *fields})
-    layout = Layout(column, raters, without_role, fields, doubtful)
-    if missing := _missing(kind, layout):
-        raise ValueError(f"no column holds the {' or the '.join(missing)}; the columns are {listed(names)}")
+        fields = tuple(name for name in other_names if is_field(kind, name, of_pairs))
+    ignored = tuple(name for name in other_names if name not in {*raters, *doubtful, *fields})
+    layout = Layout(column, raters, ignored, fields, doubtful)
+    if lacking := missing(kind, layout):
+        raise ValueError(f"no column holds the {' or the '.join(lacking)}; the columns are {listed(names)}")
     return layout
 
 
-def _column_of_each_role(kind: str, names: Sequence[str], chosen: Chosen, named: Sequence[str]) -> dict[str, str]:
-    """The column of each role: the chosen one, or the first with a usual name. named: chosen raters or fields."""
-    usual = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
+def _column_of_each_role(
+    kind: str, names: Sequence[str], chosen: Chosen, chosen_for_several: Sequence[str]
+) -> dict[str, str]:
+    """The column of each role that has one: the chosen column, or the first with a usual name.
+
+    `chosen_for_several`: columns that are chosen as raters or fields, and have no other role.
+    """
+    usual_names = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
     several = SEVERAL.get(kind)
     column = {role: name for role, name in chosen.items() if role != several and isinstance(name, str) and name}
-    for role, known in usual.items():
-        free = {normalised(name): name for name in reversed(names) if name not in {*column.values(), *named}}
-        candidates = [free[name] for name in known if name in free]
-        # Columns of raters hold the grades themselves.
-        needless = kind == "ratings" and named and role in ("rater", "grade")
-        if role not in chosen and candidates and not needless:
-            _refuse_rivals(kind, role, candidates, set(free) & set(usual.get("key", ())))
+    for role, likeliest_first in usual_names.items():
+        if role in chosen:
+            continue
+        if kind == "ratings" and chosen_for_several and role in ("rater", "grade"):
+            continue  # columns of raters hold the grades themselves
+        taken = {*column.values(), *chosen_for_several}
+        # In reverse, so that of two columns with the same normalised name the first one counts.
+        free = {normalised(name): name for name in reversed(names) if name not in taken}
+        candidates = [free[name] for name in likeliest_first if name in free]
+        if candidates:
+            _refuse_rivals(kind, role, candidates, keys=set(free) & set(usual_names.get("key", ())))
             column[role] = candidates[0]
     return column
 
@@ -243,13 +253,16 @@ def _check(kind: str, names: list[str], chosen: Chosen) -> None:
 
 
 def _refuse_rivals(kind: str, role: str, candidates: list[str], keys: set[str]) -> None:
-    """Raises ValueError for two columns of grades, or of texts of queries: one of them would be lost.
+    """Raises ValueError if two columns could hold the grade, or the text of a query: one of them would be lost.
 
-    A score beside a grade is that of a system. A query beside a text is the key, unless another column is.
+    A column called grade is the grade. Of the columns text and query, query is the key unless another may be.
+
+    candidates: columns with a usual name of the role, the likeliest first. keys: normalised names of the columns
+    that may hold the key.
     """
-    rivals = [name for name in candidates if normalised(name) != "score"]
-    both = {"text", "query"} <= set(map(normalised, rivals))
-    if (kind, role) == ("queries", "text") and both and keys - {"query"}:
+    rivals = [name for name in candidates if normalised(name) != "score"]  # beside a grade, that of a system
+    has_text_and_query = {"text", "query"} <= set(map(normalised, rivals))
+    if (kind, role) == ("queries", "text") and has_text_and_query and keys - {"query"}:
         raise ValueError(f"the {role} may be in the column 'query' or 'text'")
     if (kind, role) == ("ratings", "grade") and len(rivals) > 1 and normalised(rivals[0]) != role:
         raise ValueError(f"the {role} may be in the column {' or '.join(map(values.quoted, rivals))}")
@@ -259,33 +272,34 @@ def _is_something_else(name: str) -> bool:
     return is_index(name) or is_usual(name) or normalised(name) in _OF_PRODUCTS
 
 
-def _is_field(kind: str, name: str, of_pairs: bool) -> bool:
+def is_field(kind: str, name: str, of_pairs: bool) -> bool:
     """Whether the column becomes a field of the document or query.
 
     In a table of pairs no column becomes a field of the query, and none that ratings or rankings usually have
     becomes a field of the document.
     """
-    usual = any(usual_role(each, name) for each in ("ratings", "results")) or _RATER.fullmatch(normalised(name))
+    usual = usual_role("ratings", name) or usual_role("results", name) or _RATER.fullmatch(normalised(name))
     of_pair = of_pairs and (kind == "queries" or bool(usual))
     return not of_pair and not is_index(name) and name not in NAMES[kind]
 
 
-def _missing(kind: str, layout: Layout) -> list[str]:
-    missing = [role for role in NEEDED[kind] if role not in layout.column]
+def missing(kind: str, layout: Layout) -> list[str]:
+    """The roles that rows of `kind` need and that no column of the layout has."""
+    roles = [role for role in NEEDED[kind] if role not in layout.column]
     given = layout.raters or layout.doubtful or {"grade", "reason"} & layout.column.keys()
     if kind == "ratings" and not given:
-        missing.append("grade")
+        roles.append("grade")
     if kind == "results" and not {"rank", "score"} & layout.column.keys():
-        missing.append("rank")
-    return missing
+        roles.append("rank")
+    return roles
 
 
 def listed(names: Iterable[str]) -> str:
     names = list(names)
-    more = f" and {len(names) - 12:,} more" if len(names) > 12 else ""
-    return ", ".join(map(values.quoted, names[:12])) + more
+    unlisted = f" and {len(names) - 12:,} more" if len(names) > 12 else ""
+    return ", ".join(map(values.quoted, names[:12])) + unlisted
 
 
-def example(kind: str) -> dict[str, None]:
+def example(kind: str) -> dict[str, str | None]:
     """The roles that need a column, as the value of an Option: people have to name the columns."""
     return dict.fromkeys(NEEDED[kind] + {"ratings": ["grade"], "results": ["rank"]}.get(kind, []))

@@ -18,22 +18,32 @@ TAB_CURE = (
     "If it is one cell, put blanks in place of its tabs. If not, write each quotation mark in it twice, and one "
     "more before and after the cell."
 )
-SEP = re.compile(r'\s*"?sep=(\t|[;|,])"?\r?\n?', re.IGNORECASE)  # a first line that Excel writes and reads
+# The first line, as Excel writes and reads it, that names the delimiter.
+DELIMITER_LINE = re.compile(r'\s*"?sep=(\t|[;|,])"?\r?\n?', re.IGNORECASE)
 
 csv.field_size_limit(LONGEST_LINE)  # for the whole process; the default of 131 kB is too small for some documents
 
 
-def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, list[str]] | Refusal]:
+def records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]] | Refusal]:
     """The header, then each record with as many cells; and the lines on which they begin.
 
     Stops where the text is broken. Records whose cells are all blank are skipped. In a record with one cell the
     others are empty, and so are the last ones of lines with tabs and without a header. The apostrophe that keeps a
     spreadsheet from computing a cell is removed, unless the source is raw.
     """
-    broken: list[Refusal] = []
-    begun, width, guarded, size, last = source.reading.header_line, 0, 0, 0, None
+    broken: list[Refusal] = []  # the refusal that ended the lines, given last
+    begun = source.reading.header_line  # the line on which the record begins
+    width = 0
+    guarded = 0  # records with a cell whose apostrophe was removed
+    size = 0  # characters of the record
+    last = None  # the line that was read last
 
     def text_lines() -> Iterator[str]:
+        """The lines for csv.reader, each with its end.
+
+        They end at the first line that is refused: a cell may run over lines, so the next record is unknown. That
+        refusal is put into `broken`. `last` is None once the file has ended.
+        """
         nonlocal size, last
         for item in source.lines():
             if not isinstance(item, Refusal):
@@ -41,9 +51,9 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
                 size += len(item.text)
                 if size > LONGEST_LINE:
                     problem = f"the record that begins here is longer than {LONGEST_LINE // 1_000_000} MB"
-                    item = source.refusal(begun, problem, cure)
+                    item = source.refusal(begun, problem, WIDTH_CURE)
             if isinstance(item, Refusal):
-                broken.append(item)  # a cell may run over lines: what follows cannot be trusted
+                broken.append(item)
                 source.stopped = True
                 return
             yield _line(item)
@@ -67,7 +77,8 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
             if broken or is_blank:
                 pass
             elif len(cells) != width:
-                yield source.refusal(begun, f"there are {len(cells)} cells, the header has {width}", cure)
+                problem = f"there are {len(cells)} cells, the header has {width}"
+                yield source.refusal(begun, problem, WIDTH_CURE)
             elif delimiter == "\t" and any("\n" in cell and "\t" in cell for cell in cells):
                 problem = "a cell in quotation marks holds a line end and a tab, as if two rows were one"
                 yield source.refusal(begun, problem, TAB_CURE, MARKS_ARE_TEXT)
@@ -95,7 +106,7 @@ def _broken(line: Line | None) -> tuple[str, tuple[Cure, ...]]:
 
 def _line(line: Line) -> str:
     """The line with its end. A first line that only names the delimiter becomes blank."""
-    return "\n" if line.number == 1 and SEP.fullmatch(line.text) else line.text + "\n"
+    return "\n" if line.number == 1 and DELIMITER_LINE.fullmatch(line.text) else line.text + "\n"
 
 
 def _quoting(source: Source) -> Literal[0, 3]:

@@ -6,60 +6,66 @@ all rows. The first records decide. Where they are not clear, people have to dec
 
 import csv
 import re
-from itertools import islice
+from contextlib import suppress
 
 from . import values
-from .columns import NAMES, NEEDED, usual_role
-from .delimited import SEP
-from .source import LAST_HEADER, MOST_COLUMNS, START, Start
+from .columns import NEEDED, is_usual, usual_role
+from .delimited import DELIMITER_LINE
+from .source import LAST_HEADER_LINE, MOST_COLUMNS, START_BYTES, Start
 
-SAMPLE = 20  # records below the first
+SAMPLED_RECORDS = 20  # below the first
 DELIMITERS = "\t;|,"  # the rarest in texts and numbers first
-NONE = "\x1f"  # the delimiter of text with one column: it stands in no text
+NO_DELIMITER = "\x1f"  # the delimiter of text with one column: it stands in no text
 _number = re.compile(rf"{values.NUMBER}|[+-]?[0-9]+(?:[., \u00a0\u202f'’][0-9]{{3}})*(?:[.,][0-9]+)?")
 _digit = re.compile(r"[0-9]")
 
 
 def _declared_delimiter(start: Start) -> str:
     """The delimiter that the first line names, as Excel writes it; "" where it names none."""
-    found = SEP.fullmatch(start.text.partition("\n")[0])
+    found = DELIMITER_LINE.fullmatch(start.text.partition("\n")[0])
     return found[1] if found else ""
 
 
 def delimiter_of(start: Start) -> str:
-    """The delimiter that gives the first record the most usual names, and then the most records of its width."""
+    """The delimiter of the text; NO_DELIMITER for text of one column.
+
+    It is the one that the first line declares, or else the one that gives the first record the most usual names of
+    columns; among equals, the one that gives the most records the width of the first.
+    """
     if declared := _declared_delimiter(start):
         return declared
-    fits = {}
+    scores = {}  # of each delimiter that can be it: (usual names, records as wide as the first)
     for delimiter in DELIMITERS:
         first, *below = first_records(start, delimiter) or [[]]
-        alike = sum(len(cells) == len(first) for cells in below)
-        names = sum(any(usual_role(kind, cell) for kind in NAMES) for cell in first)
-        if len(first) > 1 and (2 * alike >= len(below) or names > 1):
-            fits[delimiter] = (names, alike)
-    return max(fits, key=lambda delimiter: fits[delimiter]) if fits else NONE
+        as_wide = sum(len(cells) == len(first) for cells in below)
+        usual_names = sum(map(is_usual, first))
+        if len(first) > 1 and (2 * as_wide >= len(below) or usual_names > 1):
+            scores[delimiter] = (usual_names, as_wide)
+    return max(scores, key=lambda delimiter: scores[delimiter]) if scores else NO_DELIMITER
 
 
 def first_records(start: Start, delimiter: str) -> list[list[str]]:
-    """The first record and up to 20 below it, as far as they can be read, without blank lines.
+    """The first record and up to SAMPLED_RECORDS below it, without blank lines, until one cannot be read.
 
     Records are cut to one cell more than is allowed, so that a table that is too wide takes no longer.
     """
     text = start.text.partition("\n")[2] if _declared_delimiter(start) else start.text
-    if len(start.data) >= START:
+    if len(start.data) >= START_BYTES:
         text = text.rpartition("\n")[0] or text  # the last line may be cut off, but there must be one
-    found = []
-    try:
+    records: list[list[str]] = []
+    with suppress(csv.Error):
         rows = csv.reader(
             (f"{line}\n" for line in text.split("\n")),
             delimiter=delimiter,
             quoting=csv.QUOTE_NONE if start.unquoted else csv.QUOTE_MINIMAL,
         )
-        cut = (cells[: MOST_COLUMNS + 1] for cells in rows)
-        found.extend(islice((cells for cells in cut if any(cell.strip() for cell in cells)), SAMPLE + 1))
-    except csv.Error:
-        pass
-    return found
+        for row in rows:
+            cells = row[: MOST_COLUMNS + 1]
+            if any(cell.strip() for cell in cells):
+                records.append(cells)
+            if len(records) > SAMPLED_RECORDS:
+                break
+    return records
 
 
 def has_header(kind: str, start: Start, delimiter: str = "") -> bool | None:
@@ -71,15 +77,16 @@ def has_header(kind: str, start: Start, delimiter: str = "") -> bool | None:
 def names_columns(kind: str, first: list[str], below: list[list[str]]) -> bool | None:
     """Whether the cells of `first` are names of columns and not a row like those `below`. None: in doubt.
 
-    Other rows than queries cannot do without usual names or chosen columns, so that a wrong guess is refused.
+    Rows of other kinds than queries need columns with usual names or chosen ones, so a wrong guess is refused
+    later, and here few signs are enough.
     """
     cells = [cell.strip() for cell in first]
     if kind != "queries":
         roles = {usual_role(kind, cell) for cell in cells}
         return set(NEEDED[kind]) <= roles or not any(map(is_number, cells))
-    unknown = [cell for cell in cells if cell and not any(usual_role(kind, cell) for kind in NAMES)]
-    evidence = len([cell for cell in cells if cell not in ("", *unknown)]) + _stands_above_ids(cells, below)
-    if evidence > 1 and len(cells) > 1 and not any(map(_digit.search, unknown)):
+    evidence = sum(map(is_usual, cells)) + _stands_above_ids(cells, below)  # the number of signs of a header
+    unusual_with_digit = any(_digit.search(cell) for cell in cells if not is_usual(cell))
+    if evidence > 1 and len(cells) > 1 and not unusual_with_digit:
         return True
     return None if evidence else False
 
@@ -104,18 +111,19 @@ def is_table(start: Start) -> bool:
     if delimiter == "\t":
         first = next(iter(first_records(start, delimiter)), [])
         return not any(_digit.search(cell) for cell in first)
-    return delimiter != NONE
+    return delimiter != NO_DELIMITER
 
 
 def line_below_title(kind: str, start: Start, needed: list[str]) -> int:
-    """The line, of the first ones, that seems to name the columns below a title; 0 where there is none."""
+    """The number of the line below a title that seems to name the columns; 0 without one or without a title."""
     if is_known(kind, start, needed):
         return 0
     text = start.text
-    for number in range(2, LAST_HEADER + 1):
-        text = text.partition("\n")[2]
-        below, blank = start._replace(text=text), not text.partition("\n")[0].strip()
-        if not blank and is_known(kind, below, needed) and delimiter_of(below) != NONE:
+    for number in range(2, LAST_HEADER_LINE + 1):
+        text = text.partition("\n")[2]  # from line `number` on
+        below = start._replace(text=text)
+        is_blank = not text.partition("\n")[0].strip()
+        if not is_blank and is_known(kind, below, needed) and delimiter_of(below) != NO_DELIMITER:
             return number
     return 0
 

@@ -10,12 +10,13 @@ from .rows import Topic
 from .source import Source, Start
 
 CURE = 'Give a list such as [{"id": "q1", "text": "…"}], or an object such as {"q1": "…"}.'
-LISTS = ("topics", "queries")
-TURNS = ("turn", "turns")
-UTTERANCES = ("raw_utterance", "utterance", "manual_rewritten_utterance", "text", "query")
-_in_list = re.compile(rf'\s*(?:\{{\s*"(?:{"|".join(LISTS)})"\s*:\s*)?\[\s*(\{{)')
-_key = re.compile(r'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
-LOOKED_AT = 20  # members of an object
+# Names of members: with the list of topics, with the turns of a conversation, and with the text of a turn.
+TOPIC_LIST_MEMBERS = ("topics", "queries")
+TURNS_MEMBERS = ("turn", "turns")
+TEXT_MEMBERS = ("raw_utterance", "utterance", "manual_rewritten_utterance", "text", "query")
+_in_list = re.compile(rf'\s*(?:\{{\s*"(?:{"|".join(TOPIC_LIST_MEMBERS)})"\s*:\s*)?\[\s*(\{{)')
+_name = re.compile(r'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
+MEMBERS_LOOKED_AT = 20  # of an object
 
 
 def is_topics(start: Start) -> bool:
@@ -27,21 +28,25 @@ def is_topics(start: Start) -> bool:
 
 
 def _members(text: str) -> dict[str, Any]:
-    """The first members of an object; none if it is a topic itself, over several lines or one of several."""
-    key, members = _key.match(text), {}
-    if not key or tables.usual_role("queries", key[1].strip('"')):
-        return {}
-    while key and len(members) < LOOKED_AT:
-        value, end = _value(text, key.end())
+    """The first members, by their quoted names, of an object that maps keys to topics; {} for any other.
+
+    An object whose first member has a usual name of a column is a topic itself, alone or in JSON lines.
+    """
+    members: dict[str, Any] = {}
+    name = _name.match(text)
+    if not name or tables.usual_role("queries", name[1].strip('"')):
+        return members
+    while name and len(members) < MEMBERS_LOOKED_AT:
+        value, end = _value(text, name.end())
         if value is None:
             break  # it ends behind the first bytes
-        members[key[1]] = value
-        key = _key.match(text, end)
+        members[name[1]] = value
+        name = _name.match(text, end)
     return members
 
 
 def _value(text: str, at: int) -> tuple[Any, int]:
-    """The JSON value at a place of the text, and where it ends; None where there is none."""
+    """The JSON value at position `at` of the text, and the position behind it; None where none begins there."""
     try:
         return strict_json.DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
@@ -57,54 +62,57 @@ def _names_text(value: Any) -> bool:
 
 def read_topics(source: Source) -> Iterator[Topic | Refusal]:
     """Topics in the order of the file. A query without an id has no key; the import makes one of its text."""
-    return tables.read_objects("queries", source, _turns(source))
+    return tables.read_objects("queries", source, _topics_and_turns(source))
 
 
-def _turns(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
+def _topics_and_turns(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
     """The topics; in place of a conversation its turns, with keys such as 31_1, as TREC numbers them."""
-    told = False
+    is_noted = False
     for item in _records(source):
         if isinstance(item, Refusal):
             yield item
             continue
         line, record = item
-        turns = next((record[name] for name in TURNS if isinstance(record.get(name), list)), None)
+        turns = next((record[name] for name in TURNS_MEMBERS if isinstance(record.get(name), list)), None)
         if not turns or not all(isinstance(turn, dict) for turn in turns):
             yield item
             continue
-        if not told:
+        if not is_noted:
             source.notes.append(f"{source.name}: its topics are conversations, of which each turn is a query.")
-            told = True
+            is_noted = True
         topic = next((record[name] for name in ("number", "id", "key") if name in record), "")
         for place, turn in enumerate(turns, 1):
             number = turn.get("number", turn.get("turn_id", place))
-            text = next((turn[name] for name in UTTERANCES if name in turn), "")
+            text = next((turn[name] for name in TEXT_MEMBERS if name in turn), "")
             yield line, {"key": f"{topic}_{number}", "text": text}
 
 
 def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
     """The line of each topic, and its members. A topic under a key gets it as the member "key"."""
-    member: tuple[int, str] | None = None
-    record: dict[str, Any] = {}
+    line = 0
+    record: dict[str, Any] = {}  # the topic under a key whose members are being read, which begins on `line`
     for part in strict_json.parts(source):
         if isinstance(part, Refusal):
             yield part
             continue
+        # A topic in a list has the path (3,), or ("topics", 3) where a member of an object holds the list. Of a
+        # topic under the key q1, ("q1",) is the text, and ("q1", "need") is a member.
         key, *inside = part.path
-        if isinstance(part.path[-1], int) and (len(part.path) == 1 or key in LISTS):
+        if isinstance(part.path[-1], int):
+            if inside and key not in TOPIC_LIST_MEMBERS:
+                yield source.stop(part.line, f"the topic {values.quoted(key)} is a list", CURE)
+                return
             if isinstance(part.value, dict):
                 yield part.line, part.value
             else:
                 problem = f"{values.quoted(part.value)} is given where a topic is expected"
                 yield source.refusal(part.line, problem, CURE)
             continue
-        if inside and isinstance(inside[0], int):
-            yield source.stop(part.line, f"the topic {values.quoted(key)} is a list", CURE)
-            return
-        if member and member[1] != key:
-            yield member[0], record
-        if not member or member[1] != key:
-            member, record = (part.line, key), {}
+        if record and record["key"] != key:
+            yield line, record
+            record = {}
+        if not record:
+            line = part.line
         record |= {inside[0] if inside else "text": part.value, "key": key}
-    if member:
-        yield member[0], record
+    if record:
+        yield line, record

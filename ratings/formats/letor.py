@@ -10,11 +10,11 @@ from .source import Source, Start
 
 CURE = "A line is GRADE qid:QUERY, the features, and after a # the document."
 TEXT_CURE = 'Give the text in a comment before its first line, such as "# qid:1: red shoes".'
-_line = re.compile(r"(\S+)\s+qid:(\S+)([^#]*)(?:#(.*))?")
+_line = re.compile(r"(?P<grade>\S+)\s+qid:(?P<query>\S+)[^#]*(?:#(?P<comment>.*))?")
 _header = re.compile(r"#\s*qid:(\S+):\s+(.+)")  # a comment with the text of a query
 _weight = re.compile(r"\*[0-9.]+$")  # of the query, behind its text
 # No part goes back (?+): a label without a document is no document.
-_document = re.compile(r"((?:docid\s*=.*?\s)??docno\s*=\s*|docid\s*=\s*)?+(\S+)(.*)")
+_document = re.compile(r"(?P<label>(?:docid\s*=.*?\s)??docno\s*=\s*|docid\s*=\s*)?+(?P<key>\S+)(?P<rest>.*)")
 
 
 def is_letor(start: Start) -> bool:
@@ -29,7 +29,7 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
             source.comments += 1
             return None
         query, document, grade, _ = _cells(text)
-        return RatingLine(line, query, document, "", values.grade(grade))
+        return RatingLine(line, query, document, rater="", grade=values.grade(grade))
 
     return jsonl.rows(source, rating_of, CURE)
 
@@ -43,7 +43,10 @@ def read_queries(source: Source) -> Iterator[Topic | Refusal]:
 
 
 def _topics(source: Source) -> Iterator[Topic | Refusal]:
-    texts: dict[str, str] = {}  # key -> what stands after the documents of the query; "" where it does not count
+    """One topic for each query, from the first line that gives its text: a comment, or else its first document."""
+    # Key of a query -> the text after its documents. "": a comment gave the text, or the query was refused, so the
+    # text after further documents is not compared.
+    text_of_query: dict[str, str] = {}
     for item in source.lines():
         if isinstance(item, Refusal):
             yield item
@@ -53,35 +56,36 @@ def _topics(source: Source) -> Iterator[Topic | Refusal]:
         try:
             if header := _header.match(text):
                 key = values.checked_key(header[1], "query", values.QUERY_KEY_LENGTH)
-                texts[key] = ""
+                text_of_query[key] = ""
                 yield Topic(item.number, key, values.checked_text(_weight.sub("", header[2]).strip(), "query"))
             elif text and not text.startswith("#"):
-                key, _, _, rest = _cells(text)
+                key, _, _, query_text = _cells(text)
                 cure = TEXT_CURE
-                if key not in texts:
-                    texts[key] = rest
-                    yield Topic(item.number, key, values.checked_text(rest, f"text of query {key}"))
-                elif texts[key] and texts[key] != rest:
-                    first, texts[key] = values.quoted(texts[key]), ""
-                    raise ValueError(f"query {key} has another text after its document, not {first}")
+                if key not in text_of_query:
+                    text_of_query[key] = query_text
+                    yield Topic(item.number, key, values.checked_text(query_text, f"text of query {key}"))
+                elif text_of_query[key] not in ("", query_text):
+                    earlier = values.quoted(text_of_query[key])
+                    text_of_query[key] = ""
+                    raise ValueError(f"query {key} has another text after its document, not {earlier}")
         except ValueError as error:
             yield source.refusal(item.number, str(error), cure)
 
 
 def _cells(text: str) -> tuple[str, str, str, str]:
-    """Query, document, grade, and the text after the document, "" where the document has a label.
+    """(query, document, grade, text after the document) of a line; the text is "" where the document has a label.
 
     What follows a label is more of the document, such as "docid = d1 inc = 1 prob = 0.5".
     """
-    cells = _line.fullmatch(text)
-    if cells is None:
+    line = _line.fullmatch(text)
+    if line is None:
         raise ValueError(f"{values.quoted(text)} has no grade and no qid")
-    document = _document.fullmatch((cells[4] or "").strip())
+    document = _document.fullmatch((line["comment"] or "").strip())
     if document is None:
         raise ValueError("no document follows after a #, and the features do not name one")
-    query = values.checked_key(cells[2], "query", values.QUERY_KEY_LENGTH)
-    key = values.checked_key(document[2], "document", values.DOCUMENT_KEY_LENGTH)
-    return query, key, cells[1], "" if document[1] else document[3].strip()
+    query = values.checked_key(line["query"], "query", values.QUERY_KEY_LENGTH)
+    key = values.checked_key(document["key"], "document", values.DOCUMENT_KEY_LENGTH)
+    return query, key, line["grade"], "" if document["label"] else document["rest"].strip()
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:

@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import Any
 
 from . import strict_json, values
-from .refusal import Refusal
-from .rows import RatingLine, Topic, unique_topics
+from .refusal import Refusal, cure_of
+from .rows import RatingLine, Topic, checked_id, unique_topics
 from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
@@ -19,8 +19,9 @@ def _holding(member: str) -> Callable[[Start], bool]:
     """The check whether a file has this member, at its top or in a saved answer of OpenSearch."""
 
     def holds(start: Start) -> bool:
-        found = strict_json.containers(start)
-        return (1, member) in found or ((2, "hits") in found and any(name == member for _, name in found))
+        containers = strict_json.containers(start)
+        in_a_hit = (2, "hits") in containers and any(name == member for _, name in containers)
+        return (1, member) in containers or in_a_hit
 
     return holds
 
@@ -33,9 +34,9 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
     def ratings_of(line: int, record: dict[str, Any]) -> Iterator[RatingLine]:
         query = values.checked_text(text_of(record.get("query")).strip(), "query")
         for rating in list_of(record.get("ratings"), "ratings"):
-            key = text_of(object_of(rating, "rating").get("docId"))
-            document = values.checked_key(key, "docId", values.DOCUMENT_KEY_LENGTH)
-            yield RatingLine(line, query, document, "", values.grade(text_of(rating.get("rating"))))
+            key = object_of(rating, "rating").get("docId")
+            document = checked_id(key, "docId", values.DOCUMENT_KEY_LENGTH, source)
+            yield RatingLine(line, query, document, rater="", grade=values.grade(text_of(rating.get("rating"))))
 
     return _rows(source, ratings_of, CURE, "judgmentRatings")
 
@@ -53,7 +54,7 @@ def _queries(source: Source, member: str, name: str, cure: str) -> Iterator[Topi
 
     def topic_of(line: int, record: dict[str, Any]) -> Iterator[Topic]:
         text = values.checked_text(text_of(record.get(name)).strip(), "query")
-        yield Topic(line, None, text, text_of(record.get("referenceAnswer")).strip() or None)
+        yield Topic(line, key=None, text=text, need=text_of(record.get("referenceAnswer")).strip() or None)
 
     return unique_topics(source, _rows(source, topic_of, cure, member), cure)
 
@@ -65,14 +66,15 @@ def _rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, m
             yield part
             continue
         try:
-            records = [part.value] if part.path[0] == member else []
-            if part.path == ("hits", "hits"):
-                hits = [object_of(hit, "hit").get("_source") for hit in list_of(part.value, "hits")]
-                records = [each for hit in hits for each in list_of(object_of(hit, "_source").get(member), member)]
+            records = [part.value] if part.path[0] == member else []  # at the top each record is a part
+            if part.path == ("hits", "hits"):  # in a saved answer the list of all hits is one part
+                for hit in list_of(part.value, "hits"):
+                    document = object_of(object_of(hit, "hit").get("_source"), "_source")
+                    records += list_of(document.get(member), member)
             for record in records:
                 yield from rows_of(part.line, object_of(record, "record"))
         except ValueError as error:
-            yield source.refusal(part.line, str(error), cure)
+            yield source.refusal(part.line, str(error), *cure_of(error, cure))
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from typing import BinaryIO
 
-HEAD = 10  # bytes that show the compression
+HEAD_BYTES = 10  # bytes that show the compression
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 

@@ -2,7 +2,7 @@
 
 import math
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from itertools import islice
@@ -13,16 +13,16 @@ from . import budget, values
 from .budget import TooMuch
 from .packing import DAMAGED
 from .refusal import Refusal
-from .rows import WRITTEN, RatingLine, RunLine, written_cells
-from .source import BLOCK, LONGEST_LINE, LONGEST_NAME, MOST_COLUMNS, Source, Start, Unopened
+from .rows import WRITTEN_COLUMNS, RatingLine, RunLine, written_cells
+from .source import BLOCK_BYTES, LONGEST_LINE, LONGEST_NAME, MOST_COLUMNS, Source, Start, Unopened
 
 MAGIC = b"PAR1"
-AT_ONCE = 256  # rows in memory while reading
-LARGEST = 1 << 30  # bytes of a row group, unpacked
-LARGEST_BATCH = 1 << 28  # bytes of the rows that are in memory
+ROWS_AT_ONCE = 256  # in memory while reading
+LARGEST_ROW_GROUP = 1 << 30  # bytes of a row group, unpacked
+LARGEST_ROWS_AT_ONCE = 1 << 28  # bytes of the rows that are in memory
 MOST_VALUES = 10_000_000  # in the lists of a row group
-BATCH = 20_000  # rows written at once
-EXACT = 1 << 53  # below it a float has each whole number
+ROWS_PER_WRITE = 20_000
+FLOATS_EXACT_BELOW = 1 << 53  # a float can be each whole number below it
 CURE = "Check that the file is whole, or give the table as CSV."
 CELL_CURE = "Correct the cell, or leave out the column."
 
@@ -43,16 +43,16 @@ def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
             return
         # What the file says of itself. If it lies, only the count of what was decoded stops it.
         source.budget.foresee(sum(group.total_byte_size for group in _row_groups(file)))
-        checked = [field.name for field in file.schema_arrow if not _is_plain(field.type)]
-        for batch in file.iter_batches(AT_ONCE, use_threads=False):
+        checked_columns = [field.name for field in file.schema_arrow if not _is_plain(field.type)]
+        for batch in file.iter_batches(ROWS_AT_ONCE, use_threads=False):
             size = _size(batch)
             source.budget.unpack(size)
-            if size > LARGEST_BATCH:
+            if size > LARGEST_ROWS_AT_ONCE:
                 yield source.stop(number + 1, "the next rows are too large to be read", CURE)
                 return
             for cells in batch.to_pylist():
                 number += 1
-                yield _plain_row(source, number, cells, checked)
+                yield _plain_row(source, number, cells, checked_columns)
     except TooMuch as error:
         yield source.stop(number + 1, str(error), budget.CURE)
     except Unopened as error:
@@ -70,10 +70,10 @@ def _is_plain(kind: Any) -> bool:
 
 
 def _plain_row(
-    source: Source, number: int, cells: dict[str, Any], checked: list[str]
+    source: Source, number: int, cells: dict[str, Any], checked_columns: list[str]
 ) -> tuple[int, dict[str, Any]] | Refusal:
-    """The row, with the cells of the `checked` columns as `_plain` returns them; its refusal where that raises."""
-    for name in checked:
+    """The row, with the cells of `checked_columns` as `_plain` returns them; its refusal where that raises."""
+    for name in checked_columns:
         try:
             cells[name] = _plain(cells[name])
         except ValueError as error:
@@ -93,18 +93,18 @@ def _plain(value: Any) -> Any:
             raise ValueError(f"a text that is longer than {LONGEST_LINE // 1_000_000} MB")
         return value
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _plain(member) for name, member in value.items()}
     if isinstance(value, float):
         if math.isnan(value):
             return None
         if math.isinf(value):
             raise ValueError("a number that is not finite")
-        return int(value) if value.is_integer() and abs(value) < EXACT else value
-    if isinstance(value, Decimal):  # a number if that has all digits, a text otherwise
+        return int(value) if value.is_integer() and abs(value) < FLOATS_EXACT_BELOW else value
+    if isinstance(value, Decimal):
         number = int(value) if value == int(value) else float(value)
-        return number if Decimal(repr(number)) == value else f"{value:f}"
+        return number if Decimal(repr(number)) == value else f"{value:f}"  # which has all digits
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, timedelta | UUID):
@@ -124,17 +124,18 @@ def _opened(source: Source) -> Any:
     from pyarrow.parquet import ParquetFile
 
     bounds = {"thrift_string_size_limit": 1 << 24, "thrift_container_size_limit": 1 << 20}
-    file = ParquetFile(source.at_any_place(), **bounds)
+    file = ParquetFile(source.seekable_file(), **bounds)
     if file.metadata.num_columns > MOST_COLUMNS:
-        return file
+        return file  # `_wrong_in` refuses it
     schema = file.schema
     columns = [schema.column(i) for i in range(len(schema))]
+    # No lists of texts.
     texts = [c.path for c in columns if c.physical_type == "BYTE_ARRAY" and c.max_repetition_level == 0]
-    return ParquetFile(source.at_any_place(), read_dictionary=texts, **bounds)
+    return ParquetFile(source.seekable_file(), read_dictionary=texts, **bounds)
 
 
 def _size(batch: Any) -> int:
-    """The bytes of all cells, repeated texts counted each time, and one more for each cell."""
+    """The bytes of all cells of the batch, and one more for each cell. A repeated text counts each time."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -153,31 +154,34 @@ def _row_groups(file: Any) -> Iterator[Any]:
 
 
 def _wrong_in(file: Any) -> str:
-    count = file.metadata.num_columns
-    if count > MOST_COLUMNS:
-        return f"there are {count:,} columns, at most {MOST_COLUMNS:,} are read"
+    """Why the file cannot be read within the limits; "" if it can."""
+    column_count = file.metadata.num_columns
+    if column_count > MOST_COLUMNS:
+        return f"there are {column_count:,} columns, at most {MOST_COLUMNS:,} are read"
     names = file.schema_arrow.names
     if len(set(names)) < len(names):
-        name = next(name for name in names if names.count(name) > 1)
-        return f"the column {values.quoted(name)} appears twice"
-    if long := next((name for name in names if len(name) > LONGEST_NAME), None):
-        return f"the name {values.quoted(long)} of a column is longer than {LONGEST_NAME:,} characters"
+        repeated = next(name for name in names if names.count(name) > 1)
+        return f"the column {values.quoted(repeated)} appears twice"
+    for name in names:
+        if len(name) > LONGEST_NAME:
+            return f"the name {values.quoted(name)} of a column is longer than {LONGEST_NAME:,} characters"
     for group in _row_groups(file):
-        if group.total_byte_size > LARGEST:
-            return f"a row group holds more than {LARGEST >> 20:,} MB"
-        if sum(group.column(i).num_values for i in range(count)) > max(MOST_VALUES, count * group.num_rows):
+        if group.total_byte_size > LARGEST_ROW_GROUP:
+            return f"a row group holds more than {LARGEST_ROW_GROUP >> 20:,} MB"
+        value_count = sum(group.column(i).num_values for i in range(column_count))
+        # Without lists there is a value for each row and column, however many rows.
+        if value_count > max(MOST_VALUES, column_count * group.num_rows):
             return f"a row group holds lists of more than {MOST_VALUES:,} values"
     return ""
 
 
 def write(kind: str, rows: Iterable[RatingLine | RunLine]) -> Iterator[bytes]:
-    """The bytes of a file, in pieces. It is made on disk first, as its index stands at its end.
+    """The bytes of a file, in pieces.
 
     Grades of ratings are decimals and times are in UTC, so that reading gives the same rows again. Grades of
     judgments are floats, since a mean of ratings has more digits than a rating.
     """
     import pyarrow as pa
-    from pyarrow.parquet import ParquetWriter
 
     types = {
         "rank": pa.int64(),
@@ -186,22 +190,41 @@ def write(kind: str, rows: Iterable[RatingLine | RunLine]) -> Iterator[bytes]:
         "seconds": pa.float64(),
         "rated_at": pa.timestamp("us", tz="UTC"),
     }
-    names = WRITTEN[kind]
+    yield from _written(WRITTEN_COLUMNS[kind], types, (written_cells(kind, row) for row in rows))
+
+
+def write_objects(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """The bytes of a table of a data set with these columns, in pieces. A row may lack a column."""
+    import pyarrow as pa
+
+    types = {"tags": pa.list_(pa.string()), "weight": pa.float64(), "score": pa.int64()}
+    yield from _written(names, types, ([row.get(name) for name in names] for row in rows))
+
+
+def _written(names: Sequence[str], types: Mapping[str, Any], records: Iterator[list]) -> Iterator[bytes]:
+    """The bytes of a file whose columns are texts, unless `types` has their type.
+
+    It is made on disk first, as its index stands at its end.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
     schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
-    records = (written_cells(kind, row) for row in rows)
-    with tempfile.TemporaryFile() as made:
-        with ParquetWriter(made, schema, compression="zstd") as writer:
-            while batch := list(islice(records, BATCH)):
-                columns = zip(zip(*batch, strict=True), schema.types, strict=True)
-                arrays = [_array(column, kind) for column, kind in columns]
+    with tempfile.TemporaryFile() as file:
+        with ParquetWriter(file, schema, compression="zstd") as writer:
+            while batch := list(islice(records, ROWS_PER_WRITE)):
+                columns = zip(*batch, strict=True)
+                arrays = [_array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
                 writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-        made.seek(0)
-        while block := made.read(BLOCK):
+        file.seek(0)
+        while block := file.read(BLOCK_BYTES):
             yield block
 
 
-def _array(column: Sequence, kind: Any) -> Any:
+def _array(column: Sequence, column_type: Any) -> Any:
+    """The column as an Arrow array. In a column of floats, decimals become floats."""
     import pyarrow as pa
 
-    is_float = pa.types.is_floating(kind)
-    return pa.array([float(value) if is_float and value is not None else value for value in column], kind)
+    if pa.types.is_floating(column_type):
+        column = [None if value is None else float(value) for value in column]
+    return pa.array(column, column_type)

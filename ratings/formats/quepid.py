@@ -5,31 +5,41 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from typing import Any
 
-from . import spreadsheet, strict_json, tables, values
+from . import spreadsheet, strict_json, values
 from .columns import BODIES, layout_of
-from .refusal import Refusal
-from .rows import DocumentLine, RatingLine, RunLine, Topic, unique_topics
+from .refusal import Refusal, cure_of
+from .rows import DocumentLine, RatingLine, RunLine, Topic, checked_id, unique_topics
 from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
 CURE = "Correct it, or export it from Quepid again."
 ANONYMOUS = "Anonymous"  # as Quepid names a judge without an account
-UNRATEABLE = "other"  # the reason: Quepid keeps none
-PAIR = ["query", "docid"]
-is_book = strict_json.holding("query_doc_pairs")
-is_snapshot = strict_json.holding("docs")
+PAIR_COLUMNS = ["query", "docid"]
+
+
+def is_book(start: Start) -> bool:
+    return (1, "query_doc_pairs") in strict_json.containers(start)
+
+
+def is_snapshot(start: Start) -> bool:
+    """Whether it is an object whose "docs" hold lists or objects, unlike a ranking whose "docs" are ids."""
+    containers = strict_json.containers(start)
+    return (1, "docs") in containers and any(depth == 2 for depth, _ in containers)
 
 
 def is_case(start: Start) -> bool:
-    found = strict_json.containers(start)
-    return (1, "queries") in found and any(depth > 1 and name == "ratings" for depth, name in found)
+    containers = strict_json.containers(start)
+    return (1, "queries") in containers and any(depth > 1 and name == "ratings" for depth, name in containers)
 
 
 def read_book_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
-    """The ratings of all judges. A judgement without a rating is "cannot judge", or none where it was put off."""
+    """The ratings of all judges.
+
+    A judgement that is marked as unrateable is "cannot judge". One with neither rating nor mark is left out.
+    """
 
     def ratings_of(line: int, pair: dict[str, Any]) -> Iterator[RatingLine]:
-        query, document = _query(pair), _document(pair)
+        query, document = _query(pair), _document(pair, source)
         for judgement in list_of(pair.get("judgements"), "judgements"):
             rating = text_of(object_of(judgement, "judgement").get("rating"))
             unrateable = judgement.get("unrateable") is True
@@ -39,9 +49,9 @@ def read_book_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
             values.checked_name(rater, "judge", values.RATER_NAME_LENGTH)
             comment = text_of(judgement.get("explanation"))
             if rating:
-                yield RatingLine(line, query, document, rater, values.grade(rating), "", comment)
+                yield RatingLine(line, query, document, rater, grade=values.grade(rating), comment=comment)
             elif unrateable:
-                yield RatingLine(line, query, document, rater, None, UNRATEABLE, comment)
+                yield RatingLine(line, query, document, rater, None, reason=values.NO_REASON, comment=comment)
 
     return strict_json.rows(source, ratings_of, CURE, "query_doc_pairs")
 
@@ -52,31 +62,37 @@ def read_book_queries(source: Source) -> Iterator[Topic | Refusal]:
 
 def read_book_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
     """Each document once. A document that is repeated with other fields is refused."""
-    first: dict[str, tuple[int, str]] = {}  # key -> line and fields
+    earlier: dict[str, tuple[int, str]] = {}  # key -> the first line with the document, and its fields as JSON
 
     def documents_of(line: int, pair: dict[str, Any]) -> Iterator[DocumentLine]:
-        key, value = _document(pair), pair.get("document_fields") or {}
+        key = _document(pair, source)
+        value = pair.get("document_fields") or {}
         fields = strict_json.loaded(value) if isinstance(value, str) else object_of(value, "document_fields")
-        content = json.dumps(fields, sort_keys=True)
-        before = first.get(key)
-        if before and before[1] != content:
-            raise ValueError(f"document {key} has other fields on line {before[0]}")
-        if not before:
-            first[key] = line, content
-            yield _described(line, key, fields)
+        fields_as_json = json.dumps(fields, sort_keys=True)
+        if key not in earlier:
+            earlier[key] = line, fields_as_json
+            yield _with_content(line, key, fields)
+            return
+        first_line, first_fields = earlier[key]
+        if fields_as_json != first_fields:
+            raise ValueError(f"document {key} has other fields on line {first_line}")
 
     return strict_json.rows(source, documents_of, CURE, "query_doc_pairs")
 
 
 def read_case_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
-    """Ratings of a case or a snapshot: a list with names of raters, or an object of documents and ratings."""
+    """The ratings of a case or a snapshot.
+
+    A query has them as a list, whose members may name their rater, or as an object of documents and ratings.
+    """
 
     def ratings_of(line: int, query: dict[str, Any]) -> Iterator[RatingLine]:
         text, ratings = _query(query), query.get("ratings")
         if isinstance(ratings, dict):
             ratings = [{"doc_id": key, "rating": rating} for key, rating in ratings.items()]
         for rating in list_of(ratings, "ratings"):
-            document, rater = _document(rating), text_of(rating.get("user_email"))
+            document = _document(rating, source)
+            rater = text_of(rating.get("user_email"))
             if rater:
                 values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
             if grade := text_of(rating.get("rating")):
@@ -90,8 +106,13 @@ def read_case_queries(source: Source) -> Iterator[Topic | Refusal]:
 
 
 def read_snapshot_results(source: Source) -> Iterator[RunLine | Refusal]:
-    """The results as one system that has the name of the snapshot, without documents that were only rated."""
-    name, texts, lists = "", {}, []
+    """The results as one system that has the name of the snapshot. Documents that were only rated are no results.
+
+    All are kept until the end of the file: the texts of queries and the name may stand behind the results.
+    """
+    name = ""
+    texts = {}  # id of a query -> its text
+    rankings = []  # (the line on which a ranking begins, the id of its query, its documents in order)
     for part in strict_json.parts(source):
         if isinstance(part, Refusal):
             yield part
@@ -100,37 +121,38 @@ def read_snapshot_results(source: Source) -> Iterator[RunLine | Refusal]:
             if part.path == ("name",):
                 name = text_of(part.value)
             elif part.path[0] == "queries":
-                text = _query(part.value)
-                texts[text_of(part.value.get("query_id"))] = text
+                texts[text_of(object_of(part.value, "query").get("query_id"))] = _query(part.value)
             elif part.path[0] == "docs":
                 results = [object_of(result, "result") for result in list_of(part.value, "results")]
-                documents = [_document(result, "id") for result in results if result.get("rated_only") is not True]
-                lists.append((part.line, str(part.path[-1]), documents))
+                returned = [result for result in results if result.get("rated_only") is not True]
+                documents = [_document(result, source, "id") for result in returned]
+                rankings.append((part.line, str(part.path[-1]), documents))
         except ValueError as error:
-            yield source.refusal(part.line, str(error), CURE)
-    for line, number, documents in lists:
-        if number not in texts:
-            yield source.refusal(line, f"query {values.quoted(number)} is not among the queries", CURE)
+            yield source.refusal(part.line, str(error), *cure_of(error, CURE))
+    for line, query_id, documents in rankings:
+        if query_id not in texts:
+            yield source.refusal(line, f"query {values.quoted(query_id)} is not among the queries", CURE)
             continue
         for rank, document in enumerate(documents, 1):
-            yield RunLine(line, texts[number], document, rank, 1 / rank, name)
+            yield RunLine(line, texts[query_id], document, rank, score=1 / rank, system=name)
 
 
 def read_snapshot_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
-    """Each document once, where the snapshot has its fields."""
-    keys = set()
+    """Each document of the snapshot with its fields, once. Documents without fields are left out."""
+    earlier_keys = set()
     for part in strict_json.parts(source):
         if isinstance(part, Refusal):
             yield part
         elif part.path[0] == "docs":
             try:
                 for result in list_of(part.value, "results"):
-                    key, fields = _document(result, "id"), object_of(result.get("fields") or {}, "fields")
-                    if fields and key not in keys:
-                        keys.add(key)
-                        yield _described(part.line, key, fields)
+                    key = _document(result, source, "id")
+                    fields = object_of(result.get("fields") or {}, "fields")
+                    if fields and key not in earlier_keys:
+                        earlier_keys.add(key)
+                        yield _with_content(part.line, key, fields)
             except ValueError as error:
-                yield source.refusal(part.line, str(error), CURE)
+                yield source.refusal(part.line, str(error), *cure_of(error, CURE))
 
 
 def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
@@ -140,31 +162,33 @@ def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str
     rater whose column would not be read as that of a rater.
     """
     by_pair = groupby(rows, key=lambda row: (row.query, row.document))
-    pairs = [(*pair, {row.rater: _cell(row) for row in ratings}) for pair, ratings in by_pair]
-    raters = sorted({name for *_, cells in pairs for name in cells})
-    if lost := [name for name in raters if not _is_of_rater(name)]:
-        problem = f"the column of the rater {values.quoted(lost[0])} would be read as something else"
-        raise ValueError(f"{problem}: choose csv, which has the names of raters in one column")
-    table = ([query, document, *(cells.get(name, "") for name in raters)] for query, document, cells in pairs)
-    yield from spreadsheet.written(chain([[*PAIR, *raters]], table), raw=raw)
+    cells_of_pairs = [(pair, {row.rater: _cell(row) for row in ratings}) for pair, ratings in by_pair]
+    raters = sorted({rater for _, cells in cells_of_pairs for rater in cells})
+    for rater in raters:
+        if not _is_of_rater(rater):
+            problem = f"the column of the rater {values.quoted(rater)} would be read as something else"
+            raise ValueError(f"{problem}: choose csv, which has the names of raters in one column")
+    header = [*PAIR_COLUMNS, *raters]
+    records = ([*pair, *(cells.get(rater, "") for rater in raters)] for pair, cells in cells_of_pairs)
+    yield from spreadsheet.written(chain([header], records), raw=raw)
 
 
 def _is_of_rater(name: str) -> bool:
     """Whether a column of that name is read as that of a rater where the rater is known."""
     try:
-        return layout_of("ratings", [*PAIR, name], {}, people=[name]).raters == (name,)
+        return layout_of("ratings", [*PAIR_COLUMNS, name], {}, people=[name]).raters == (name,)
     except ValueError:
         return False
 
 
 def _cell(row: RatingLine) -> str:
-    return tables.CANNOT if row.grade is None else values.grade_text(row.grade)
+    return values.CANNOT if row.grade is None else values.grade_text(row.grade)
 
 
 def write_judgments(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
     """Judgments as Quepid imports them into a case."""
     cells = ([row.query, row.document, values.grade_text(row.grade)] for row in rows)
-    return spreadsheet.written(chain([[*PAIR, "rating"]], cells), raw=raw)
+    return spreadsheet.written(chain([[*PAIR_COLUMNS, "rating"]], cells), raw=raw)
 
 
 def _topic(line: int, record: dict[str, Any]) -> Iterator[Topic]:
@@ -176,23 +200,21 @@ def _query(record: Any) -> str:
     return values.checked_text(text_of(text).strip(), "query")
 
 
-def _document(record: Any, name: str = "doc_id") -> str:
-    return values.checked_key(text_of(object_of(record, "document").get(name)), name, values.DOCUMENT_KEY_LENGTH)
+def _document(record: Any, source: Source, name: str = "doc_id") -> str:
+    key = object_of(record, "document").get(name)
+    return checked_id(key, name, values.DOCUMENT_KEY_LENGTH, source)
 
 
-def _described(line: int, key: str, members: dict[str, Any]) -> DocumentLine:
-    """The document. A member named title, url or as a body is that if it is a text, and a field otherwise."""
-    texts = {
-        name: members[name] or ""
-        for name in ("title", "url", *BODIES)
-        if isinstance(members.get(name, 0), str | None)
-    }
+def _with_content(line: int, key: str, members: dict[str, Any]) -> DocumentLine:
+    """The document. A text named title, url or as a body becomes that part, and each other member a field."""
+    texts = {name: member or "" for name, member in members.items() if isinstance(member, str | None)}
     body = next((name for name in BODIES if name in texts), "body")
-    parts = {name: texts.get(name) for name in ("title", body, "url")}
-    fields = {name: value for name, value in members.items() if name not in texts or name not in parts}
-    if fields.get("id") == key:
-        del fields["id"]
-    return DocumentLine(line, key, *parts.values(), fields or None)
+    fields = {
+        name: member
+        for name, member in members.items()
+        if not (name in ("title", body, "url") and name in texts) and not (name == "id" and member == key)
+    }
+    return DocumentLine(line, key, texts.get("title"), texts.get(body), texts.get("url"), fields or None)
 
 
 # The readers, by kind of row

@@ -15,8 +15,8 @@ from .source import Source
 ORDERS = ("rank", "score")
 SYSTEM_FROM = ("file", "tag")  # what names a system where several files have one run tag
 KEEP_FIRST = Option("keep_first", True, "the better place counts")
-ANEW = "The ranks of this query start again here, as if another system began"
-TWO_RANKINGS = f"{ANEW}. Put each system in its own file."
+RANKS_BEGIN_ANEW = "The ranks of this query start again here, as if another system began"
+TWO_RANKINGS_CURE = f"{RANKS_BEGIN_ANEW}. Put each system in its own file."
 BY_RANK = Option("order", "rank", "the rank counts")
 BY_SCORE = Option("order", "score", "the score counts")
 
@@ -40,11 +40,11 @@ class FoundRanking:
 
 
 class NearTie(NamedTuple):
-    """Two scores of one query that differ, but not as 32-bit floats."""
+    """Two scores of one ranking that differ, but not as 32-bit floats, as trec_eval 9 compares them."""
 
     line: int  # of `score`
     score: float
-    earlier: float
+    earlier: float  # the other score
 
     def warning(self, file: str) -> str:
         """The warning of a file whose first near tie this is."""
@@ -68,24 +68,30 @@ def in_32_bits(scores: np.ndarray) -> np.ndarray:
 
 
 def near_tie(lines: np.ndarray, scores: np.ndarray) -> NearTie | None:
-    """The first near tie in a ranking."""
-    narrow = in_32_bits(scores)
-    near = (narrow[1:] == narrow[:-1]) & (scores[1:] != scores[:-1])
-    if not near.any() and not (narrow[1:] > narrow[:-1]).any():
+    """The first line whose score differs from an earlier one, and is equal to it in 32 bits; None without one."""
+    scores_32 = in_32_bits(scores)
+    near = (scores_32[1:] == scores_32[:-1]) & (scores[1:] != scores[:-1])
+    if not near.any() and not (scores_32[1:] > scores_32[:-1]).any():
         return None  # most files are in order, and need no sort
-    order = np.lexsort((lines, narrow))
-    lines, narrow, scores = lines[order], narrow[order], scores[order]
-    begins = np.append(True, narrow[1:] != narrow[:-1])
-    earlier = scores[np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))]
-    near = np.flatnonzero(scores != earlier)
-    if not near.size:
+    # Sorted into groups of scores that are equal in 32 bits, and by line within a group.
+    order = np.lexsort((lines, scores_32))
+    lines, scores_32, scores = lines[order], scores_32[order], scores[order]
+    is_first_of_group = np.append(True, scores_32[1:] != scores_32[:-1])
+    group_begin = np.maximum.accumulate(np.where(is_first_of_group, np.arange(len(order)), 0))
+    earlier = scores[group_begin]  # of each score: the first one of its group
+    differing = np.flatnonzero(scores != earlier)
+    if not differing.size:
         return None
-    first = near[np.argmin(lines[near])]
+    first = differing[np.argmin(lines[differing])]
     return NearTie(int(lines[first]), float(scores[first]), float(earlier[first]))
 
 
 def best_first(ranking: FoundRanking | Stretch, order: str | None) -> np.ndarray:
-    """The positions of the results, best first. By score ties are broken as in trec_eval: by key, descending."""
+    """The positions of the results, best first: int64[results].
+
+    With the order "score" ties are broken as in trec_eval, by the key of the document, descending. With any other,
+    equal ranks stay in the order of their lines.
+    """
     if order != "score":
         return np.argsort(ranking.ranks, kind="stable")
     return np.lexsort((-by_key(ranking, ranking.scores), -ranking.scores))
@@ -100,9 +106,12 @@ def without_copies(ranking: FoundRanking | Stretch, order: str | None) -> np.nda
 
 
 def by_key(ranking: FoundRanking | Stretch, scores: np.ndarray) -> np.ndarray:
-    """The places of results among those of equal scores, by the keys of documents; 0 for any other: int64[n]."""
+    """How ties break: int64[results], which rise with the keys of documents among results of equal score.
+
+    0 for a result whose score no other has. Places are compared within one score only.
+    """
     order = np.argsort(scores)
-    equal = scores[order][1:] == scores[order][:-1]
+    equal = scores[order][1:] == scores[order][:-1]  # each score and the next one
     tied = order[np.append(equal, False) | np.append(False, equal)]
     keys = [str(ranking.documents[i]) for i in tied.tolist()]
     places = np.zeros(len(scores), np.int64)
@@ -114,14 +123,14 @@ def repeats(ranking: FoundRanking, sources: Sequence[Source]) -> Iterator[Refusa
     """A refusal for each result whose document an earlier result has."""
     if len(set(ranking.documents)) == len(ranking.documents):
         return
-    cure = [TWO_RANKINGS] if begins_anew(ranking) else [KEEP_ONE, KEEP_FIRST]
-    earlier: dict[str, int] = {}
+    cure = [TWO_RANKINGS_CURE] if begins_anew(ranking) else [KEEP_ONE, KEEP_FIRST]
+    first_index: dict[str, int] = {}  # of each document
     for i, key in enumerate(ranking.documents):
-        if key not in earlier:
-            earlier[key] = i
+        if key not in first_index:
+            first_index[key] = i
             continue
         problem = f"document {key} of this ranking of {ranking.system} already appears"
-        yield _refusal(ranking, sources, i, problem, *cure, other=earlier[key])
+        yield _refusal(ranking, sources, i, problem, *cure, other=first_index[key])
 
 
 def _refusal(
@@ -134,14 +143,20 @@ def _refusal(
 
 def begins_anew(ranking: FoundRanking) -> bool:
     """Whether the ranks count up from the same number more than once, as in two concatenated runs."""
-    first = np.flatnonzero(np.append(True, ranking.ranks[1:] <= ranking.ranks[:-1]))
-    length = np.diff(np.append(first, len(ranking.ranks)))
-    starts = ranking.ranks[first]
-    return bool(len(first) > 1 and (starts == starts[0]).all() and (length > 1).all())
+    first = np.flatnonzero(np.append(True, ranking.ranks[1:] <= ranking.ranks[:-1]))  # where ranks begin again
+    if len(first) < 2:
+        return False
+    lengths = np.diff(np.append(first, len(ranking.ranks)))
+    first_ranks = ranking.ranks[first]
+    return bool((first_ranks == first_ranks[0]).all() and (lengths > 1).all())
 
 
 def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: bool) -> tuple[int, Refusal] | None:
-    """How many places repeat a rank or, with `agree`, score higher than the place above; and the first."""
+    """How many results contradict the one above them, and the refusal of the first of them; None where none does.
+
+    Results are taken by rank. One contradicts if it has the same rank as the one above it. `agree`: scores must
+    agree with the ranks, so one also contradicts if its score is higher than that of the one above.
+    """
     by_rank = np.argsort(ranking.ranks, kind="stable")
     ranks, scores = ranking.ranks[by_rank], ranking.scores[by_rank]
     wrong = ranks[1:] == ranks[:-1]
@@ -149,16 +164,17 @@ def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: b
         wrong |= scores[1:] > scores[:-1]
     if not wrong.any():
         return None
-    i = int(np.argmax(wrong))
-    upper, lower = int(by_rank[i]), int(by_rank[i + 1])
-    rank, earlier = ranks[i + 1], ranks[i]
-    if rank == earlier:
-        problem = f"rank {rank} already appears"
-        cure = [TWO_RANKINGS, BY_SCORE] if begins_anew(ranking) else [BY_SCORE]
+    upper = int(np.argmax(wrong))  # the result above the first wrong one
+    lower = upper + 1
+    if ranks[lower] == ranks[upper]:
+        problem = f"rank {ranks[lower]} already appears"
+        cure = [TWO_RANKINGS_CURE, BY_SCORE] if begins_anew(ranking) else [BY_SCORE]
     else:
-        problem = f"rank {rank} has the score {scores[i + 1]}, above the {scores[i]} of rank {earlier}"
+        above = f"above the {scores[upper]} of rank {ranks[upper]}"
+        problem = f"rank {ranks[lower]} has the score {scores[lower]}, {above}"
         cure = [BY_RANK, BY_SCORE]
-    return int(np.count_nonzero(wrong)), _refusal(ranking, sources, lower, problem, *cure, other=upper)
+    refusal = _refusal(ranking, sources, int(by_rank[lower]), problem, *cure, other=int(by_rank[upper]))
+    return int(np.count_nonzero(wrong)), refusal
 
 
 def all_contradictions(first: Refusal, system: str, count: int, contradicting: int, rankings: int) -> Refusal:

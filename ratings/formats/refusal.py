@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
+from .values import CANNOT
+
 KEEP_ONE = "Keep one of the two."
 
 
@@ -99,6 +101,14 @@ class WrongCell(ValueError):
     def __init__(self, problem: str, *cure: Cure) -> None:
         self.cure = cure
         super().__init__(problem)
+
+
+def cures_of_word(word: str) -> list[Option]:
+    """What people can say of a word in place of a grade. Words with digits hardly mean none."""
+    cures = [Option("map", {word: None}, "the word stands for a grade")]
+    if not any(map(str.isdigit, word)):
+        cures.append(Option("map", {word: CANNOT}, "it stands for no grade"))
+    return cures
 
 
 def cure_of(error: ValueError, usual: Cure) -> tuple[Cure, ...]:

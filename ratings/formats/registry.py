@@ -29,7 +29,7 @@ from . import (
 )
 from .archives import UNPACK, is_tar, is_zip
 from .refusal import Cure, Option, Refusal, Refused
-from .rows import WRITTEN
+from .rows import WRITTEN_COLUMNS
 from .source import Source, Start
 
 KINDS = ("queries", "documents", "results", "ratings")
@@ -76,7 +76,7 @@ def _quepid_csv(name: str, title: str, writes: Mapping[str, Writer]) -> Format:
 
 def _table(name: str, title: str, fits: Callable, write: Callable | None, **more) -> Format:
     reads = {kind: partial(tables.read, name, kind) for kind in KINDS}
-    writes = {kind: partial(write, kind) for kind in WRITTEN} if write else {}
+    writes = {kind: partial(write, kind) for kind in WRITTEN_COLUMNS} if write else {}
     return Format(name, title, fits, reads, writes, EITHER, **more)
 
 
@@ -88,6 +88,7 @@ _parquet, _xlsx = _always(parquet.is_parquet), _always(xlsx.is_xlsx)
 _NUMBERS = "numbers by query and document: BEIR, ranx, pytrec_eval"
 _CSV = "comma-, semicolon- or tab-separated values"
 _BOOK_CSV = "Quepid book (CSV, a column a rater, without comments, times and reasons); read as csv"
+_RANK_EVAL = "_rank_eval of Elasticsearch (JSON); read as rank-eval"
 _JUDGMENT_LIST = {"writes": _judgments(opensearch.write_judgments)}
 _RRE = {"writes": _judgments(rre.write_judgments)}
 _LETOR = {"writes": _judgments(letor.write_judgments), "whole": True}
@@ -112,6 +113,16 @@ FORMATS = (
         by_query.is_rank_eval,
         {"ratings": by_query.read_rank_eval},
         EITHER,
+    ),
+    Format(
+        "elasticsearch",
+        _RANK_EVAL,
+        lambda kind, start: False,
+        {},
+        _judgments(by_query.write_rank_eval),
+        TEXT,
+        whole=True,
+        ending="json",
     ),
     _json("by-query", _NUMBERS, by_query.is_by_query, by_query.READS, EITHER),
     _table("parquet", "Parquet", _parquet, parquet.write, binary=True, ending="parquet"),
@@ -176,6 +187,12 @@ _ZIPPED = {
     b"word/": ("a Word document", _DATA),
     b"ppt/": ("a presentation", _DATA),
 }
+_OBJECT = {
+    "queries": '{"id": "q1", "text": "red shoes"}',
+    "documents": '{"id": "d1", "title": "Red shoe"}',
+    "results": '{"query": "q1", "document": "d1", "rank": 1, "system": "bm25"}',
+    "ratings": '{"query": "q1", "document": "d1", "grade": 2}',
+}
 IS_RUN = Option("kind", "results", "this is a run")
 _SEPARATELY = "Import the files of each kind separately."
 
@@ -194,7 +211,7 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     Text that shows none gets the format `default`, whose refusals are more helpful than "unknown format".
     """
     start = source.start
-    if problem_and_cure := source.wrong or unsupported(start) or _of_another_tool(start):
+    if problem_and_cure := source.why_unopened or unsupported(start) or _of_another_tool(start):
         return source.refusal(0, *problem_and_cure)
     format = _likely(source, kind, default)
     if refusal := _doubt(source, kind, format):
@@ -202,7 +219,8 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     if format is None:
         return _default_of(source, kind, default)
     if format.name != default:
-        source.notes.append(f"{source.name}: read as {format.name}, {format.title}.")
+        in_encoding = f", in {source.reading.encoding}" if source.reading.encoding else ""
+        source.notes.append(f"{source.name}: read as {format.name}, {format.title}{in_encoding}.")
     return format
 
 
@@ -212,18 +230,20 @@ def _fitting(kind: str, start: Start) -> Format | None:
 
 def _likely(source: Source, kind: str, default: str) -> Format | None:
     """The format that fits, or one that nearly fits and whose refusals name its columns; None without one."""
-    start, reading, format = source.start, source.reading, _fitting(kind, source.start)
+    start, reading = source.start, source.reading
+    format = _fitting(kind, start)
     if start.text.lstrip().startswith(("<", "{", "[")):
         return format
-    has_columns = bool(reading.columns) or reading.header is True  # as people say of a table alone
-    if format is None:
-        has_columns |= reading.header is not None or (default != "csv" and header.is_table(start))
-    if has_columns and (format is None or format.name in LIKE_TABLES):
+    # Only for a table do people choose columns, or say that it has a header.
+    is_chosen_table = bool(reading.columns) or reading.header is True
+    if format is not None:
+        return BY_NAME["csv"] if is_chosen_table and format.name in LIKE_TABLES else format
+    if is_chosen_table or reading.header is False or (default != "csv" and header.is_table(start)):
         return BY_NAME["csv"]
-    has_blanks_alone = header.delimiter_of(start) == header.NONE
-    if format is None and kind == "ratings" and has_blanks_alone and trec.is_nearly_qrels(start):
+    has_blanks_alone = header.delimiter_of(start) == header.NO_DELIMITER
+    if kind == "ratings" and has_blanks_alone and trec.is_nearly_qrels(start):
         return BY_NAME["trec-qrels"]
-    return format
+    return None
 
 
 def _doubt(source: Source, kind: str, format: Format | None) -> Refusal | None:
@@ -238,20 +258,26 @@ def _doubt(source: Source, kind: str, format: Format | None) -> Refusal | None:
 
 
 def _default_of(source: Source, kind: str, default: str) -> Format | Refusal:
-    """The default format of a file that shows none for this kind; a refusal of JSON and of rows of other kinds."""
-    start = source.start
-    other = next((f for f in FORMATS if kind not in f.reads and any(f.fits(k, start) for k in f.reads)), None)
-    is_trec = other and other.name in TREC and default not in TREC
-    if not is_trec and (default == "jsonl" or not start.text.lstrip().startswith(("{", "["))):
+    """The default format of a file in no format of `kind`; a refusal of JSON or TREC unless the default is it."""
+    other_format = _of_other_kinds(source, kind)
+    is_json = source.start.text.lstrip().startswith(("{", "["))
+    is_foreign_trec = other_format is not None and other_format.name in TREC and default not in TREC
+    if not is_foreign_trec and (default == "jsonl" or not is_json):
         return BY_NAME[default]
     problem = "it is unknown JSON"
-    if other:
-        problem = f"it is in the format {other.name}, which has only {' and '.join(other.reads)}"
-    kinds: list[Cure] = [Option("kind", rows, f"you want its {rows}") for rows in (other.reads if other else ())]
-    if other and other.name == "json-topics":
-        kinds.insert(0, f"Give {kind} in JSON as one object on each line.")
-    names = ", ".join(format.name for format in readable(kind))
-    return source.refusal(1, problem, *kinds, Option("format", when=f"it is one of {names}"))
+    cures: list[Cure] = []
+    if other_format:
+        problem = f"it is in the format {other_format.name}, which has only {' and '.join(other_format.reads)}"
+        cures += [Option("kind", other_kind, f"you want its {other_kind}") for other_kind in other_format.reads]
+    names = ", ".join(format.name for format in readable(kind) if "JSON" in format.title)
+    cures.append(f"Give {kind} as one object on each line, such as {_OBJECT[kind]}.")
+    return source.refusal(1, problem, *cures, Option("format", when=f"it is one of {names}"))
+
+
+def _of_other_kinds(source: Source, kind: str) -> Format | None:
+    """The format that fits the file and holds no rows of `kind`."""
+    others = (format for format in FORMATS if kind not in format.reads)
+    return next((f for f in others if any(f.fits(rows, source.start) for rows in f.reads)), None)
 
 
 def _of_another_tool(start: Start) -> tuple[str, str] | None:
@@ -270,12 +296,17 @@ def unsupported(start: Start) -> tuple[str, str] | None:
     """The problem and the cure of a file that cannot hold rows, such as a PDF; None for any other."""
     if _HTML.match(start.text):
         return "it is an HTML page, perhaps a sign-in page", "Download the file again while signed in."
-    known = [found for first, found in _UNSUPPORTED.items() if start.data.startswith(first)]
-    if is_zip(start) and not xlsx.is_xlsx(start):
-        known = [found for name, found in _ZIPPED.items() if name in start.data] or [("a ZIP archive", UNPACK)]
     if is_tar(start):
-        known = [("a tar archive", UNPACK)]
-    return (f"it is {known[0][0]}", known[0][1]) if known else None
+        return "it is a tar archive", UNPACK
+    if is_zip(start) and not xlsx.is_xlsx(start):
+        for name, (what, cure) in _ZIPPED.items():
+            if name in start.data:
+                return f"it is {what}", cure
+        return "it is a ZIP archive", UNPACK
+    for beginning, (what, cure) in _UNSUPPORTED.items():
+        if start.data.startswith(beginning):
+            return f"it is {what}", cure
+    return None
 
 
 def certain_kind(source: Source) -> str | None:
@@ -284,18 +315,18 @@ def certain_kind(source: Source) -> str | None:
     Nothing else can be read from `source` afterwards. Raises Refused for a file that no format can read.
     """
     start = source.start
-    if problem_and_cure := source.wrong or unsupported(start):
+    if problem_and_cure := source.why_unopened or unsupported(start):
         refusal = source.refusal(0, *problem_and_cure)
         if refusal.options:
             return None  # people can choose an option that makes it readable
         raise Refused([refusal])
-    formats = {kind: format for kind in KINDS if (format := _fitting(kind, start))}
-    table = next((name for name in ("csv", "jsonl", "parquet", "xlsx") if BY_NAME[name] in formats.values()), None)
-    if table:
-        names = tables.columns_of(table, "ratings", source)
-        kinds = [kind for kind in formats if columns.are_only_of(kind, names)]
+    format_of_kind = {kind: format.name for kind in KINDS if (format := _fitting(kind, start))}
+    table_formats = [name for name in ("csv", "jsonl", "parquet", "xlsx") if name in format_of_kind.values()]
+    if table_formats:
+        names = tables.columns_of(table_formats[0], "ratings", source)
+        kinds = [kind for kind in format_of_kind if columns.are_only_of(kind, names)]
     else:
-        kinds = [kind for kind, format in formats.items() if _is_unmistakable(format.name, start)]
+        kinds = [kind for kind, format in format_of_kind.items() if _is_unmistakable(format, start)]
     return kinds[0] if len(kinds) == 1 else None
 
 
@@ -305,23 +336,27 @@ def with_other_columns(sources: Sequence[Source], kind: str) -> dict[str, Refusa
     Files that are imported together may be of several kinds, as in an archive of BEIR. A query and a document look
     alike: both may have an id and a text. Reads no more than the first bytes.
     """
-    first: tuple[Source, set[str]] | None = None
+    if kind not in ("queries", "documents") or len(sources) < 2:
+        return {}
+    usual_columns: dict[str, set[str]] = {}  # of each table, by its name
     refusals = {}
-    for source in sources if kind in ("queries", "documents") and len(sources) > 1 else ():
-        format = None if source.wrong else _fitting(kind, source.start)
+    for source in sources:
+        format = None if source.why_unopened else _fitting(kind, source.start)
         if format is None or format.name not in ("csv", "jsonl"):
             continue
+        # The columns are read from a copy of the first bytes, as a source can be read only once.
         beginning = Source(source.name, BytesIO(source.start.data), source.reading)
-        names = set(filter(columns.is_usual, tables.columns_of(format.name, kind, beginning)))
-        first = first or (source, names)
-        if other := sorted(names ^ first[1]):
-            problem = f"its columns are not those of {first[0].name} ({columns.listed(other)})"
+        names = tables.columns_of(format.name, kind, beginning)
+        usual_columns[source.name] = set(filter(columns.is_usual, names))
+        first_table = next(iter(usual_columns))
+        if differing := sorted(usual_columns[source.name] ^ usual_columns[first_table]):
+            problem = f"its columns are not those of {first_table} ({columns.listed(differing)})"
             refusals[source.name] = source.refusal(0, problem, _SEPARATELY)
     return refusals
 
 
 def _is_unmistakable(format: str, start: Start) -> bool:
-    """Whether text without named columns is hardly of another kind than the format suggests."""
+    """Whether a file in this format, without named columns, hardly holds rows of another kind."""
     if format in ("by-query", "json-topics"):
         return False  # scores may be whole numbers, too, and products have titles
     if format == "trec-run":
@@ -330,6 +365,7 @@ def _is_unmistakable(format: str, start: Start) -> bool:
         return trec.has_few_iterations(start)
     if format != "topics" or start.text.lstrip().startswith("<"):
         return True
-    last = [cells[-1].strip() for cells in header.first_records(start, "\t")]
-    has_words = any(" " in cell or not re.search("[0-9]", cell) for cell in last)
+    # Lines of key, tab, text. Numbers or ids in the last column would be grades or documents.
+    last_cells = [cells[-1].strip() for cells in header.first_records(start, "\t")]
+    has_words = any(" " in cell or not re.search("[0-9]", cell) for cell in last_cells)
     return has_words and header.has_header("queries", start, "\t") is False

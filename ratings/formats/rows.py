@@ -14,7 +14,8 @@ from . import values
 from .refusal import Option, Refusal, WrongCell
 from .source import Source
 
-SPACED = Option("spaced_ids", True, "ids may have blanks, each kept as %20")
+ID_CURE = "Write the id as text, as otherwise 1.10 and 1.1 would be one id."
+SPACED_IDS = Option("spaced_ids", True, "ids may have blanks, each kept as %20")
 
 
 class Topic(NamedTuple):
@@ -51,7 +52,10 @@ class RunLine(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Some lines of a run that belong to one ranking, in their order: the facts of a RunLine, for all of them."""
+    """Some lines of a run that belong to one ranking, in their order: the facts of a RunLine, as arrays[lines].
+
+    A ranking with lines in several blocks of a file comes as several stretches.
+    """
 
     query: str
     system: str
@@ -65,20 +69,23 @@ class Stretch:
 
     @property
     def line(self) -> int:
-        """The first."""
+        """The number of the first line."""
         return int(self.lines[0])
 
 
-def checked_id(text: str, what: str, longest: int, source: Source) -> str:
-    """An id from a cell, with %20 for each blank if ids may have blanks. Raises ValueError."""
-    text = text.strip()
-    spaced = re.search(r"\s", text)
-    if spaced and not source.reading.spaced_ids:
-        try:
-            return values.checked_key(text, what, longest)
-        except ValueError as error:
-            raise WrongCell(str(error), "Correct the cell.", SPACED) from error
-    return values.checked_key(re.sub(r"\s", "%20", text), what, longest)
+def checked_id(value: Any, what: str, longest: int, source: Source) -> str:
+    """The text or whole number as an id, with %20 for each blank if ids may have blanks. Raises ValueError."""
+    if not isinstance(value, str | int | None) or isinstance(value, bool):  # True is an int, too
+        raise WrongCell(f"the {what} is {values.quoted(value)}, neither text nor a whole number", ID_CURE)
+    text = "" if value is None else str(value).strip()
+    if source.reading.spaced_ids:
+        return values.checked_key(re.sub(r"\s", "%20", text), what, longest)
+    try:
+        return values.checked_key(text, what, longest)
+    except ValueError as error:
+        if not re.search(r"\s", text):
+            raise
+        raise WrongCell(str(error), "Correct it.", SPACED_IDS) from error
 
 
 def one_by_one(rows: Iterable[Any]) -> Iterator[Any]:
@@ -107,7 +114,7 @@ class RatingLine(NamedTuple):
 
 
 # The columns of written tables, by kind of row. Judgments are the one grade of each pair, without a rater.
-WRITTEN = {
+WRITTEN_COLUMNS = {
     "results": ["query", "document", "rank", "score", "system"],
     "ratings": ["query", "document", "rater", "grade", "reason", "comment", "seconds", "rated_at"],
     "judgments": ["query", "document", "grade"],
@@ -116,13 +123,14 @@ WRITTEN = {
 
 def written_cells(kind: str, row: RunLine | RatingLine) -> list[Any]:
     """The values of the columns that are written."""
-    return [getattr(row, name) for name in WRITTEN[kind]]
+    return [getattr(row, name) for name in WRITTEN_COLUMNS[kind]]
 
 
 def taken(array: Any, places: np.ndarray) -> Any:
-    """The elements of an Arrow array at these places. Given NumPy's array, Arrow would first import pandas."""
+    """The elements of an Arrow array at these places, int64[n]."""
     import pyarrow as pa
 
+    # As a buffer: given NumPy's array, Arrow would first import pandas.
     indices = pa.py_buffer(np.ascontiguousarray(places, np.int64))
     return array.take(pa.Array.from_buffers(pa.int64(), len(places), [None, indices]))
 
@@ -135,30 +143,32 @@ def size_of(row: tuple) -> int:
 def unique_topics(
     source: Source, topics: Iterable[Topic | Refusal], cure: str, *, note: bool = False, columns: bool = False
 ) -> Iterator[Topic | Refusal]:
-    """Each query once, from a format that repeats it with each of its documents. Refuses contradictory facts.
+    """Each query once, with the need, tags and weight that any of its lines gives.
 
-    `note`: note how many lines repeat a query; `columns`: offer the option that no column holds the fact.
+    A line that gives another need, tag or weight is refused. `note`: note how many lines repeat a query.
+    `columns`: offer, as a cure of such a refusal, the option that no column holds the fact.
     """
-    first: dict[tuple, Topic] = {}
-    nothing, repeated = (None, "", ()), 0
+    merged: dict[tuple, Topic] = {}  # the first topic of a query, with facts of the later ones
+    empty = (None, "", ())  # a line that does not give the fact
+    repeats = 0
     for topic in topics:
         if isinstance(topic, Refusal):
             yield topic
             continue
-        name = topic.key, topic.text
-        before = first.setdefault(name, topic)
-        repeated += before is not topic
-        for fact, what in (("need", "information need"), ("tags", "tag"), ("weight", "weight")):
-            earlier, later = getattr(before, fact), getattr(topic, fact)
-            if later in nothing or later == earlier:
+        query = topic.key, topic.text
+        first = merged.setdefault(query, topic)
+        repeats += first is not topic
+        for fact, name in (("need", "information need"), ("tags", "tag"), ("weight", "weight")):
+            earlier, later = getattr(first, fact), getattr(topic, fact)
+            if later in empty or later == earlier:
                 continue
-            if earlier in nothing:
-                first[name] = first[name]._replace(**{fact: later})
+            if earlier in empty:
+                merged[query] = merged[query]._replace(**{fact: later})
                 continue
-            problem = f"query {values.quoted(topic.text)} has another {what}"
+            problem = f"query {values.quoted(topic.text)} has another {name}"
             no_column = [Option("columns", {fact: ""}, "no column holds it")] if columns else []
-            yield source.refusal(topic.line, problem, cure, *no_column, other=source.at(before.line))
-    if repeated and note:
-        lines = counted(repeated, "line names", "lines name")
+            yield source.refusal(topic.line, problem, cure, *no_column, other=source.at(first.line))
+    if repeats and note:
+        lines = counted(repeats, "line names", "lines name")
         source.notes.append(f"{source.name}: {lines} an earlier query again.")
-    yield from first.values()
+    yield from merged.values()

@@ -7,13 +7,13 @@ from typing import Any
 
 from . import strict_json, values
 from .refusal import Refusal
-from .rows import RatingLine, Topic, unique_topics
+from .rows import RatingLine, Topic, checked_id, unique_topics
 from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
 CURE = 'A query has {"placeholders": {"$query": "…"}, "relevant_documents": {"ID": {"gain": 3}}}.'
 LEVELS = ("topics", "query_groups", "queries")  # a file may begin with any of them
-TEXTS = ("$query", "$q", "query", "q")  # the placeholder with the text; a single one may have any name
+TEXT_PLACEHOLDERS = ("$query", "$q", "query", "q")  # the placeholder with the text; a single one may have any name
 
 
 def is_ratings(start: Start) -> bool:
@@ -25,8 +25,8 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
 
     def ratings_of(line: int, record: dict[str, Any]) -> Iterator[RatingLine]:
         for query, _, documents in _queries(record, "", {}):
-            for document, grade in _gains(documents):
-                yield RatingLine(line, query, document, "", grade)
+            for document, grade in _gains(documents, source):
+                yield RatingLine(line, query, document, rater="", grade=grade)
 
     return strict_json.rows(source, ratings_of, CURE, *LEVELS)
 
@@ -36,7 +36,7 @@ def read_queries(source: Source) -> Iterator[Topic | Refusal]:
 
     def topics_of(line: int, record: dict[str, Any]) -> Iterator[Topic]:
         for query, need, _ in _queries(record, "", {}):
-            yield Topic(line, None, query, need or None)
+            yield Topic(line, key=None, text=query, need=need or None)
 
     return unique_topics(source, strict_json.rows(source, topics_of, CURE, *LEVELS), CURE)
 
@@ -54,14 +54,14 @@ def _queries(record: dict[str, Any], need: str, documents: Any) -> Iterator[tupl
 
 
 def _text(placeholders: dict[str, Any]) -> str:
-    name = next((name for name in TEXTS if name in placeholders), None)
+    name = next((name for name in TEXT_PLACEHOLDERS if name in placeholders), None)
     if name is None and len(placeholders) != 1:
         raise ValueError(f"none of the placeholders {values.quoted(list(placeholders))} is $query")
     text = text_of(placeholders[name] if name else next(iter(placeholders.values())))
     return values.checked_text(text.strip(), "query")
 
 
-def _gains(documents: Any) -> Iterator[tuple[str, Any]]:
+def _gains(documents: Any, source: Source) -> Iterator[tuple[str, Any]]:
     """(document, grade) from an object of documents and gains, or of gains and lists of documents."""
     for name, value in object_of(documents, "relevant documents").items():
         if isinstance(value, list):
@@ -70,7 +70,7 @@ def _gains(documents: Any) -> Iterator[tuple[str, Any]]:
             gain = object_of(value, "relevant document")
             pairs = [(name, gain.get("gain", gain.get("rating")))]
         for key, gain in pairs:
-            document = values.checked_key(text_of(key), "document", values.DOCUMENT_KEY_LENGTH)
+            document = checked_id(key, "document", values.DOCUMENT_KEY_LENGTH, source)
             yield document, values.grade(text_of(gain))
 
 

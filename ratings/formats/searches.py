@@ -1,12 +1,11 @@
 """Searches in a log: a query and how often it was searched for, from tables, JSON, or a line for each search."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from . import delimited, header, jsonl, parquet, strict_json, values, xlsx
+from . import header, parquet, strict_json, tables, values, xlsx
 from .columns import listed, normalised
 from .refusal import Option, Refusal
 from .registry import unsupported
@@ -34,12 +33,10 @@ FORMATS = {
     "parquet": "Parquet",
     "xlsx": "Excel workbook",
 }
-LONGEST_STRATUM = 100
+LONGEST_STRATUM = 100  # characters; the rest is cut off
 CURE = "Correct the line, or leave it out."
 _counted_line = re.compile(r"\s+([0-9]+) (.*)")  # as `uniq -c` writes it
 _day = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-Records = Iterator["tuple[int, dict[str, Any]] | Refusal"]
 
 
 class Search(NamedTuple):
@@ -56,7 +53,7 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
 
     If several columns may have the counts, a refusal asks for it.
     """
-    if problem_and_cure := source.wrong or unsupported(source.start):
+    if problem_and_cure := source.why_unopened or unsupported(source.start):
         problem, *cure = problem_and_cure
         yield source.refusal(0, str(problem), *cure)
         return
@@ -65,27 +62,28 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
     if format == "lines":
         yield from _lines(source)
         return
-    records = _records(source, format)
-    first = list(islice(records, header.SAMPLE))
-    rows = [cells for item in first if not isinstance(item, Refusal) for cells in [item[1]]]
-    names = list(dict.fromkeys(chain.from_iterable(rows)))
-    if not rows:
-        yield from (item for item in first if isinstance(item, Refusal))
+    records = tables.records(format, "searches", source, _has_header)
+    first_items = list(islice(records, header.SAMPLED_RECORDS))  # records and refusals
+    first_rows = [item[1] for item in first_items if not isinstance(item, Refusal)]
+    if not first_rows:
+        yield from (item for item in first_items if isinstance(item, Refusal))
         return
+    names = list(dict.fromkeys(chain.from_iterable(first_rows)))
     try:
         column = _layout(names, source.reading.columns)
     except ValueError as error:
         yield source.stop(1, str(error), Option("columns", {"text": None}))
         return
-    if doubt := _doubt(source, column, rows, format):
+    if doubt := _doubt(source, column, first_rows, format):
         yield doubt
         return
     guessed = [f"{role} from {values.quoted(name)}" for role, name in column.items()]
     source.notes.append(f"{source.name}: {', '.join(guessed)}.")
-    yield from _searches(source, chain(first, records), column)
+    yield from _searches(source, chain(first_items, records), column)
 
 
 def format_of(source: Source) -> str:
+    """The name of the format, by the first bytes: of a table, or lines of one search each."""
     start = source.start
     if parquet.is_parquet(start):
         return "parquet"
@@ -96,7 +94,7 @@ def format_of(source: Source) -> str:
     delimiter = header.delimiter_of(start)
     first = next(iter(header.first_records(start, delimiter)), [])
     chosen = bool(source.reading.columns) or source.reading.header is not None
-    if delimiter == header.NONE or (len(first) < 2 and not chosen):
+    if delimiter == header.NO_DELIMITER or (len(first) < 2 and not chosen):
         return "lines"
     return "csv"
 
@@ -107,10 +105,9 @@ def columns_of(source: Source, format: str = "") -> dict[str, str]:
     Nothing else can be read from `source` afterwards.
     """
     format = format or format_of(source)
-    if format == "lines" or source.wrong or unsupported(source.start):
+    if format == "lines" or source.why_unopened or unsupported(source.start):
         return {}
-    first = [item for item in islice(_records(source, format), header.SAMPLE) if not isinstance(item, Refusal)]
-    names = list(dict.fromkeys(chain.from_iterable(cells for _, cells in first)))
+    names = tables.columns_of(format, "searches", source, _has_header)
     try:
         column = _layout(names, source.reading.columns)
     except ValueError:
@@ -121,49 +118,14 @@ def columns_of(source: Source, format: str = "") -> dict[str, str]:
     return {name: roles.get(name, "") for name in names}
 
 
-# From a file to records
-
-
-def _records(source: Source, format: str) -> Records:
-    if format == "jsonl":
-        return map(_unwrapped, jsonl.objects(source, "A line is one JSON object."))
-    if format == "parquet":
-        return parquet.records(source)
-    if format == "xlsx":
-        return _with_names(source, xlsx.records(source))
-    delimiter = header.delimiter_of(source.start)
-    cure = "Each record has as many cells as the header."
-    return _with_names(source, delimited.records(source, delimiter, cure))
-
-
-def _unwrapped(item: Any) -> Any:
-    """The record of a line; of a dump of Elasticsearch or OpenSearch, its `_source`."""
-    if not isinstance(item, Refusal) and isinstance(item[1].get("_source"), dict):
-        return item[0], item[1]["_source"]
-    return item
-
-
-def _with_names(source: Source, records: Iterator) -> Records:
-    """The records below the header, their cells by its names; without a header by the numbers of the columns."""
-    head = next(records, None)
-    if head is None or isinstance(head, Refusal):
-        yield from filter(None, [head])
-        return
-    names = [name.strip() for name in head[1]]
-    if not _is_header(source, names):
-        yield head[0], dict(zip(map(str, range(1, len(names) + 1)), head[1], strict=True))
-        names = [str(number) for number in range(1, len(names) + 1)]
-    for item in records:
-        yield item if isinstance(item, Refusal) else (item[0], dict(zip(names, item[1], strict=True)))
-
-
-def _is_header(source: Source, names: Sequence[str]) -> bool:
+def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool:
+    """Whether the first record names the columns: as people chose, or if one has a usual name of queries."""
     if source.reading.header is not None:
         return source.reading.header
-    chosen = [name for name in source.reading.columns.values() if name]
+    chosen = [name for name in source.reading.columns.values() if name and isinstance(name, str)]
     if chosen:
-        return not all(map(str.isdecimal, map(str, chosen)))
-    return any(normalised(name) in NAMES["text"] for name in names)
+        return not all(name.isdecimal() for name in chosen)
+    return bool(rows) and any(normalised(name) in NAMES["text"] for name in rows[0])
 
 
 # From records to searches
@@ -180,13 +142,14 @@ def _layout(names: Sequence[str], chosen: Any) -> dict[str, str]:
         if name and name not in names:
             raise ValueError(f"there is no column {values.quoted(name)}; the columns are {listed(names)}")
     column = {role: name for role, name in chosen.items() if name}
-    for role, usual in NAMES.items():
+    for role, usual_names in NAMES.items():
+        # In reverse, so that of two columns with the same normalised name the first one counts.
         free = {normalised(name): name for name in reversed(names) if name not in column.values()}
-        found = next((free[name] for name in usual if name in free), None)
-        if role not in chosen and found is not None:
-            column[role] = found
-    if "text" not in column and list(names) == ["1", "2"]:
-        column |= {"text": "1"}
+        candidates = [free[name] for name in usual_names if name in free]
+        if role not in chosen and candidates:
+            column[role] = candidates[0]
+    if "text" not in column and list(names) == ["1", "2"]:  # without a header
+        column["text"] = "1"
     if "text" not in column:
         raise ValueError(f"no column holds the query; the columns are {listed(names)}")
     if normalised(column["text"]) != "user_query" and "id" not in chosen:
@@ -200,28 +163,35 @@ def _counts(names: Iterable[str]) -> list[str]:
 
 
 def _doubt(source: Source, column: dict[str, str], rows: list[dict[str, Any]], format: str) -> Refusal | None:
-    """The refusal that asks which column has the counts; None where that is clear."""
+    """The refusal that asks which column has the counts; None where that is clear.
+
+    `column`: role -> name of the column. Of two columns without names, the one with counts is added to it.
+    """
     chosen = source.reading.columns
     if "count" in chosen or "id" in column:
         return None
     if list(rows[0]) == ["1", "2"] and not chosen:
         return _by_numbers(source, column, rows)
-    counts = [name for name in _counts(rows[0]) if name not in chosen.values()]
-    if len(counts) > 1:
-        problem = f"each of the columns {listed(counts)} may say how often a query was searched for"
-        options = [Option("columns", {"count": name}, f"it is {values.quoted(name)}") for name in counts]
+    named_as_counts = [name for name in _counts(rows[0]) if name not in chosen.values()]
+    if len(named_as_counts) > 1:
+        problem = f"each of the columns {listed(named_as_counts)} may say how often a query was searched for"
+        options = [Option("columns", {"count": name}, f"it is {values.quoted(name)}") for name in named_as_counts]
         return source.stop(1, problem, *options)
-    unknown = [name for name in rows[0] if name not in column.values()]
-    numbers = [name for name in unknown if all(_is_count(row.get(name)) for row in rows)]
-    if counts or not numbers or format == "jsonl":
+    if named_as_counts or format == "jsonl":
         return None
-    problem = f"the column {values.quoted(numbers[0])} may say how often a query was searched for"
-    does = Option("columns", {"count": numbers[0]}, "it does")
-    return source.stop(1, problem, does, Option("columns", {"count": ""}, "each line is one search"))
+    for name in rows[0]:
+        if name not in column.values() and all(_is_count(row.get(name)) for row in rows):
+            problem = f"the column {values.quoted(name)} may say how often a query was searched for"
+            it_does = Option("columns", {"count": name}, "it does")
+            return source.stop(1, problem, it_does, Option("columns", {"count": ""}, "each line is one search"))
+    return None
 
 
 def _by_numbers(source: Source, column: dict[str, str], rows: list[dict[str, Any]]) -> Refusal | None:
-    """Put the column of numbers, of two columns without a header, in `column`. The refusal if neither is one."""
+    """Puts the counts and the text of two columns without a header into `column`.
+
+    A refusal where both or neither of them hold counts; otherwise None.
+    """
     numbers = [name for name in ("1", "2") if all(_is_count(row.get(name)) for row in rows)]
     if len(numbers) != 1:
         problem = "neither of the two columns has a name, and it is not clear which one has the counts"
@@ -238,22 +208,22 @@ def _is_count(cell: Any) -> bool:
 
 
 def _searches(source: Source, records: Iterable, column: dict[str, str]) -> Iterator[Search | Refusal]:
-    text, count, stratum = column["text"], column.get("count"), column.get("stratum")
-    id, day = column.get("id"), column.get("day")
+    """The search of each record with a query and a count, or its refusal. `column`: role -> name of the column."""
+    text, count, stratum, id, day = map(column.get, ("text", "count", "stratum", "id", "day"))
     for item in records:
         if isinstance(item, Refusal):
             yield item
             continue
         line, cells = item
         try:
-            found = _text(cells.get(text)).strip()
-            n = 1 if count is None else _count(cells.get(count))
-            if not found or not n:
+            query = _text(cells.get(text)).strip()
+            number = _count(cells.get(count)) if count else 1
+            if not query or not number:
                 continue
             yield Search(
                 line,
-                values.checked_text(found, "query") if len(found) > values.QUERY_TEXT_LENGTH else found,
-                n,
+                values.checked_text(query, "query"),
+                number,
                 _text(cells.get(stratum)).strip()[:LONGEST_STRATUM] if stratum else "",
                 _text(cells.get(id)) if id else "",
                 _iso_day(cells.get(day)) if day else "",
@@ -270,7 +240,7 @@ def _count(cell: Any) -> int:
     """The whole number in a cell, which programs may write as 3.0; 0 for an empty one. Raises ValueError."""
     if isinstance(cell, str):
         cell = cell.strip()
-        if cell.isascii() and cell.isdecimal() and len(cell) < 16:
+        if cell.isascii() and cell.isdecimal() and len(cell) < 16:  # most cells, faster than as a float
             return int(cell)
         number = values.number(cell, "count") if cell else 0
     else:
@@ -281,38 +251,33 @@ def _count(cell: Any) -> int:
 
 
 def _iso_day(cell: Any) -> str:
-    found = _day.match(cell) if isinstance(cell, str) else None
-    return found[0] if found else ""
+    day = _day.match(cell) if isinstance(cell, str) else None
+    return day[0] if day else ""
 
 
 def _lines(source: Source) -> Iterator[Search | Refusal]:
     """A search on each line; a number before it, as `uniq -c` writes it, is its count."""
-    lines = source.start.text.split("\n")[: header.SAMPLE]
-    counted = all(map(_counted_line.fullmatch, filter(None, (line.rstrip("\r") for line in lines[:-1] or lines))))
-    of_line: Callable = partial(_of_counted, source) if counted else _of_line
-    if counted:
+    first_lines = source.start.text.split("\n")[: header.SAMPLED_RECORDS]
+    first_lines = first_lines[:-1] or first_lines  # the last one may be cut off
+    first_texts = [text for line in first_lines if (text := line.rstrip("\r"))]
+    are_counted = bool(first_texts) and all(map(_counted_line.fullmatch, first_texts))
+    if are_counted:
         source.notes.append(f"{source.name}: the number before each query is how often it was searched for.")
-    for number, item in enumerate(source.lines()):
+    for place, item in enumerate(source.lines()):
         if isinstance(item, Refusal):
             yield item
-        elif number == 0 and normalised(item.text) in NAMES["text"]:
+        elif place == 0 and normalised(item.text) in NAMES["text"]:
             source.notes.append(f"{source.name}: its first line names the column.")
         elif len(item.text) > values.QUERY_TEXT_LENGTH:
             problem = f"the query is longer than {values.QUERY_TEXT_LENGTH:,} characters"
             yield source.refusal(item.number, problem, CURE)
-        elif (found := of_line(item)) is not None:
-            yield found
-
-
-def _of_line(line: Any) -> Search | None:
-    text = line.text.strip()
-    return Search(line.number, text) if text else None
-
-
-def _of_counted(source: Source, line: Any) -> Search | Refusal | None:
-    found = _counted_line.fullmatch(line.text.rstrip())
-    if found:
-        return Search(line.number, found[2], int(found[1])) if found[2] and int(found[1]) else None
-    if not line.text.strip():
-        return None
-    return source.refusal(line.number, "the line has no number before its query, as the first lines have", CURE)
+        elif text := item.text.strip():
+            if not are_counted:
+                yield Search(item.number, text)
+            elif match := _counted_line.fullmatch(item.text.rstrip()):
+                count, query = int(match[1]), match[2]
+                if query and count:
+                    yield Search(item.number, query, count)
+            else:
+                problem = "the line has no number before its query, as the first lines have"
+                yield source.refusal(item.number, problem, CURE)

@@ -13,21 +13,25 @@ from decimal import Decimal
 from functools import cached_property
 from typing import BinaryIO, NamedTuple
 
+import numpy as np
+
 from . import budget
 from .budget import Budget, TooMuch
-from .packing import DAMAGED, HEAD, Taken, unpacked
+from .packing import DAMAGED, HEAD_BYTES, Taken, unpacked
 from .refusal import Cure, Option, Place, Refusal
 
-BLOCK = 1 << 20
-START = 1 << 16
-LONGEST_LINE = 10_000_000
+BLOCK_BYTES = 1 << 20  # that are read at once
+START_BYTES = 1 << 16  # that show the format
+LONGEST_LINE = 10_000_000  # bytes or characters; also of a record or cell that runs over lines
 MOST_COLUMNS = 1_000  # of a table
 LONGEST_NAME = 1_000  # of a column
 BOM = b"\xef\xbb\xbf"
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 HEADERS = {None: None, "yes": True, "no": False}  # the option of commands and pages -> Reading.header
-LAST_HEADER = 20  # the line that may name columns
-ENCODED = "Unpack the file, or save it as UTF-8 text.", Option("encoding", when="it is text in another encoding")
+LAST_HEADER_LINE = 20  # the last line that may name columns
+NOT_UTF_8 = "Unpack the file, or save it as UTF-8 text.", Option("encoding", when="it is text in another encoding")
+# In which Excel saves CSV where people write Latin letters. Its bytes are seldom UTF-8, and never a NUL.
+EXCEL_ENCODING = Option("encoding", "windows-1252", "it is CSV of Excel")
 
 
 class Line(NamedTuple):
@@ -60,7 +64,8 @@ class Reading:
     # Of a table:
     # Role -> column, or the columns of a role of several, as `columns.layout_of` takes it.
     columns: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
-    grades: Mapping[str, Decimal] = field(default_factory=dict)  # the grades that words stand for
+    # The grades that words stand for; None: "cannot judge".
+    grades: Mapping[str, Decimal | None] = field(default_factory=dict)
     header: bool | None = None  # whether the first record names the columns
     header_line: int = 1  # what stands above is not read
     quoting: str | bool | None = None  # "none", or True on a page: quotation marks are text
@@ -100,28 +105,30 @@ class Source:
         self._unpack()
 
     def _prepare(self, name: str, stream: BinaryIO, reading: Reading, whole: Budget) -> None:
-        self.name, self.file = name, name
+        """Set the attributes that a file and a member of an archive have alike."""
+        self.name, self.file = name, name  # `file` stays that of the archive for a file in it
         self.reading = reading
         self.budget = whole.part()
         self.comments = 0  # comment lines that a reader skipped
         self.stopped = False  # the reader could not read to the end
-        self.wide = 0  # lines of a run with more than six columns
-        self.places: Counter = Counter()  # how many results of a query and a system a reader of tables gave
-        self.has_decimal_commas = False
+        self.lines_with_more_columns = 0  # than the six of a run
+        self.results_so_far: Counter = Counter()  # number by (query, system), counted by a reader of tables
+        self.has_decimal_commas = False  # a comma before three digits is for decimals
         self.of_pairs = False  # a table of queries with documents, read for its documents
         self.notes: list[str] = []  # of its reader, for the report of the import; one sentence each
         self._raw = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
-        self._size: int | None = None
-        self._damage: Exception | None = None
-        self._ahead = b""
+        self._size: int | None = None  # bytes as they were sent; None: not known
+        self._damage: Exception | None = None  # raised by the next `read`
+        self._unread = b""  # the first bytes, once `start` has taken them from `_text`
         self.packing = ""  # "gzip" and the like
-        self._copy: BinaryIO | None = None
+        self._copy: BinaryIO | None = None  # of the unpacked bytes, for `seekable_file`
 
     def _unpack(self) -> None:
         try:
-            head = self._raw.peek(HEAD)[:HEAD]
+            head = self._raw.peek(HEAD_BYTES)[:HEAD_BYTES]
         except DAMAGED as error:
-            head, self._damage = b"", error
+            head = b""
+            self._damage = error
         self._text, packing = unpacked(self._raw, head)
         self.packing = packing or self.packing
 
@@ -131,18 +138,19 @@ class Source:
         member._prepare(f"{self.name}/{name}", stream, self.reading, self.budget)
         member.file = self.file
         member._size, member.packing = size, packing
-        member.budget.receive(packed_size, again=True)
+        member.budget.receive(packed_size, counted_before=True)
         member._unpack()
         return member
 
     def unopened(self, problem: str, cure: str, name: str = "") -> "Source":
         """A source that only yields this refusal, in place of this one or of the file `name` in it."""
-        source = self.member(name, io.BytesIO(), 0, "", 0)
-        source.name, source._damage = source.name.rstrip("/"), Unopened(problem, cure)
+        source = self.member(name, io.BytesIO(), size=0, packing="", packed_size=0)
+        source.name = source.name.rstrip("/")  # without a name, `member` leaves a slash at the end
+        source._damage = Unopened(problem, cure)
         return source
 
     @property
-    def wrong(self) -> tuple[Cure, ...]:
+    def why_unopened(self) -> tuple[Cure, ...]:
         """The problem and the cure of an `unopened` source; () of another."""
         return self._damage.args if isinstance(self._damage, Unopened) else ()
 
@@ -155,14 +163,24 @@ class Source:
     def start(self) -> Start:
         """The first bytes. To be read before anything else; damaged data raise nothing before `read`."""
         try:
-            while len(self._ahead) < START and (more := self._text.read1(START)):
-                self._ahead += more
+            while len(self._unread) < START_BYTES and (more := self._text.read1(START_BYTES)):
+                self._unread += more
         except DAMAGED as error:
             self._damage = self._damage or error
-        data = self._ahead
+        data = self._unread
         text = data.decode(self._encoding_of(data), "replace").removeprefix("\ufeff")
         text = text.split("\n", self.reading.header_line - 1)[-1]
         return Start(data, text, bool(self.reading.quoting))
+
+    @property
+    def begins_in_other_encoding(self) -> bool:
+        """Whether the first bytes are text, but not in UTF-8."""
+        data = self.start.data
+        try:
+            data.decode(self._encoding_of(data))
+        except UnicodeDecodeError as error:
+            return error.start < len(data) - 3 and b"\0" not in data  # the last character may be cut
+        return False
 
     def _encoding_of(self, data: bytes) -> str:
         return self.reading.encoding or ("utf-16" if data.startswith(UTF_16) else "utf-8")
@@ -176,24 +194,28 @@ class Source:
                 yield from lines_of(self, block)
 
     def blocks(self) -> Iterator[Block | Refusal]:
-        """The lines in blocks of about 1 MB, not decoded; where reading fails, a last Refusal."""
-        number, rest = 0, b""
+        """The whole lines in blocks of about 1 MB, in UTF-8; where reading fails, a last Refusal.
+
+        The first line is that of the header; a title above it is left out.
+        """
+        first_line = 1  # the number of the first line that was not yet given
+        rest = b""  # the beginning of a line whose end was not yet read
         try:
-            for block in self._blocks():
-                whole, newline, rest = (rest + block).rpartition(b"\n")
+            for block in self._in_utf_8():
+                whole_lines, newline, rest = (rest + block).rpartition(b"\n")
                 if newline:
-                    yield from self._below_title(Block(number + 1, whole))
-                    number += whole.count(b"\n") + 1
+                    yield from self._below_title(Block(first_line, whole_lines))
+                    first_line += int(np.count_nonzero(np.frombuffer(whole_lines, np.uint8) == ord("\n"))) + 1
                 if len(rest) > LONGEST_LINE:
                     problem = f"the line is longer than {LONGEST_LINE // 1_000_000} MB"
                     cure = "Check that this is a text file with one record on each line."
-                    yield self.stop(number + 1, problem, cure)
+                    yield self.stop(first_line, problem, cure)
                     return
         except (*DAMAGED, Unopened, ValueError) as error:
-            yield self._broken(number + 1, error)
+            yield self._broken(first_line, error)
             return
         if rest:
-            yield from self._below_title(Block(number + 1, rest))
+            yield from self._below_title(Block(first_line, rest))
 
     def _below_title(self, block: Block) -> Iterator[Block]:
         """The block without lines above the header."""
@@ -203,16 +225,17 @@ class Source:
             yield Block(block.first + above, lines[above])
 
     def text(self, most: int) -> str | Refusal:
-        """The whole text, for formats without lines; a Refusal for more than `most` bytes and for no text."""
+        """The whole text, for formats without lines; a Refusal of more than `most` bytes and of no text."""
         content = bytearray()
         try:
-            for block in self._blocks():
+            for block in self._in_utf_8():
                 content += block
                 if len(content) > most:
                     problem = f"it is longer than {most // 1_000_000} MB"
                     return self.stop(0, problem, "Split it into several files.")
             return content.decode()
         except (*DAMAGED, Unopened, ValueError) as error:
+            # The byte that is no text, or the end of what could be read; the refusal names its line.
             at = error.start if isinstance(error, UnicodeDecodeError) else len(content)
             return self._broken(content.count(b"\n", 0, at) + 1, error)
 
@@ -224,7 +247,7 @@ class Source:
         except (*DAMAGED, Unopened, TooMuch) as error:
             yield self._broken(0, error)
 
-    def at_any_place(self) -> BinaryIO:
+    def seekable_file(self) -> BinaryIO:
         """The unpacked bytes as a file that can seek. The source closes it. Raises DAMAGED, Unopened, TooMuch."""
         if self._copy is None and not self.packing and is_file(self._raw):
             self._copy = self._raw
@@ -235,15 +258,16 @@ class Source:
         self._copy.seek(0)
         return self._copy
 
-    def _blocks(self) -> Iterator[bytes]:
-        """The bytes, recoded to UTF-8 where they are in another encoding, without a byte order mark."""
+    def _in_utf_8(self) -> Iterator[bytes]:
+        """The unpacked bytes in blocks, in UTF-8 whatever their encoding, without a byte order mark."""
         encoding = self._encoding_of(self.start.data)
-        self._ahead = self._ahead.removeprefix(BOM)
+        self._unread = self._unread.removeprefix(BOM)
         if encoding == "utf-8":
             while block := self.read():
                 yield block
             return
-        decoder, mark = codecs.getincrementaldecoder(encoding)(), "\ufeff"
+        decoder = codecs.getincrementaldecoder(encoding)()
+        mark = "\ufeff"  # is removed from the first block alone
         while block := self.read():
             yield decoder.decode(block).removeprefix(mark).encode()
             mark = ""
@@ -253,8 +277,8 @@ class Source:
         """The next bytes, b"" at the end. Raises DAMAGED, Unopened and TooMuch."""
         if self._damage:
             raise self._damage
-        block, self._ahead = self._ahead, b""
-        block = block or self._text.read(BLOCK)
+        block, self._unread = self._unread, b""
+        block = block or self._text.read(BLOCK_BYTES)
         if self.packing:
             self.budget.unpack(len(block))
         return block
@@ -262,7 +286,7 @@ class Source:
     def _broken(self, line: int, error: Exception) -> Refusal:
         if isinstance(error, UnicodeError):
             problem = f"from here on it cannot be read as {getattr(error, 'encoding', 'utf-16')} ({error})"
-            return self.stop(line, problem, *ENCODED)
+            return self.stop(line, problem, *NOT_UTF_8)
         if isinstance(error, TooMuch):
             return self.stop(line, str(error), budget.CURE)
         if isinstance(error, Unopened):
@@ -271,10 +295,11 @@ class Source:
         return self.stop(line, problem, "Copy or download the file again.")
 
     def refusal(self, line: int, problem: str, *cure: Cure, other: Place | None = None) -> Refusal:
+        """The refusal of a line, 0 for the file as a whole. `other`: a second line that the problem is about."""
         return Refusal(self.name, line, problem, cure, other)
 
     def stop(self, line: int, problem: str, *cure: Cure) -> Refusal:
-        """The refusal after which the rest of the source is not read."""
+        """The refusal, as `refusal` makes it, after which the rest of the source is not read."""
         self.stopped = True
         return self.refusal(line, problem, *cure)
 
@@ -302,10 +327,10 @@ def _decoded(source: Source, line: bytes, number: int) -> Line | Refusal:
     except UnicodeDecodeError as error:
         byte = f"0x{line[error.start]:02x}"
         problem = f"byte {error.start + 1} of the line, {byte}, is not UTF-8"
-        return source.refusal(number, problem, *ENCODED)
+        return source.refusal(number, problem, EXCEL_ENCODING, *NOT_UTF_8)
     if "\0" in text:
         problem = f"character {text.index(chr(0)) + 1} of the line is a NUL"
-        return source.refusal(number, problem, *ENCODED)
+        return source.refusal(number, problem, *NOT_UTF_8)
     return Line(number, text)
 
 

@@ -3,20 +3,21 @@
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from . import values
-from .refusal import Refusal
+from .refusal import Refusal, cure_of
 from .source import Source, Start
 
 CURE = "Check that the file is whole and that it is JSON."
-DEEPEST = 100
-LONGEST = 100_000_000  # bytes of one file, which are in memory as a whole
+DEEPEST_NESTING = 100  # levels of objects and lists
+LARGEST_FILE = 100_000_000  # bytes of one file, which are in memory as a whole
 TOO_DEEP = "the JSON is nested too deeply"
 _blanks = re.compile(r"[ \t\r\n]*")
-_token = re.compile(r'"((?:[^"\\]|\\.)*+)"?(\s*:)?|([{\[])|[}\]]', re.DOTALL)
+_token = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*+)"?(?P<colon>\s*:)?|(?P<opening>[{\[])|[}\]]', re.DOTALL)
 
 
 class Part(NamedTuple):
@@ -27,7 +28,7 @@ class Part(NamedTuple):
     value: Any
 
 
-def loaded(text: str, deepest: int = DEEPEST, what: str = "line") -> dict[str, Any]:
+def loaded(text: str, deepest: int = DEEPEST_NESTING, what: str = "line") -> dict[str, Any]:
     """The object in `text`. Raises ValueError, also where it is nested deeper than `deepest`."""
     record = value_in(text, deepest, what)
     if not isinstance(record, dict):
@@ -36,13 +37,13 @@ def loaded(text: str, deepest: int = DEEPEST, what: str = "line") -> dict[str, A
     return record
 
 
-def value_in(text: str, deepest: int = DEEPEST, what: str = "line") -> Any:
-    """The value in `text`, of any kind. Raises ValueError as `loaded` does."""
+def value_in(text: str, deepest: int = DEEPEST_NESTING, what: str = "line") -> Any:
+    """The value in `text`, of any kind; `what` names it in errors. Raises ValueError as `loaded` does."""
     try:
-        record = DECODER.decode(text)
-        if "\\u" in text:
-            _check_storable(record)
-        _check_depth(record, deepest)
+        value = DECODER.decode(text)
+        if "\\u" in text:  # only escapes can spell what cannot be stored
+            _check_storable(value)
+        _check_depth(value, deepest)
     except RecursionError as error:
         raise ValueError(TOO_DEEP) from error
     except json.JSONDecodeError as error:
@@ -51,7 +52,7 @@ def value_in(text: str, deepest: int = DEEPEST, what: str = "line") -> Any:
         if "int_max_str_digits" in str(error):  # Python converts no whole number of thousands of digits
             raise ValueError(f"the {what} has a number with too many digits") from error
         raise
-    return record
+    return value
 
 
 def as_stored(text: str) -> Any:
@@ -67,15 +68,16 @@ def _without_exponent(text: str) -> float | int:
 
 def parts(source: Source) -> Iterator[Part | Refusal]:
     """The values two levels inside an object, or one level inside a list, in the order of the file."""
-    whole = source.text(LONGEST)
+    whole = source.text(LARGEST_FILE)
     if isinstance(whole, Refusal):
         yield whole
         return
     text = _Text(whole)
     try:
-        if text.next() not in ("{", "["):
+        opening = text.next()
+        if opening not in ("{", "["):
             raise _Broken(text.line, "there is neither an object nor a list")
-        yield from _inside(text, (), 2 if text.next() == "{" else 1)
+        yield from _inside(text, (), deepest=2 if opening == "{" else 1)
         if text.next():
             raise _Broken(text.line, "more text follows after the end of the JSON")
     except _Broken as broken:
@@ -83,41 +85,37 @@ def parts(source: Source) -> Iterator[Part | Refusal]:
 
 
 def rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, *members: str) -> Iterator:
-    """The rows that `rows_of` makes of each object in these members of the file or, without any, in its list.
-
-    A ValueError of `rows_of` becomes a refusal.
-    """
+    """The rows that `rows_of` makes of each object in these members of the file; its ValueError as a refusal."""
     for part in parts(source):
         if isinstance(part, Refusal):
             yield part
-        elif part.path[0] in members or (not members and isinstance(part.path[0], int)):
+        elif part.path[0] in members:
             try:
                 yield from rows_of(part.line, object_of(part.value, "record"))
             except ValueError as error:
-                yield source.refusal(part.line, str(error), cure)
+                yield source.refusal(part.line, str(error), *cure_of(error, cure))
 
 
 def containers(start: Start) -> set[tuple[int, str]]:
-    """Depth and name of each member that holds an object or a list; none in JSON lines.
+    """(depth, name) of each member that holds an object or a list; none in JSON lines.
 
-    Members of the outermost object have the depth 1. The text may end within them.
+    Members of the outermost object have the depth 1; the object itself is (0, ""). A container in a list has the
+    name "". The text may end within any of them.
     """
-    text, found, depth, name = start.text.lstrip(), set(), 0, ""
+    text = start.text.lstrip()
+    containers = set()
+    depth = 0
+    name = ""
     for token in _token.finditer(text if text.startswith("{") else ""):
-        if token[3]:
-            found.add((depth, name))
+        if token["opening"]:
+            containers.add((depth, name))
             depth += 1
         elif token[0] in "}]":
             depth -= 1
-            if not depth:
-                return set() if text[token.end() :].strip() else found
-        name = token[1] if token[2] else ""
-    return found
-
-
-def holding(member: str) -> Callable[[Start], bool]:
-    """The check whether a file is an object with this member, which holds an object or a list."""
-    return lambda start: (1, member) in containers(start)
+            if not depth:  # the object ends; in JSON lines more follows
+                return set() if text[token.end() :].strip() else containers
+        name = token["text"] if token["colon"] else ""
+    return containers
 
 
 def object_of(value: Any, what: str) -> dict[str, Any]:
@@ -147,11 +145,14 @@ class _Broken(Exception):
 
 
 def _inside(text: "_Text", path: tuple, deepest: int) -> Iterator[Part]:
-    """The parts of an object or a list, `deepest` levels inside the outermost brackets."""
+    """The parts of the object or list that begins here and has this path.
+
+    An object or list less than `deepest` levels inside the outermost brackets is opened for its own parts.
+    """
     is_object = text.next() == "{"
     end = "}" if is_object else "]"
     text.take("{" if is_object else "[")
-    place: str | int = -1
+    place: str | int = -1  # the name of a member, or its number in a list; -1 before the first
     names = set()
     while text.next() != end:
         if place != -1:
@@ -201,7 +202,7 @@ class _Text:
             value, end = DECODER.raw_decode(self.text, self.at)
             if self.text.find("\\u", self.at, end) >= 0:
                 _check_storable(value)
-            _check_depth(value, DEEPEST)
+            _check_depth(value, DEEPEST_NESTING)
         except json.JSONDecodeError as error:
             line = self.line + self.text.count("\n", self.at, error.pos)
             raise _Broken(line, f"this is not JSON: {error.msg}") from error
@@ -243,8 +244,8 @@ def _check_depth(value: Any, deepest: int) -> None:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
+        times = Counter(name for name, _ in pairs)
+        repeated = next(name for name, number in times.items() if number > 1)
         raise ValueError(f"the name {values.quoted(repeated)} appears twice in one object")
     return record
 

@@ -6,9 +6,10 @@ what, or it is guessed from the names.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -28,9 +29,9 @@ from .columns import (
     names_in,
     usual_role,
 )
-from .refusal import Cure, Option, Refusal, WrongCell, cure_of
+from .refusal import Option, Refusal, WrongCell, cure_of, cures_of_word
 from .rows import (
-    WRITTEN,
+    WRITTEN_COLUMNS,
     DocumentLine,
     RatingLine,
     RunLine,
@@ -41,27 +42,27 @@ from .rows import (
 )
 from .source import LONGEST_NAME, MOST_COLUMNS, Source, Start
 
-CANNOT = "unrateable"  # in place of a grade
 FILL_DOWN = Option("fill_down", True, "the query above counts for it")
-NO_REASON = "other"  # the reason where a file only says that a pair cannot be judged
-YES = {"1", "1.0", "true", "t", "yes", "y", "x"}
-NO = {"", "0", "0.0", "false", "f", "no", "n"}
+YES_WORDS = {"1", "1.0", "true", "t", "yes", "y", "x"}
+NO_WORDS = {"", "0", "0.0", "false", "f", "no", "n"}
 CURE = "Correct the cell."
-HEADER = Option("header", "yes", "it names the columns"), Option("header", "no", "it is a row")
+HEADER_CURES = Option("header", "yes", "it names the columns"), Option("header", "no", "it is a row")
 WIDTH_CURE = "Leave out the columns that are not needed."
-TABLES = {"csv", "jsonl", "parquet", "xlsx"}  # formats
+UNNAMED_CURE = "A column without a name has its number, as in query=1."
+TABLE_FORMATS = {"csv", "jsonl", "parquet", "xlsx"}
 MOST_LAYOUTS = 1_000  # in the cache, for lines with different names
 
 
 Rows = Iterator[Topic | DocumentLine | RunLine | RatingLine | Refusal]
 Records = Iterator[tuple[int, dict[str, Any]] | Refusal]
+HasHeader = Callable[[Source, str, list[list[str]]], bool | str]  # as `_has_header`
 
 
 def read(format: str, kind: str, source: Source) -> Rows:
     """Rows of `kind` from a table. In Parquet and a workbook their line is the number of the row."""
     if format == "jsonl":  # whose objects need not have the same names
         return read_objects(kind, source, _objects(source))
-    return _rows(kind, source, _records(format, kind, source), uniform=True)
+    return _rows(kind, source, records(format, kind, source), uniform=True)
 
 
 def read_objects(kind: str, source: Source, records: "Records") -> Rows:
@@ -69,30 +70,49 @@ def read_objects(kind: str, source: Source, records: "Records") -> Rows:
     return _rows(kind, source, _within_width(source, records), uniform=False)
 
 
-def sample(format: str, kind: str, source: Source) -> list[dict[str, Any]]:
+def sample(format: str, kind: str, source: Source, *has_header: HasHeader) -> list[dict[str, Any]]:
     """The first records of a table, with their cells by column; none where there is no table."""
-    records = _records(format, kind, source) if format in TABLES else ()
-    readable = (item for item in records if not isinstance(item, Refusal))
-    return [cells for _, cells in islice(readable, header.SAMPLE) if isinstance(cells, dict)]
+    rows = records(format, kind, source, *has_header) if format in TABLE_FORMATS else ()
+    readable = (item for item in rows if not isinstance(item, Refusal))
+    return [cells for _, cells in islice(readable, header.SAMPLED_RECORDS)]
 
 
-def _records(format: str, kind: str, source: Source) -> Records:
+def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:
+    """Whether the first record is a header, or in words why that is not clear."""
+    if source.reading.header is not None or not rows:
+        return source.reading.header is not False
+    chosen = _chosen_columns(source)
+    if not all(map(str.isdecimal, chosen)):  # people chose a column by its name, so columns have names
+        return True
+    has_header = header.names_columns(kind, rows[0], rows[1:])
+    if has_header or (len(rows[0]) == 1 and kind != "queries"):  # one column is no table of anything else
+        return True
+    if chosen and has_header is False:  # people chose columns by their numbers
+        return False
+    shown = listed(cell.strip() for cell in rows[0])
+    if has_header is None:
+        return f"this line may name the columns or be the first row ({shown})"
+    return f"this line names no column ({shown})"
+
+
+def records(format: str, kind: str, source: Source, has_header: HasHeader = _has_header) -> Records:
+    """The lines of a table, each with its cells by the names of the columns, without a header by their numbers."""
     if format == "jsonl":
         return _objects(source)
     if format == "parquet":
         return parquet.records(source)
     if format == "xlsx":
-        records = xlsx.records(source)
+        rows = xlsx.records(source)
     elif format == "topics":
-        records = delimited.records(source, "\t", delimited.WIDTH_CURE)
+        rows = delimited.records(source, "\t")
     else:
-        records = _cells(source, kind)
-    return _with_names(source, records, kind)
+        rows = _cells(source, kind)
+    return _with_names(source, rows, partial(has_header, source, kind))
 
 
-def columns_of(format: str, kind: str, source: Source) -> list[str]:
+def columns_of(format: str, kind: str, source: Source, *has_header: HasHeader) -> list[str]:
     """The names of the columns in the first records; none where the file is no table."""
-    return list(dict.fromkeys(chain.from_iterable(sample(format, kind, source))))
+    return list(dict.fromkeys(chain.from_iterable(sample(format, kind, source, *has_header))))
 
 
 def layout(kind: str, names: Iterable[str], source: Source, *, wide: bool = True) -> Layout:
@@ -140,7 +160,7 @@ def _rows(kind: str, source: Source, records: Records, *, uniform: bool) -> Rows
 
 
 def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
-    """The rows of all records.
+    """The rows of all records, with a layout for each set of columns that records have.
 
     `uniform`: all records have the columns of the first one. Then columns may be raters, and a layout that the
     first records contradict is refused.
@@ -148,7 +168,7 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
     layouts: dict[tuple, Layout] = {}
     above: dict[str, Any] = {}
     noted = False
-    first = list(islice(records, header.SAMPLE)) if uniform else []
+    first = list(islice(records, header.SAMPLED_RECORDS)) if uniform else []
     for item in chain(first, records):
         if isinstance(item, Refusal):
             yield item
@@ -165,13 +185,10 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
                     _note_guesses(kind, source, layouts[names], uniform=uniform)
                     noted = True
         except ValueError as error:
-            option = Option("columns", example(kind))
             if uniform:
-                wider = (each for item in first if isinstance(item, Refusal) for each in item.options)
-                titled = (each for each in wider if each.name == "header")
-                yield source.stop(1, str(error), *titled, option)
+                yield _without_layout(kind, source, str(error), first)
                 return
-            yield source.refusal(line, str(error), option)
+            yield source.refusal(line, str(error), Option("columns", example(kind)))
             continue
         if uniform and first:
             if doubt := _in_doubt(kind, source, layouts[names], first):
@@ -184,6 +201,18 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
             yield from _READERS[kind](source, line, cells, layouts[names])
         except ValueError as error:
             yield source.refusal(line, str(error), *cure_of(error, CURE))
+
+
+def _without_layout(kind: str, source: Source, problem: str, first: list) -> Refusal:
+    """The refusal of a table without a column that rows of `kind` need. `first`: first records or refusals."""
+    refusals = [item for item in first if isinstance(item, Refusal)]
+    headers = [option for refusal in refusals for option in refusal.options if option.name == "header"]
+    chosen = _chosen_columns(source)  # without a header, columns have numbers
+    if chosen and all(map(str.isdecimal, chosen)) and source.reading.header is None:
+        headers.append(Option("header", "no", "the first line is a row"))
+    below_another = [UNNAMED_CURE] if source.reading.header_line > 1 else []
+    columns = Option("columns", example(kind))
+    return source.stop(source.reading.header_line, problem, *headers, columns, *below_another)
 
 
 def _filled_down(cells: dict[str, Any], layout: Layout, above: dict[str, Any]) -> dict[str, Any]:
@@ -209,48 +238,61 @@ def _note_guesses(kind: str, source: Source, layout: Layout, *, uniform: bool) -
     if kind == "queries" and "key" not in layout.column:
         source.notes.append(f"{source.name}: no column holds the key, so each query gets one made of its text.")
     if layout.fields and uniform:
-        source.notes.append(f"{source.name}: kept beside the text: {listed(layout.fields)}.")
+        source.notes.append(f"{source.name}: extra fields: {listed(layout.fields)}.")
     if layout.ignored:
         source.notes.append(f"{source.name}: nothing is read from the columns {listed(layout.ignored)}.")
 
 
 def _in_doubt(kind: str, source: Source, layout: Layout, first: list) -> Refusal | None:
-    """The refusal of columns of which people have to say what they hold; None where there are none."""
+    """The refusal of a table where people have to say what a column holds; None for any other.
+
+    `first`: the first records and refusals.
+    """
     if layout.doubtful:
-        return source.stop(1, *_raters_in_doubt(layout))
+        problem, options = _raters_in_doubt(layout)
+        return source.stop(source.reading.header_line, problem, *options)
     records = [item for item in first if not isinstance(item, Refusal)]
     keyless = kind == "queries" and "key" not in layout.column and "key" not in source.reading.columns
-    if keyless and (name := _likely_key_column(layout, [cells for _, cells in records])):
+    if keyless and (name := likely_key(layout.ignored + layout.fields, [cells for _, cells in records])):
         problem = f"the column {values.quoted(name)} may hold the keys of the queries"
         does = Option("columns", {"key": name}, "it does")
         return source.stop(records[0][0], problem, does, Option("columns", {"key": ""}, "it does not"))
     return None
 
 
-def _raters_in_doubt(layout: Layout) -> Iterator[Cure]:
-    """The problem of columns that may be raters, and its cures."""
-    doubtful, several = layout.doubtful, len(layout.doubtful) > 1
-    may = f"columns {listed(doubtful)} may be raters" if several else f"column {listed(doubtful)} may be a rater"
-    yield f"the {may} or hold something else, such as a mean"
-    every: str | None = "|".join(layout.raters + doubtful)
-    if len(every) > LONGEST_NAME:
-        every = None
-    yield Option("columns", {RATERS: every}, "all of them are raters" if several else "it is a rater")
-    if several:
-        yield Option("columns", {RATERS: None}, "only some of them are raters")
+def _raters_in_doubt(layout: Layout) -> tuple[str, list[Option]]:
+    """(problem, cures) of the doubtful columns, which may each hold the grades of a rater."""
+    names = listed(layout.doubtful)
+    all_raters: str | None = "|".join(layout.raters + layout.doubtful)
+    if len(all_raters) > LONGEST_NAME:
+        all_raters = None  # too long for an option: people have to name them
+    sure_raters = "|".join(layout.raters)  # those whose names show that they are raters
+    if len(layout.doubtful) == 1:
+        problem = f"the column {names} may be a rater or hold something else, such as a mean"
+        cures = [Option("columns", {RATERS: all_raters}, "it is a rater")]
+        if layout.raters:
+            cures.append(Option("columns", {RATERS: sure_raters}, "it is no rater"))
+        else:
+            cures.append(Option("columns", {"grade": layout.doubtful[0]}, "it holds the grade"))
+        return problem, cures
+    problem = f"the columns {names} may be raters or hold something else, such as a mean"
+    cures = [
+        Option("columns", {RATERS: all_raters}, "all of them are raters"),
+        Option("columns", {RATERS: None}, "only some of them are raters"),
+    ]
     if layout.raters:
-        sure = "|".join(layout.raters)
-        yield Option("columns", {RATERS: sure}, "none of them is a rater" if several else "it is no rater")
-    elif several:
-        yield Option("columns", {"grade": None}, "one of them holds the grade")
+        cures.append(Option("columns", {RATERS: sure_raters}, "none of them is a rater"))
     else:
-        yield Option("columns", {"grade": doubtful[0]}, "it holds the grade")
+        cures.append(Option("columns", {"grade": None}, "one of them holds the grade"))
+    return problem, cures
 
 
-def _likely_key_column(layout: Layout, records: list[dict[str, Any]]) -> str:
-    """The first column, where its name is unknown and each record has another id in it; "" otherwise."""
+def likely_key(unknown: Sequence[str], records: Sequence[Mapping[str, Any]]) -> str:
+    """The first column, where its name is `unknown` and each record has another id in it; "" otherwise."""
+    if len(records) < 2:
+        return ""
     name = next(iter(records[0]), "")
-    if name not in layout.ignored + layout.fields or is_index(name) or len(records) < 2:
+    if name not in unknown or is_index(name):
         return ""
     ids = [str(cells.get(name)).strip() for cells in records]
     alike = all(re.fullmatch(r"\S*[0-9]\S*", text) for text in ids)
@@ -264,22 +306,29 @@ def _cells(source: Source, kind: str) -> Iterator[tuple[int, list[str]] | Refusa
     """The records of delimited text, each as wide as the first. Runs and ratings may have blanks between cells."""
     delimiter = header.delimiter_of(source.start)
     source.has_decimal_commas = delimiter == ";"
-    if delimiter == header.NONE and kind in ("results", "ratings") and trec.has_columns(source.start):
+    if delimiter == header.NO_DELIMITER and kind in ("results", "ratings") and trec.has_columns(source.start):
         return trec.records(source)
-    return delimited.records(source, delimiter, delimited.WIDTH_CURE)
+    return delimited.records(source, delimiter)
 
 
-def _with_names(source: Source, records: Iterator, kind: str) -> Records:
-    """The records below the header, their cells by its names; without a header by the numbers of the columns."""
-    first = list(islice(records, header.SAMPLE + 1))
+def _with_names(source: Source, records: Iterator, is_header: Callable[[list[list[str]]], bool | str]) -> Records:
+    """The records below the header, their cells by its names; without a header by the numbers of the columns.
+
+    is_header: whether the first of these rows is the header, or in words why that is not clear.
+    """
+    first = list(islice(records, header.SAMPLED_RECORDS + 1))
     rows = [item for item in first if not isinstance(item, Refusal)]
     names = [name.strip() for name in rows[0][1]] if rows else []
-    has_header = _has_header(source, kind, [cells for _, cells in rows])
+    chosen = _chosen_columns(source)
+    has_header = is_header([cells for _, cells in rows])
     if rows and isinstance(has_header, str):
-        yield source.stop(rows[0][0], has_header, *HEADER)
+        yield source.stop(rows[0][0], has_header, *HEADER_CURES)
         return
     if not has_header:
         names = [str(number) for number in range(1, len(names) + 1)]
+    else:  # of two header rows, the lower one leaves some columns without a name
+        numbers = [str(number) if str(number) in chosen else "" for number in range(1, len(names) + 1)]
+        names = [name or number for name, number in zip(names, numbers, strict=True)]
     if problem := too_wide(names):
         yield source.stop(rows[0][0], problem, WIDTH_CURE)
         return
@@ -290,12 +339,15 @@ def _with_names(source: Source, records: Iterator, kind: str) -> Records:
     if unnamed := names.count(""):
         columns = counted(unnamed, "column")
         source.notes.append(f"{source.name}: nothing is read from {columns} without a name.")
-    is_header = has_header
+    head = rows[0][1] if rows and has_header else []
     for item in chain(first, records):
         if isinstance(item, Refusal):
             yield item
-        elif is_header:
-            is_header = False
+        elif has_header:
+            has_header = False  # it is this record
+        elif len(head) > 1 and str(item[1][0]).strip(trec.BYTE_ORDER_MARK) == head[0] and item[1][1:] == head[1:]:
+            problem = "the line repeats the names of the columns, as where files were joined"
+            yield source.refusal(item[0], problem, "Remove it.")
         else:
             line, cells = item
             record = dict(zip(names, cells, strict=True))
@@ -303,22 +355,8 @@ def _with_names(source: Source, records: Iterator, kind: str) -> Records:
             yield line, record
 
 
-def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:
-    """Whether the first record is a header, or in words why that is not clear."""
-    if source.reading.header is not None or not rows:
-        return source.reading.header is not False
-    chosen = [name for role, names in source.reading.columns.items() for name in names_in(role, names)]
-    if not all(map(str.isdecimal, chosen)):
-        return True
-    has_header = header.names_columns(kind, rows[0], rows[1:])
-    if has_header or (len(rows[0]) == 1 and kind != "queries"):  # one column is no table of anything else
-        return True
-    if chosen and has_header is False:
-        return False
-    shown = listed(cell.strip() for cell in rows[0])
-    if has_header is None:
-        return f"this line may name the columns or be the first row ({shown})"
-    return f"this line names no column ({shown})"
+def _chosen_columns(source: Source) -> list[str]:
+    return [name for role, names in source.reading.columns.items() for name in names_in(role, names)]
 
 
 def too_wide(names: Sequence[str]) -> str:
@@ -337,12 +375,25 @@ def _within_width(source: Source, records: Records) -> Records:
 
 
 def _objects(source: Source) -> Records:
-    """The objects of JSON lines. A line of a dump of Elasticsearch is its document."""
-    for item in jsonl.objects(source, "A line is one JSON object."):
-        if not isinstance(item, Refusal) and "_id" in item[1] and isinstance(item[1].get("_source"), dict):
-            line, record = item
-            item = line, {**record["_source"], "id": record["_id"]}
-        yield item
+    """The objects of JSON lines.
+
+    A line of a dump of Elasticsearch is its document. In a bulk request, the line above a document has its id.
+    """
+    action: dict[str, Any] = {}  # of a bulk request: the line above
+    for item in jsonl.objects(source):
+        if isinstance(item, Refusal):
+            yield item
+            continue
+        line, record = item
+        if record.keys() in ({"index"}, {"create"}) and all(isinstance(value, dict) for value in record.values()):
+            action = record.get("index") or record.get("create") or {}
+            continue
+        if "_id" in record and isinstance(record.get("_source"), dict):
+            record = {**record["_source"], "id": record["_id"]}
+        elif "_id" in action:
+            record = {**record, "id": action["_id"]}
+        action = {}
+        yield line, record
 
 
 # From records to rows
@@ -362,12 +413,9 @@ def text_of(value: Any) -> str:
 def _topics(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[Topic]:
     texts = {role: text_of(cells[name]).strip() for role, name in layout.column.items() if role != "tags"}
     key = None
-    if "key" in texts:
-        key = checked_id(texts["key"], "query key", values.QUERY_KEY_LENGTH, source)
-    tags = cells[layout.column["tags"]] if "tags" in layout.column else None
-    if tags is not None:
-        tags = tags if isinstance(tags, list) else text_of(tags).split(";")
-        tags = tuple(filter(None, (text_of(tag).strip() for tag in tags)))
+    if "key" in texts:  # the cell is checked, not its text: in JSON and Parquet a float is no id
+        key = checked_id(cells[layout.column["key"]], "query key", values.QUERY_KEY_LENGTH, source)
+    tags = _tags(cells[layout.column["tags"]]) if "tags" in layout.column else None
     text = values.checked_text(texts["text"], "query")
     weight = None
     if texts.get("weight"):
@@ -376,19 +424,28 @@ def _topics(source: Source, line: int, cells: dict[str, Any], layout: Layout) ->
     yield Topic(line, key, text, texts.get("need"), tags, weight, fields)
 
 
+def _tags(cell: Any) -> tuple[str, ...] | None:
+    """The tags in a list, or in a text with semicolons between them; None for a cell that is None."""
+    if cell is None:
+        return None
+    tags = cell if isinstance(cell, list) else text_of(cell).split(";")
+    return tuple(filter(None, (text_of(tag).strip() for tag in tags)))
+
+
 def _documents(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[DocumentLine]:
     texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
-    key = checked_id(texts["id"], "id", values.DOCUMENT_KEY_LENGTH, source)
+    key = checked_id(cells[layout.column["id"]], "id", values.DOCUMENT_KEY_LENGTH, source)
     fields = {name: cells[name] for name in layout.fields} or None
     yield DocumentLine(line, key, texts.get("title"), texts.get("body"), texts.get("url"), fields)
 
 
 def _results(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RunLine]:
-    """Without ranks the file is in the order of the ranking. Without scores the score is 1 / rank."""
+    """The result of a record. Without ranks it has the next rank of its ranking; without scores, 1 / rank."""
     texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
-    (query, document), system = _pair(texts, source), texts.get("system", "")
-    source.places[query, system] += 1
-    rank = source.places[query, system]
+    query, document = _pair(source, cells, layout)
+    system = texts.get("system", "")
+    source.results_so_far[query, system] += 1
+    rank = source.results_so_far[query, system]  # unless a column holds the rank
     if "rank" in texts:
         # Programs write 3 as 3.0 if other cells of the column are empty.
         text = re.sub(r"\.0+$", "", _number(source, cells[layout.column["rank"]], "rank"))
@@ -410,46 +467,48 @@ def _number(source: Source, cell: Any, what: str) -> str:
 
 
 def _ratings(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RatingLine | Refusal]:
+    """The rating of a record, or those of several raters; none where nobody rated."""
     texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
     if layout.raters:
-        yield from _of_raters(source, line, texts, {name: cells[name] for name in layout.raters})
+        yield from _of_raters(source, line, cells, layout)
         return
     grade, reason = _grade_of(texts.get("grade", ""), source)
     if _says_yes(texts.get("unrateable", "")):
-        reason = reason or NO_REASON
+        reason = reason or values.NO_REASON
     reason = texts.get("reason", "") or reason
     if grade is None and not reason and "reason" not in texts:
-        return  # a pair or a query that nobody rated
+        return  # not rated; in a table with reasons, a row without grade and reason is refused below
     if (grade is None) == (reason == ""):
         raise ValueError("a rating needs either a grade or a reason why the pair cannot be judged")
     rater = texts.get("rater", "")
     if "rater" in texts:
         values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
-    seconds = _not_negative(text, "number of seconds") if (text := texts.get("seconds")) else None
-    at = _moment(texts.get("rated_at", ""))
-    yield RatingLine(line, *_pair(texts, source), rater, grade, reason, texts.get("comment", ""), seconds, at)
+    seconds = _not_negative(texts["seconds"], "number of seconds") if texts.get("seconds") else None
+    rated_at = _moment(texts.get("rated_at", ""))
+    pair = _pair(source, cells, layout)
+    yield RatingLine(line, *pair, rater, grade, reason, texts.get("comment", ""), seconds, rated_at)
 
 
-def _of_raters(
-    source: Source, line: int, texts: dict[str, str], cells: dict[str, Any]
-) -> Iterator[RatingLine | Refusal]:
+def _of_raters(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RatingLine | Refusal]:
     """The rating of each rater whose cell is not blank, for one pair. Each cell may be refused."""
-    for name, cell in cells.items():
+    for name in layout.raters:
         try:
-            grade, reason = _grade_of(text_of(cell), source)
+            grade, reason = _grade_of(text_of(cells[name]), source)
             if grade is not None or reason:
                 rater = values.checked_name(name.strip(), "rater", values.RATER_NAME_LENGTH)
-                yield RatingLine(line, *_pair(texts, source), rater, grade, reason)
+                yield RatingLine(line, *_pair(source, cells, layout), rater, grade, reason)
         except ValueError as error:
             problem = f"{error}, in the column {values.quoted(name)} of a rater"
             yield source.refusal(line, problem, *cure_of(error, CURE))
 
 
-def _pair(texts: dict[str, str], source: Source) -> tuple[str, str]:
-    if not (query := texts["query"].strip()):
+def _pair(source: Source, cells: dict[str, Any], layout: Layout) -> tuple[str, str]:
+    """The query and the document of a row. Raises ValueError."""
+    query = text_of(cells[layout.column["query"]]).strip()
+    if not query:
         raise WrongCell("the query is empty", CURE, FILL_DOWN)
     values.checked_text(query, "query")
-    return query, checked_id(texts["document"], "document", values.DOCUMENT_KEY_LENGTH, source)
+    return query, checked_id(cells[layout.column["document"]], "document", values.DOCUMENT_KEY_LENGTH, source)
 
 
 _READERS = {"queries": _topics, "documents": _documents, "results": _results, "ratings": _ratings}
@@ -459,22 +518,23 @@ def _grade_of(text: str, source: Source) -> tuple[Decimal | None, str]:
     """(grade, "") of a cell, (None, reason) where it says that the pair cannot be judged, (None, "") if blank."""
     text = text.strip()
     if text in source.reading.grades:
-        return source.reading.grades[text], ""
-    if text.lower() == CANNOT:
-        return None, NO_REASON
+        grade = source.reading.grades[text]
+        return grade, values.NO_REASON if grade is None else ""
+    if text.lower() == values.CANNOT:
+        return None, values.NO_REASON
     if not text:
         return None, ""
     try:
         return values.grade(_number(source, text, "grade")), ""
     except ValueError as error:
-        raise WrongCell(str(error), CURE, Option("map", {text: None}, "the word stands for a grade")) from error
+        raise WrongCell(str(error), CURE, *cures_of_word(text)) from error
 
 
 def _says_yes(text: str) -> bool:
     """Whether the cell that says whether a pair is unrateable says yes. Raises WrongCell."""
     word = text.strip().lower()
-    if word in YES or word in NO:
-        return word in YES
+    if word in YES_WORDS or word in NO_WORDS:
+        return word in YES_WORDS
     problem = f"{values.quoted(text)} in the column for unrateable pairs is neither yes nor no"
     nothing = Option("columns", {"unrateable": ""}, "the column says something else")
     raise WrongCell(problem, "Write yes or no.", nothing)
@@ -505,13 +565,13 @@ def _moment(text: str) -> datetime | None:
 def write(kind: str, rows: Iterable[RatingLine | RunLine], *, raw: bool = False) -> Iterator[str]:
     """The header and one record for each row. Reading them gives the same rows again."""
     table = ([_cell(value) for value in written_cells(kind, row)] for row in rows)
-    return spreadsheet.written(chain([WRITTEN[kind]], table), raw=raw)
+    return spreadsheet.written(chain([WRITTEN_COLUMNS[kind]], table), raw=raw)
 
 
 def write_as_json(kind: str, rows: Iterable[RatingLine | RunLine]) -> Iterator[str]:
     """One object for each row, without empty members."""
     for row in rows:
-        members = zip(WRITTEN[kind], written_cells(kind, row), strict=True)
+        members = zip(WRITTEN_COLUMNS[kind], written_cells(kind, row), strict=True)
         record = {name: value for name, value in members if value not in (None, "")}
         yield json.dumps(record, ensure_ascii=False, default=_plain_json) + "\n"
 

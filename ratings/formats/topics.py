@@ -79,27 +79,31 @@ def _parts(text: str) -> dict[str, list[str]]:
 
 
 def _read_xml(source: Source) -> Iterator[Topic | Refusal]:
+    """The topics of an XML file, each once its element ends, so that memory does not grow with the file."""
     parser = XMLPullParser(("start", "end"))
-    topic = None  # the element that is open
-    begun = number = 1
-    size = count = 0
+    topic = None  # the element that is open, from line `topic_line` on
+    topic_line = line = 1
+    topic_size = topic_count = 0  # characters since it began, and topics so far
     try:
         for item in source.lines():
             if isinstance(item, Refusal):
                 yield item
                 return
-            number, size = item.number, size + len(item.text)
+            line = item.number
+            topic_size += len(item.text)
             if "<!ENTITY" in item.text:
                 raise ValueError("the XML declares an entity, and entities are never expanded")
-            if topic is not None and size > LONGEST_LINE:
+            if topic is not None and topic_size > LONGEST_LINE:
                 raise ValueError("there are more than 10 MB of text in one topic")
             parser.feed(item.text + "\n")
             for event, element in parser.read_events():
                 if event == "start" and topic is None and _name(element) in _TOPIC_TAGS:
-                    topic, begun, size = element, number, 0
-                    count += 1
+                    topic = element
+                    topic_line = line
+                    topic_size = 0
+                    topic_count += 1
                 elif event == "end" and element is topic:
-                    yield _topic_of_xml(source, begun, element)
+                    yield _topic_of_xml(source, topic_line, element)
                     topic = None
                     element.clear()  # keeps only its place in the document
         parser.close()
@@ -108,10 +112,10 @@ def _read_xml(source: Source) -> Iterator[Topic | Refusal]:
         cure = "Repair the markup, or give the topics as tab-separated lines."
         yield source.refusal(error.position[0], problem, cure)
     except ValueError as error:
-        yield source.refusal(number, str(error), "Write the text itself instead.")
+        yield source.refusal(line, str(error), "Write the text itself instead.")
     else:
-        if not count:
-            yield source.refusal(number, "there is no topic in the XML", MARKUP_CURE)
+        if not topic_count:
+            yield source.refusal(line, "there is no topic in the XML", MARKUP_CURE)
 
 
 def _name(element: Element) -> str:
@@ -121,24 +125,23 @@ def _name(element: Element) -> str:
 
 def _topic_of_xml(source: Source, line: int, element: Element) -> Topic | Refusal:
     """The topic of an element, from its children and attributes; <query> may have its text directly."""
-    names = _PARTS | {
-        str(tag).lower(): _ROLES[role] for role, tag in source.reading.columns.items() if role in _ROLES
-    }
-    if _name(element) == "query":
-        names = _OF_QUERY | names
+    chosen_tags = {role: str(tag).lower() for role, tag in source.reading.columns.items() if role in _ROLES}
+    part_of_tag = _PARTS | {tag: _ROLES[role] for role, tag in chosen_tags.items()}
     parts = defaultdict(list)
-    if number := next(filter(None, map(element.get, ("number", "id", "num"))), None):
+    if number := element.get("number") or element.get("id") or element.get("num"):
         parts["key"].append(number)
-    if _name(element) == "query" and (text := element.text or "").strip():
-        parts["title"].append(text)
+    if _name(element) == "query":
+        part_of_tag = _OF_QUERY | part_of_tag
+        if (text := element.text or "").strip():
+            parts["title"].append(text)
     for child in element:
-        parts[names.get(_name(child), "")].append("".join(child.itertext()))
-    unknown = [_name(child) for child in element if _name(child) not in names]
+        parts[part_of_tag.get(_name(child), "")].append("".join(child.itertext()))
+    unknown_tags = [_name(child) for child in element if _name(child) not in part_of_tag]
     tags = (element.attrib["type"],) if element.get("type") else None
     topic = _topic(source, line, parts, tags)
-    if isinstance(topic, Refusal) and unknown and "title" not in parts:
+    if isinstance(topic, Refusal) and unknown_tags and "title" not in parts:
         choose = Option("columns", {"text": None}, "one of them holds the text")
-        return source.refusal(line, f"{topic.problem}; it has the tags {listed(unknown)}", choose)
+        return source.refusal(line, f"{topic.problem}; it has the tags {listed(unknown_tags)}", choose)
     return topic
 
 
@@ -146,22 +149,22 @@ def _topic(
     source: Source, line: int, parts: dict[str, list[str]], tags: tuple[str, ...] | None = None
 ) -> Topic | Refusal:
     """A topic from its parts. Its text is the first part of _TEXT_FROM that it has; the others are the need."""
-    clean = {name: [_without_label(name, text) for text in texts] for name, texts in parts.items() if name}
+    texts = {name: [_without_label(name, text) for text in contents] for name, contents in parts.items() if name}
     try:
-        key = values.checked_key(clean.get("key", [""])[0], "topic number", values.QUERY_KEY_LENGTH)
+        key = values.checked_key(texts.get("key", [""])[0], "topic number", values.QUERY_KEY_LENGTH)
     except ValueError as error:
         return source.refusal(line, str(error), MARKUP_CURE)
-    texts = {name: "\n\n".join(filter(None, clean.get(name, []))) for name in _TEXT_FROM}
-    chosen = next((name for name in _TEXT_FROM if texts[name]), None)
-    if chosen is None:
+    joined = {name: "\n\n".join(filter(None, texts.get(name, []))) for name in _TEXT_FROM}
+    text_part = next((name for name in _TEXT_FROM if joined[name]), None)
+    if text_part is None:
         return source.refusal(line, f"topic {values.quoted(key)} has no title and no query", MARKUP_CURE)
     try:
-        values.checked_text(texts[chosen], f"text of query {key}")
+        values.checked_text(joined[text_part], f"text of query {key}")
     except ValueError as error:
         return source.refusal(line, str(error), "Shorten it.")
-    subtopics = [f"{i}. {text}" for i, text in enumerate(clean.get("subtopic", []), 1)]
-    paragraphs = [texts[name] for name in _TEXT_FROM if name != chosen] + ["\n".join(subtopics)]
-    return Topic(line, key, texts[chosen], "\n\n".join(filter(None, paragraphs)) or None, tags)
+    subtopics = [f"{i}. {text}" for i, text in enumerate(texts.get("subtopic", []), 1)]
+    need = [joined[name] for name in _TEXT_FROM if name != text_part] + ["\n".join(subtopics)]
+    return Topic(line, key, joined[text_part], "\n\n".join(filter(None, need)) or None, tags)
 
 
 def _without_label(name: str, text: str) -> str:

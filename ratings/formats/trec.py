@@ -17,29 +17,29 @@ import numpy as np
 
 from ..words import counted
 from . import values
-from .refusal import Cure, Option, Refusal, WrongCell, cure_of
+from .refusal import Cure, Option, Refusal, WrongCell, cure_of, cures_of_word
 from .rows import RatingLine, RunLine, Stretch, taken
-from .source import START, Block, Line, Source, Start, lines_of
+from .source import START_BYTES, Block, Line, Source, Start, lines_of
 from .values import NUMBER
 
-RUN = "query", "q0", "document", "rank", "score", "system"
-QRELS = "query", "iteration", "document", "grade"
-MOST_RANK = 10**18
-AHEAD = 2  # blocks that are read at the same time
+RUN_COLUMNS = "query", "q0", "document", "rank", "score", "system"
+QRELS_COLUMNS = "query", "iteration", "document", "grade"
+RANKS_BELOW = 10**18  # or above -RANKS_BELOW: what `values.integer` takes
+BLOCKS_AHEAD = 2  # blocks that are read at the same time
 _other_blank = re.compile(r"[^\S \n]|\ufeff")
 _blanks = " \t\v\f\r"
 _gap = re.compile(r"[ \t\v\f]+")
 
 RUN_CURE = "A run has six columns: query, Q0, document, rank, score, system."
-BLANK_CURE = "Write names of systems without blanks, for example with _ in place of each."
 QRELS_CURE = "Qrels have four columns: query, iteration, document, grade."
+TABS_CURE = "Put tabs between the columns, or write ids without blanks."
 HEADER_CURE = "If this line names the columns, remove it."
 WIDTH_CURE = "Write as many columns in each line."
-ARE_SYSTEMS = Option("system_from", "tag", "this is a run, and the sixth column names systems")
+TAGS_ARE_SYSTEMS = Option("system_from", "tag", "this is a run, and the sixth column names systems")
 FEWEST_STEPS = 4  # from one rank to the next, all by one: so few may be grades by chance
-MARK = "\ufeff"
-MARKED = "the line begins with a byte order mark, as where files were joined"
-_NO_KEY = f"#{MARK}"  # characters with which no query begins
+BYTE_ORDER_MARK = "\ufeff"
+MARK_PROBLEM = "the line begins with a byte order mark, as where files were joined"
+_NO_KEY = f"#{BYTE_ORDER_MARK}"  # characters with which no query begins
 
 # The columns of many lines but for the second one, and "line", the number of each: Arrow arrays of strings, coded
 # where many are equal, and NumPy arrays of numbers.
@@ -47,27 +47,33 @@ Columns = dict[str, Any]
 
 
 def read_run(source: Source) -> Iterator[Stretch | Refusal]:
-    """Results by ranking, a megabyte of lines at a time. Blank lines and those that begin with # are skipped."""
-    for columns in _columns(source, RUN, _are_results, _result):
+    """The results by ranking. Blank lines and those that begin with # are skipped.
+
+    A block of about a megabyte is read at a time, and gives one stretch for each ranking with lines in it.
+    """
+    for columns in _columns(source, RUN_COLUMNS, _are_results, _result):
         if isinstance(columns, Refusal):
             yield columns
         else:
             yield from _rankings(columns)
-    if source.wide:
-        lines = counted(source.wide, "line")
+    if source.lines_with_more_columns:
+        lines = counted(source.lines_with_more_columns, "line")
         source.notes.append(f"{source.name}: {lines} with more than six columns; the rest was ignored.")
 
 
 def _rankings(columns: Columns) -> Iterator[Stretch]:
-    """The lines of each ranking, in their order."""
+    """A stretch for each ranking of these lines, with its lines in their order."""
     query, system, documents = (columns[name] for name in ("query", "system", "document"))
     numbers = [columns[name] for name in ("line", "rank", "score")]
-    queries, systems = query.dictionary.to_pylist(), system.dictionary.to_pylist()
-    # A ranking is a query and a system: the codes of both make its number.
+    queries = query.dictionary.to_pylist()
+    systems = list(map(values.system_name, system.dictionary.to_pylist()))
+    # `ranking` has a number for the query and system of each line: query code * systems + system code.
     ranking = np.from_dlpack(query.indices).astype(np.int64) * len(systems) + np.from_dlpack(system.indices)
     if (ranking[1:] < ranking[:-1]).any():  # lines of one may be apart: they are brought together
         order = np.argsort(ranking, kind="stable")
-        ranking, documents, numbers = ranking[order], taken(documents, order), [array[order] for array in numbers]
+        ranking = ranking[order]
+        documents = taken(documents, order)
+        numbers = [array[order] for array in numbers]
     begins = np.flatnonzero(np.append(True, ranking[1:] != ranking[:-1])).tolist()
     for begin, end in pairwise([*begins, len(ranking)]):
         of_query, of_system = divmod(int(ranking[begin]), len(systems))
@@ -77,33 +83,42 @@ def _rankings(columns: Columns) -> Iterator[Stretch]:
 
 def _are_results(columns: Columns) -> bool:
     """Whether no name, rank or score has to be refused."""
-    ranks, names = columns["rank"], columns["system"].dictionary.to_pylist()
-    in_range = (ranks > -MOST_RANK) & (ranks < MOST_RANK)
-    are_names = max(map(len, names)) <= values.SYSTEM_NAME_LENGTH
+    ranks = columns["rank"]
+    names = columns["system"].dictionary.to_pylist()
+    in_range = (ranks > -RANKS_BELOW) & (ranks < RANKS_BELOW)
+    are_not_empty = all(name.replace(values.BLANK_IN_RUNS, "") for name in names)
+    are_names = are_not_empty and max(map(len, names)) <= values.SYSTEM_NAME_LENGTH
     return are_names and bool(in_range.all()) and bool(np.isfinite(columns["score"]).all())
 
 
 def _result(source: Source, text: str, cells: list[str]) -> tuple[str, str, int, float, str]:
-    """Query, document, rank, score and system of one line. Raises ValueError. Counts lines with more columns."""
+    """(query, document, rank, score, system) of one line. Counts lines with more than six columns.
+
+    `text` is the line and `cells` are its words. Raises ValueError.
+    """
     if len(cells) < 6:
-        kind = [Option("kind", "qrels", "these are qrels")] if len(cells) == 4 and _is_number(cells[3]) else []
-        raise WrongCell(f"{_width(cells)}, a run needs six", RUN_CURE, *kind)
+        seem_qrels = len(cells) == 4 and _is_number(cells[3])
+        kind = [Option("kind", "qrels", "these are qrels")] if seem_qrels else []
+        raise WrongCell(f"{_width(cells)}, a run needs six", RUN_CURE, *kind, *_columns_cure("rank", cells))
     query, _, document, rank, score, system = cells[:6]
-    if len(cells) > 6 and text.count("\t") == 5:
-        # Tabs separate the columns, so the name has blanks. By first words two systems would become one.
-        name = values.quoted(text.rpartition("\t")[2])
-        raise WrongCell(f"the name of the system {name} has a blank", BLANK_CURE)
+    in_tabs = len(cells) > 6 and text.count("\t") == 5  # six columns with tabs between them
+    if in_tabs:  # the name has blanks: by first words two systems would become one
+        system = text.rpartition("\t")[2]
+    elif len(cells) > 6 and _is_number(system):  # else the rank would be read as the score
+        raise WrongCell(
+            f"{_width(cells)}, and the sixth is the number {system}, as if an id had a blank", TABS_CURE
+        )
     try:
         result = (
             values.checked_key(query, "query", values.QUERY_KEY_LENGTH),
             values.checked_key(document, "document", values.DOCUMENT_KEY_LENGTH),
             values.integer(rank, "rank"),
             values.number(score, "score"),
-            values.checked_key(system, "system", values.SYSTEM_NAME_LENGTH),
+            values.system_name(system),
         )
     except ValueError as error:
-        raise WrongCell(str(error), RUN_CURE, *_header_cure(query, rank, score)) from error
-    source.wide += len(cells) > 6
+        raise WrongCell(str(error), RUN_CURE, *_header_cure(query, rank, score), *_point_cure(score)) from error
+    source.lines_with_more_columns += len(cells) > 6 and not in_tabs
     return result
 
 
@@ -114,31 +129,40 @@ def read_qrels(source: Source) -> Iterator[RatingLine | Refusal]:
             yield columns
         else:
             keys = columns["query"].to_pylist(), columns["document"].to_pylist()
-            yield from map(RatingLine, columns["line"].tolist(), *keys, repeat(""), columns["grade"])
+            grades = [columns["grades"][code] for code in columns["grade"].indices.to_pylist()]
+            reasons = [values.NO_REASON if grade is None else "" for grade in grades]
+            yield from map(RatingLine, columns["line"].tolist(), *keys, repeat(""), grades, reasons)
 
 
 def read_grades(source: Source) -> Iterator[Columns | Refusal]:
-    """The same as columns, a megabyte of lines at a time. The grades are a list of decimals."""
-    for columns in _columns(source, QRELS, partial(_are_grades, source), _judgment):
+    """The grades as columns, of about a megabyte of lines at a time.
+
+    "grades" has the decimal of each code of the column "grade"; None: "cannot judge".
+    """
+    for columns in _columns(source, QRELS_COLUMNS, partial(_are_grades, source), _judgment):
         if not isinstance(columns, Refusal):
-            grades = [_grade(source, text) for text in columns["grade"].dictionary.to_pylist()]
-            columns["grade"] = [grades[code] for code in columns["grade"].indices.to_pylist()]
+            columns["grades"] = [_grade(source, text) for text in columns["grade"].dictionary.to_pylist()]
         yield columns
 
 
 def _are_grades(source: Source, columns: Columns) -> bool:
     """Whether no grade has to be refused."""
     try:
-        return all(_grade(source, text) is not None for text in columns["grade"].dictionary.to_pylist())
+        for text in columns["grade"].dictionary.to_pylist():
+            _grade(source, text)
     except ValueError:
         return False
+    return True
 
 
 def _judgment(source: Source, text: str, cells: list[str]) -> tuple[str, str, str]:
-    """Query, document and grade of one line, the grade as it stands there. Raises ValueError."""
+    """(query, document, grade) of one line, the grade as it stands there. Only `_result` needs `text`, the line.
+
+    Raises ValueError.
+    """
     if len(cells) != 4:
         kind = [Option("kind", "results", "this is a run")] if len(cells) > 5 else []
-        raise WrongCell(f"{_width(cells)}, qrels have four", QRELS_CURE, *kind)
+        raise WrongCell(f"{_width(cells)}, qrels have four", QRELS_CURE, *kind, *_columns_cure("grade", cells))
     query, _, document, grade = cells
     try:
         values.checked_key(query, "query", values.QUERY_KEY_LENGTH)
@@ -146,18 +170,29 @@ def _judgment(source: Source, text: str, cells: list[str]) -> tuple[str, str, st
         _grade(source, grade)
     except ValueError as error:
         is_word = not _is_number(grade) and not any(sign in grade for sign in ",;")
-        stands_for = [Option("map", {grade: None}, "the word stands for a grade")] if is_word else []
-        raise WrongCell(str(error), QRELS_CURE, *_header_cure(query, grade), *stands_for) from error
+        cures = [QRELS_CURE, *_header_cure(query, grade), *_point_cure(grade)]
+        cures += cures_of_word(grade) if is_word else []
+        raise WrongCell(str(error), *cures) from error
     return query, document, grade
 
 
-def _grade(source: Source, text: str) -> Decimal:
-    """The grade, of a number or of a word that people gave one. Raises ValueError."""
+def _grade(source: Source, text: str) -> Decimal | None:
+    """The grade, of a number or of a word to which people gave one; None: "cannot judge". Raises ValueError."""
     return source.reading.grades[text] if text in source.reading.grades else values.grade(text)
 
 
 def _width(cells: list[str]) -> str:
     return f"there is {len(cells)} column" if len(cells) == 1 else f"there are {len(cells)} columns"
+
+
+def _columns_cure(number: str, cells: list[str]) -> list[Cure]:
+    """How to read lines of three columns or five as a table; `number`: what stands behind the document."""
+    columns = {3: ("1", "2", "3"), 5: ("1", "3", "4")}.get(len(cells))
+    if columns is None:
+        return []
+    places: dict[str, str | None] = dict(zip(("query", "document", number), columns, strict=True))
+    held = f"the query, the document and the {number} are in columns {columns[0]}, {columns[1]} and {columns[2]}"
+    return [Option("columns", places, held)]
 
 
 def _header_cure(*cells: str) -> list[Cure]:
@@ -172,7 +207,7 @@ def _columns(
     source: Source, names: tuple[str, ...], fit: Callable[[Columns], bool], read_line: Callable
 ) -> Iterator[Columns | Refusal]:
     """The columns of a file, block by block. fit: whether all values of columns that Arrow read can stay."""
-    for block, columns in _ahead(source, names):
+    for block, columns in _blocks_with_columns(source, names):
         if isinstance(block, Refusal):
             yield block
         elif columns and fit(columns):
@@ -181,29 +216,29 @@ def _columns(
             yield from _line_by_line(source, block, names, read_line)
 
 
-def _ahead(source: Source, names: tuple[str, ...]) -> Iterator[tuple[Block | Refusal, Columns]]:
-    """The blocks of a file, each with what `_at_once` makes of it while those before are used."""
+def _blocks_with_columns(source: Source, names: tuple[str, ...]) -> Iterator[tuple[Block | Refusal, Columns]]:
+    """Each block of a file with its columns by `_columns_by_arrow`, which threads read in advance."""
     waiting = deque()
-    with ThreadPoolExecutor(AHEAD) as pool:
+    with ThreadPoolExecutor(BLOCKS_AHEAD) as pool:
         for block in source.blocks():
-            waiting.append((block, pool.submit(_at_once, block, names)))
-            if len(waiting) > AHEAD:
+            waiting.append((block, pool.submit(_columns_by_arrow, block, names)))
+            if len(waiting) > BLOCKS_AHEAD:
                 before, columns = waiting.popleft()
                 yield before, columns.result()
         for block, columns in waiting:
             yield block, columns.result()
 
 
-def _at_once(block: Block | Refusal, names: tuple[str, ...]) -> Columns:
-    """The columns of a block; {} where Arrow might read a line otherwise than it stands there.
+def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns:
+    """The columns of a block, read by Arrow; {} where its lines must be read one by one.
 
-    That is a line with another number of cells, another invisible character, a comment, a key that is too long, or
-    anything but a number for a number.
+    That is where a line has another number of cells, an invisible character that Arrow takes otherwise, a comment,
+    a key that is too long, or no number where one belongs. `names`: of all columns, in their order.
     """
     import pyarrow as pa  # takes a sixth of a second, and few commands read files
     from pyarrow import compute, csv
 
-    text = _with_single_blanks(block.lines) if isinstance(block, Block) else b""
+    text, gaps = _with_single_blanks(block.lines) if isinstance(block, Block) else (b"", 0)
     if not text:
         return {}
     few = pa.dictionary(pa.int32(), pa.string())  # a column of few different words
@@ -221,38 +256,53 @@ def _at_once(block: Block | Refusal, names: tuple[str, ...]) -> Columns:
         )
     except pa.ArrowInvalid:
         return {}
-    # Each cell ends with a blank or the line: any further one is a control character.
-    if np.count_nonzero(np.frombuffer(text, np.uint8) <= ord(" ")) != len(names) * table.num_rows:
-        return {}
     columns = {name: table[name].combine_chunks() for name in table.column_names}
-    keys, longest = columns["query"].dictionary.to_pylist(), compute.max(compute.utf8_length(columns["document"]))
-    if longest.as_py() > values.DOCUMENT_KEY_LENGTH or max(map(len, keys)) > values.QUERY_KEY_LENGTH:
-        return {}
-    if any(key.startswith("#") for key in keys):
+    queries = columns["query"].dictionary.to_pylist()
+    is_exact = (
+        gaps == len(names) * table.num_rows - 1  # one between two cells: any further one is a control character
+        and compute.max(compute.utf8_length(columns["document"])).as_py() <= values.DOCUMENT_KEY_LENGTH
+        and max(map(len, queries)) <= values.QUERY_KEY_LENGTH
+        and not any(query.startswith("#") for query in queries)
+    )
+    if not is_exact:
         return {}
     numbers = {name: np.from_dlpack(columns[name]) for name in columns.keys() & {"rank", "score"}}
     return columns | numbers | {"line": np.arange(block.first, block.first + table.num_rows)}
 
 
-def _with_single_blanks(lines: bytes) -> bytes:
-    """The lines with one blank between two cells; b"" where they have a character that Arrow takes otherwise."""
-    text = (lines + b"\n").replace(b"\r\n", b"\n").replace(b"\t", b" ")
+def _with_single_blanks(lines: bytes) -> tuple[bytes, int]:
+    """The lines with one blank between two cells, and how many gaps they have: see `_gaps`.
+
+    (b"", 0) where they have a character that Arrow takes otherwise than the reader of single lines.
+    """
+    text = lines.replace(b"\t", b" ")
+    if b"\r" in text:  # a search for \r\n in every line takes ten times as long
+        text = text.replace(b"\r\n", b"\n").removesuffix(b"\r")
     if b"\r" in text or b"\x7f" in text:
-        return b""
-    blank = np.frombuffer(text, np.uint8) <= ord(" ")
-    if blank[0] or (blank[1:] & blank[:-1]).any():
-        text = b"".join(b" ".join(line.split()) + b"\n" for line in text.split(b"\n")[:-1])
+        return b"", 0
+    gaps = _gaps(text)
+    if gaps[:1].any() or gaps[-1:].any() or (gaps[1:] & gaps[:-1]).any():  # gaps at an end, or two together
+        text = b"\n".join(b" ".join(line.split()) for line in text.split(b"\n"))
+        gaps = _gaps(text)
     if any(letter in text and b" 0" + letter in text for letter in (b"x", b"X")):
-        return b""  # 0x1f would be a whole number
+        return b"", 0  # 0x1f would be a whole number
     if not text.isascii() and _other_blank.search(text.decode(errors="replace")):
-        return b""
-    return text
+        return b"", 0
+    return text, int(np.count_nonzero(gaps))
+
+
+def _gaps(text: bytes) -> np.ndarray:
+    """Whether each byte is a gap, which is a blank, a line end or a control character: bool[bytes]."""
+    return np.frombuffer(text, np.uint8) <= ord(" ")
 
 
 def _line_by_line(
     source: Source, block: Block, names: tuple[str, ...], read: Callable
 ) -> Iterator[Columns | Refusal]:
-    """The refusals of the wrong lines in a block, and then the columns of all others."""
+    """The refusals of the wrong lines in a block, and then the columns of all others.
+
+    `read` makes a row of (source, line, its cells): `_result` or `_judgment`. It raises ValueError.
+    """
     import pyarrow as pa
 
     rows = []
@@ -262,18 +312,19 @@ def _line_by_line(
             continue
         number, text, cells = item
         try:
-            if text[0] == MARK:
-                raise WrongCell(MARKED, "Remove the mark, or import the files one by one.")
+            if text[0] == BYTE_ORDER_MARK:
+                raise WrongCell(MARK_PROBLEM, "Remove the mark, or import the files one by one.")
             rows.append((number, *read(source, text, cells)))
         except ValueError as error:
             yield source.refusal(number, str(error), *cure_of(error, ""))
     if rows:
-        columns = dict(zip(("line", names[0], *names[2:]), zip(*rows, strict=True), strict=True))
-        for name, column in columns.items():
+        columns: Columns = {}
+        # Nothing is read from the second column, so the rows do not have it.
+        for name, cells in zip(("line", names[0], *names[2:]), zip(*rows, strict=True), strict=True):
             if name in ("line", "rank", "score"):
-                columns[name] = np.array(column)
+                columns[name] = np.array(cells)
             else:
-                array = pa.array(column, pa.string())
+                array = pa.array(cells, pa.string())
                 columns[name] = array if name == "document" else array.dictionary_encode()
         yield columns
 
@@ -307,8 +358,10 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
 
 
 def write_run(rows: Iterable[RunLine]) -> Iterator[str]:
-    """Lines of a run. Reading a score gives the same float again. Raises ValueError as `_readable` does."""
-    return (f"{_readable(row.query)} Q0 {row.document} {row.rank} {row.score!r} {row.system}\n" for row in rows)
+    """Lines of a run. Reading gives the same scores and names of systems. Raises ValueError as `_readable`."""
+    for row in rows:
+        system = row.system.replace(" ", values.BLANK_IN_RUNS)
+        yield f"{_readable(row.query)} Q0 {row.document} {row.rank} {row.score!r} {system}\n"
 
 
 def write_qrels(rows: Iterable[RatingLine]) -> Iterator[str]:
@@ -327,12 +380,12 @@ def _readable(query: str) -> str:
 
 def is_run(start: Start) -> bool:
     cells = _first_cells(start)
-    return len(cells) >= 6 and bool(re.fullmatch(values.INTEGER, cells[3]) and re.fullmatch(NUMBER, cells[4]))
+    return len(cells) >= 6 and bool(re.fullmatch(values.INTEGER, cells[3])) and _is_number(_pointed(cells[4]))
 
 
 def is_qrels(start: Start) -> bool:
     cells = _first_cells(start)
-    return len(cells) == 4 and bool(re.fullmatch(NUMBER, cells[3]))
+    return len(cells) == 4 and _is_number(_pointed(cells[3]))
 
 
 def has_few_iterations(start: Start) -> bool:
@@ -359,23 +412,26 @@ def has_columns(start: Start) -> bool:
 
 
 def doubt(start: Start) -> tuple[str, Option] | None:
-    """Why lines of six columns or more may be qrels, and how to read them so; None for a run and other text.
+    """Why lines of six columns or more may be qrels, and the option that reads them so; None for any other text.
 
-    Of a run the second column is one word and the sixth is no number, or the fourth counts in each ranking.
+    They are surely a run where the second column is the same word in all lines and the sixth is no number, or
+    where the fourth column counts the places of each ranking.
     """
     rows = [cells for cells in _lines(start) if len(cells) > 5 and all(map(_is_number, cells[3:5]))]
     if not rows:
         return None
-    seconds, aspects = {cells[1] for cells in rows}, all(_is_number(cells[5]) for cells in rows)
-    if (len(seconds) == 1 and not aspects and not any(map(_is_number, seconds))) or _count_ranks(rows):
+    second_cells = {cells[1] for cells in rows}  # Q0 in a run
+    one_word = len(second_cells) == 1 and not any(map(_is_number, second_cells))
+    has_aspects = all(_is_number(cells[5]) for cells in rows)
+    if (one_word and not has_aspects) or _count_ranks(rows):
         return None
-    grade = {"query": "1", "document": "3", "grade": "4"}
+    columns = {"query": "1", "document": "3", "grade": "4"}
     width = len(rows[0])
-    if aspects:
+    if has_aspects:
         problem = f"the last {width - 3} of {width} columns are numbers, as grades for several aspects are"
-        return problem, Option("columns", grade, "the fourth column is the grade")
+        return problem, Option("columns", columns, "the fourth column is the grade")
     problem = f"the fourth of {width} columns may be a grade or a rank"
-    return problem, Option("columns", grade | {"rater": "6"}, "it is the grade, and the sixth is the rater")
+    return problem, Option("columns", columns | {"rater": "6"}, "it is the grade, and the sixth is the rater")
 
 
 def _count_ranks(rows: list[list[str]]) -> bool:
@@ -386,8 +442,18 @@ def _count_ranks(rows: list[list[str]]) -> bool:
             return False
         ranks[query, system].append(int(rank))
     first = min(map(min, ranks.values()))
-    count = all(sorted(each) == list(range(first, first + len(each))) for each in ranks.values())
+    count = all(sorted(steps) == list(range(first, first + len(steps))) for steps in ranks.values())
     return count and len(rows) - len(ranks) >= FEWEST_STEPS
+
+
+def _pointed(cell: str) -> str:
+    """The cell with a decimal point in place of a comma: a number with one is refused, and with its cure."""
+    return cell.replace(",", ".", 1)
+
+
+def _point_cure(cell: str) -> list[Cure]:
+    has_comma = "," in cell and _is_number(_pointed(cell))
+    return ["Write a decimal point in place of a decimal comma."] if has_comma else []
 
 
 def _is_number(cell: str) -> bool:
@@ -397,7 +463,7 @@ def _is_number(cell: str) -> bool:
 def _lines(start: Start) -> Iterator[list[str]]:
     """The cells of the first lines that are neither blank nor comments, without one that may be cut off."""
     lines = start.text.split("\n")
-    lines = (line.strip(_blanks) for line in (lines[:-1] if len(start.data) >= START else lines))
+    lines = (line.strip(_blanks) for line in (lines[:-1] if len(start.data) >= START_BYTES else lines))
     return (_gap.split(line) for line in lines if line and not line.startswith("#"))
 
 

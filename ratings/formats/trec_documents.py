@@ -46,7 +46,10 @@ def elements(source: Source, tag: str, what: str, cure: str) -> Iterator[tuple[i
     The content is not parsed. Text between the elements is refused; other tags there are passed over.
     """
     edge = re.compile(rf"<(/?){tag}(\s[^<>]*)?>", re.IGNORECASE)
-    begun, attributes, content, size = 0, "", [], 0
+    begun = 0
+    attributes = ""
+    content = []
+    size = 0
     for line in source.lines():
         if isinstance(line, Refusal):
             yield line
@@ -91,13 +94,16 @@ def _document(source: Source, line: int, attributes: str, text: str) -> Document
         key = values.checked_key(key.strip(), "DOCNO", values.DOCUMENT_KEY_LENGTH)
     except ValueError as error:
         return source.refusal(line, str(error), CURE)
-    title, body, url, fields = [], [], None, {}
-    rest = []  # text outside known parts
+    titles = []
+    bodies = []
+    url = None
+    fields = {}
+    other_texts = []  # outside known parts
     for name, part in _parts(text[: docno.start()] + text[docno.end() :] if docno else text):
         if name in _TITLES:
-            title.append(_plain(part))
+            titles.append(_plain(part))
         elif name in _BODIES:
-            body.append(_plain(part))
+            bodies.append(_plain(part))
         elif name in _URLS:
             url = _plain(part)
         elif name == _HEADER:
@@ -105,32 +111,33 @@ def _document(source: Source, line: int, attributes: str, text: str) -> Document
         elif name and (value := _plain(part)):
             fields[name] = f"{fields[name]}\n{value}" if name in fields else value
         else:
-            rest.append(_plain(part))
-    body = body or list(filter(None, rest))
-    one_line = " ".join(" ".join(title).split()) if title else None
-    text = "\n\n".join(filter(None, body)) if body else None
-    return DocumentLine(line, key, one_line, text, url, fields or None)
+            other_texts.append(_plain(part))
+    bodies = bodies or list(filter(None, other_texts))
+    title = " ".join(" ".join(titles).split()) if titles else None
+    body = "\n\n".join(filter(None, bodies)) if bodies else None
+    return DocumentLine(line, key, title, body, url, fields or None)
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
     """Each outermost element by its name in lower case, and the text between them with the name ""."""
-    ends: dict[str, list[re.Match]] = defaultdict(list)
+    end_tags: dict[str, list[re.Match]] = defaultdict(list)  # by name, in the order of the text
     for end in _end.finditer(text):
-        ends[end[1].lower()].append(end)
-    page = "<html" in text.lower()
-    at = 0
+        end_tags[end[1].lower()].append(end)
+    is_page = "<html" in text.lower()
+    position = 0  # behind the last element
     for start in _open.finditer(text):
         name = start[1].lower()
-        if start.start() < at or (page and name not in _OF_PAGES):
+        if start.start() < position or (is_page and name not in _OF_PAGES):
             continue
-        place = bisect_left(ends[name], start.end(), key=re.Match.start)
-        if place == len(ends[name]):
+        # The first end tag of that name behind the start tag.
+        next_end = bisect_left(end_tags[name], start.end(), key=re.Match.start)
+        if next_end == len(end_tags[name]):
             continue  # never closed
-        end = ends[name][place]
-        yield "", text[at : start.start()]
+        end = end_tags[name][next_end]
+        yield "", text[position : start.start()]
         yield name, text[start.end() : end.start()]
-        at = end.end()
-    yield "", text[at:]
+        position = end.end()
+    yield "", text[position:]
 
 
 def _plain(markup: str) -> str:

@@ -18,6 +18,7 @@ DOCUMENT_KEY_LENGTH = 500
 MADE_KEY_LENGTH = 200  # of a query that came without one
 QUERY_TEXT_LENGTH = 20_000  # so that the first bytes of a file show its format
 SYSTEM_NAME_LENGTH = 200
+BLANK_IN_RUNS = "%20"  # in the name of a system, since blanks part the columns of a run
 RATER_NAME_LENGTH = 150
 
 _key = re.compile(rf"{KEY}+")
@@ -31,8 +32,9 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # they neither
 _control = re.compile(r"[\x00-\x1f\x7f]")
 
 AMBIGUOUS = "has a mark that may be for decimals or for thousands; write it without one, or with a further digit"
+CANNOT = "unrateable"  # in place of a grade: nobody could judge
+NO_REASON = "other"  # the reason where a file only says that a pair cannot be judged
 _BILLIONTH = Decimal("1e-9")
-_DIGITS = re.compile(r"([0-9]+)")
 
 
 def quoted(value: object, longest: int = 60) -> str:
@@ -61,6 +63,15 @@ def checked_name(text: str, what: str, longest: int) -> str:
     return text
 
 
+@lru_cache(maxsize=4096)
+def system_name(text: str, what: str = "system") -> str:
+    """The name of a system, with one blank for each run of blanks and for each %20, as runs have it."""
+    name = " ".join(text.replace(BLANK_IN_RUNS, " ").split())
+    if not name:
+        raise ValueError(f"the {what} is empty")
+    return checked_name(name, what, SYSTEM_NAME_LENGTH)
+
+
 def checked_text(text: str, what: str) -> str:
     """The text or key of a query. It may have blanks and several lines."""
     if not text:
@@ -81,13 +92,13 @@ def key_of_text(text: str) -> str:
     return key if len(key) <= MADE_KEY_LENGTH else f"{key[:150]}~{sha256(text.encode()).hexdigest()[:32]}"
 
 
-def folded(text: str) -> str:
-    """The text as it looks: composed (NFC), and with one blank for each run of blanks of any kind."""
+def visible_text(text: str) -> str:
+    """The text as people see it: composed (NFC), one blank for each run of blanks, no invisible characters."""
     return " ".join(unicodedata.normalize("NFC", text.translate(_INVISIBLE)).split())
 
 
-def letters(text: str) -> str:
-    """The letters and digits alone, in small letters, which spellings that differ in marks share."""
+def letters_and_digits(text: str) -> str:
+    """The letters and digits alone, in small letters: equal for spellings that differ in case, marks or blanks."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -106,15 +117,21 @@ def number(text: str, what: str) -> float:
 
 
 def with_point(text: str, what: str, *, has_commas: bool) -> str:
-    """The number with a decimal point in place of a comma. Raises ValueError if its mark may part thousands.
+    """The number with a decimal point in place of a comma; any other text as it is.
 
-    `has_commas`: a comma before three digits is for decimals, as in files with semicolons between cells.
+    Raises ValueError for a number such as 1,234 or 1.234, whose mark may be for decimals or for thousands. A comma
+    is surely for decimals in a file that has such commas (`has_commas`), except in a rank. A point surely is,
+    except in a rank or a weight.
     """
     if _thousands.fullmatch(text):
-        unclear = what == "rank" or not has_commas if "," in text else what in ("rank", "weight")
-        if unclear:
+        if "," in text:
+            is_unclear = what == "rank" or not has_commas
+        else:
+            is_unclear = what in ("rank", "weight")
+        if is_unclear:
             raise ValueError(f"the {what} {quoted(text)} {AMBIGUOUS}")
-    return text if "." in text else text.replace(",", ".", 1)
+    pointed = text.replace(",", ".", 1)
+    return pointed if _float.fullmatch(pointed) else text
 
 
 @lru_cache(maxsize=4096)
@@ -131,15 +148,19 @@ def grade(text: str) -> Decimal:
     return stored + 0  # no negative zero
 
 
+def meant(word: str) -> Decimal | None:
+    """What people say that a word means: a grade, or None where it means "cannot judge". Raises ValueError."""
+    return None if word == CANNOT else grade(word)
+
+
+def listed_pair(name: str, value: str) -> str:
+    """The pair as lists such as bad=0,good=2 have it: as CSV, in quotation marks where it has a comma."""
+    pair = f"{name}={value}"
+    doubled = pair.replace('"', '""')
+    return f'"{doubled}"' if "," in pair or pair.startswith('"') else pair
+
+
 def grade_text(grade: Decimal) -> str:
     """A grade without trailing zeros: 2, 0.5, -1."""
     text = f"{grade:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def natural(key: str) -> tuple:
-    """A sort key that orders numbers within keys by their value: 2 before 10, q2 before q10."""
-    parts = _DIGITS.split(key)
-    parts[1::2] = map(int, parts[1::2])
-    # Apart from the key: behind `shoe`, it would be compared with the number of `shoe2`.
-    return tuple(parts), key

@@ -9,11 +9,11 @@ from typing import Any
 
 from . import spreadsheet
 
-TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+CONTENT_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 MOST_ROWS = 50_000  # below the header: these take five to nine seconds
 LONGEST_TEXT = 32_767  # characters of a cell
-WIDEST = 40  # characters of a column; a longer text is in the cell all the same
-SHOWN = "0.0000"  # of a fraction; the cell holds 16 digits
+WIDEST_COLUMN = 40  # characters of a column; a longer text is in the cell all the same
+FRACTION_FORMAT = "0.0000"  # of a fraction; the cell holds 16 digits
 _not_in_xml = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _like_an_escape = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 
@@ -42,7 +42,7 @@ def written(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> bytes:
         value = _plain(value)
         if isinstance(value, float):
             made = WriteOnlyCell(sheet, value)
-            made.number_format = SHOWN
+            made.number_format = FRACTION_FORMAT
         elif isinstance(value, str) and value[:1] in ("=", "#"):
             made = WriteOnlyCell(sheet, value)
             made.data_type = "s"  # neither a formula nor an error
@@ -55,7 +55,7 @@ def written(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> bytes:
         titles.append(WriteOnlyCell(sheet, _text(str(title))))
         titles[-1].font = Font(bold=True)
         titles[-1].data_type = "s"
-        sheet.column_dimensions[get_column_letter(place)].width = min(WIDEST, max(10, len(str(title)) + 2))
+        sheet.column_dimensions[get_column_letter(place)].width = min(WIDEST_COLUMN, max(10, len(str(title)) + 2))
     sheet.freeze_panes = "A2"
     sheet.append(titles)
     for row in rows:

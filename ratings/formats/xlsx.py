@@ -12,15 +12,15 @@ from . import budget, spreadsheet, values
 from .archives import LARGEST_LIST, ZIP, Bounded
 from .budget import TooMuch
 from .refusal import Option, Refusal
-from .source import BLOCK, LAST_HEADER, LONGEST_LINE, Source, Start, Unopened
+from .source import BLOCK_BYTES, LAST_HEADER_LINE, LONGEST_LINE, Source, Start, Unopened
 
 CURE = "Save the workbook again in a spreadsheet program, or save the sheet as CSV."
-SHEET = Option("sheet")
+SHEET_OPTION = Option("sheet")
 LARGEST_PART = 1 << 28  # bytes that openpyxl keeps in memory: all but the rows
 _SHEETS = "xl/worksheets/"
 _IN_XLSX = re.compile(rb"xl/(workbook|worksheets|sharedStrings|styles|theme)")
 _BINARY = re.compile(rb"xl/workbook\.bin")
-_MOST = 10**15
+_NUMBERS_BELOW = 10**15
 _zeros = re.compile("0{2,20}")  # as many digits as an id has; more would only fill the memory
 # A cell with a formula and without its result. No part goes back (*+): the time would grow with the square.
 _formula = re.compile(
@@ -33,7 +33,7 @@ _place = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
 _row_end = re.compile(rb"</(?:\w+:)?row\s*+>")
 # What Excel writes for a character that XML changes or cannot hold, such as the carriage return of a Windows line.
 _escaped = re.compile("_x([0-9A-Fa-f]{4})_")
-POINTER = 8  # bytes of an empty cell; openpyxl fills a row with them up to its last cell
+EMPTY_CELL_BYTES = 8  # in memory; openpyxl fills a row with empty cells up to its last one
 
 
 def is_xlsx(start: Start) -> bool:
@@ -69,7 +69,7 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
         for number, row in enumerate(sheet.iter_rows(), 1):
             if number < source.reading.header_line:
                 continue
-            source.budget.unpack(POINTER * len(row))
+            source.budget.unpack(EMPTY_CELL_BYTES * len(row))
             try:
                 cells = [_text(cell) for cell in row]
             except ValueError as error:
@@ -86,7 +86,7 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
             width = width or len(cells)
             if len(cells) > width:
                 problem = f"the row has {len(cells)} cells, the header has {width}"
-                titled = number <= LAST_HEADER and not widened
+                titled = number <= LAST_HEADER_LINE and not widened
                 names = [Option("header", str(number), f"row {number} names the columns")] if titled else []
                 widened = True
                 yield source.refusal(number, problem, "Give each column a name.", *names)
@@ -103,8 +103,9 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
 
 def _wrong(error: Exception) -> tuple[str, str]:
     """The problem and the cure. openpyxl hides the cause of some errors behind its own."""
-    if too_much := next((each for each in (error, error.__cause__) if isinstance(each, TooMuch)), None):
-        return str(too_much), budget.CURE
+    for cause in (error, error.__cause__):
+        if isinstance(cause, TooMuch):
+            return str(cause), budget.CURE
     detail = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
     return f"the workbook is broken or cannot be read ({detail})", CURE
 
@@ -121,11 +122,11 @@ def _chosen(book: Any, name: str | None) -> Any:
     visible = _visible(book)
     listed = ", ".join(map(values.quoted, visible[:12])) + (", …" if len(visible) > 12 else "")
     if name:
-        raise Unopened(f"there is no sheet {values.quoted(name)}; the sheets are {listed}", SHEET)
+        raise Unopened(f"there is no sheet {values.quoted(name)}; the sheets are {listed}", SHEET_OPTION)
     if not visible:
         raise Unopened("the workbook has no sheet", CURE)
     if len(visible) > 1:
-        raise Unopened(f"the workbook has several sheets: {listed}", SHEET)
+        raise Unopened(f"the workbook has several sheets: {listed}", SHEET_OPTION)
     return sheets[visible[0]]
 
 
@@ -152,22 +153,24 @@ def _text(cell: Any) -> str:
         return value.isoformat()
     if isinstance(value, timedelta):
         return str(value)
-    if abs(value) >= _MOST and value == value // 1:
+    if abs(value) >= _NUMBERS_BELOW and value == value // 1:  # a whole number
         problem = f"the cell {cell.coordinate} is a number of more than 15 digits, of which a spreadsheet keeps 15"
         raise ValueError(f"{problem}: let it be text")
     text = str(int(value)) if value == value // 1 else f"{value:.15g}"
+    # The format 00000 displays 42 as 00042.
     return text.zfill(len(cell.number_format)) if _zeros.fullmatch(cell.number_format) else text
 
 
 def _opened(source: Source) -> tuple[Any, zipfile.ZipFile]:
     """The workbook, and the ZIP that openpyxl reads it from: sheets row by row, and all else at once.
 
-    Raises TooMuch. Its list of parts is enough for that, as zipfile reads no more of a part than its list says.
+    Raises TooMuch by the sizes in the list of the ZIP, before anything is unpacked. They can be relied on, even if
+    the file lies: zipfile reads no more of a part than the list says.
     """
     from openpyxl.reader.excel import ExcelReader  # takes a third of a second, and few files need it
 
     reader = ExcelReader(
-        Bounded(source.at_any_place(), LARGEST_LIST), read_only=True, data_only=True, keep_links=False
+        Bounded(source.seekable_file(), LARGEST_LIST), read_only=True, data_only=True, keep_links=False
     )
     parts = reader.archive.infolist()
     source.budget.unpack(sum(part.file_size for part in parts))
@@ -183,11 +186,12 @@ def _first_uncomputed(stream: BinaryIO) -> tuple[str, int] | None:
     Raises TooMuch for a row that is too long: openpyxl keeps a row in memory.
     """
     rest = b""
-    while data := stream.read(BLOCK):
+    while data := stream.read(BLOCK_BYTES):
         *rows, rest = _row_end.split(rest + data)
         if max(map(len, [*rows, rest])) > LONGEST_LINE:
             raise TooMuch(f"a row is longer than {LONGEST_LINE // 1_000_000} MB")
         for cell in chain.from_iterable(map(_formula.finditer, rows)):
-            if not _is_text.search(cell[1]) and (place := _place.search(cell[1])):
+            attributes = cell[1]
+            if not _is_text.search(attributes) and (place := _place.search(attributes)):
                 return place[1].decode(), int(place[2])
     return None

@@ -4,27 +4,40 @@ import hashlib
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the time of all files
+FILE_TIME = (1980, 1, 1, 0, 0, 0)  # the time of all files
 
 
 class FixedZip:
-    """A ZIP that is written as a stream. `sums` has the SHA-256 of each file in it."""
+    """A ZIP that is written as a stream.
+
+    `sums` has the SHA-256 of each file by its name, `counts` the number of the parts it was written in.
+    """
 
     def __init__(self) -> None:
         self.sums: dict[str, str] = {}
+        self.counts: dict[str, int] = {}
         self._out = _Out()
         self._zip = zipfile.ZipFile(self._out, "w", zipfile.ZIP_DEFLATED)
 
     def add(self, name: str, parts: Iterable[bytes], *, large: bool = False) -> Iterator[bytes]:
-        """The bytes that a further file adds to the ZIP. `large`: it may have 2 GB or more (ZIP64)."""
+        """The bytes that a further file adds to the ZIP. `parts`: its content, such as one line each.
+
+        `large`: the file may have 2 GB or more (ZIP64).
+        """
         digest = hashlib.sha256()
+        self.counts[name] = 0
         with self._zip.open(_entry(name), "w", force_zip64=large) as entry:
             for part in parts:
                 digest.update(part)
                 entry.write(part)
+                self.counts[name] += 1
                 yield self._out.drain()
         self.sums[name] = digest.hexdigest()
         yield self._out.drain()
+
+    def members(self) -> list[dict]:
+        """The files so far, for a manifest. `lines` are the parts that each had."""
+        return [{"file": name, "lines": self.counts[name], "sha256": digest} for name, digest in self.sums.items()]
 
     def end(self) -> bytes:
         """The last bytes: the list of the files, without which no program opens the ZIP."""
@@ -38,7 +51,7 @@ def sums_as_text(sums: Mapping[str, str]) -> str:
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, EPOCH)
+    entry = zipfile.ZipInfo(name, FILE_TIME)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.create_system, entry.external_attr = 3, 0o644 << 16  # otherwise they depend on the platform
     return entry

@@ -4,15 +4,18 @@ import time
 
 from django.core.management.base import OutputWrapper
 
-EVERY = 0.2  # seconds between two updates
+SECONDS_BETWEEN_UPDATES = 0.2
 
 
 class ProgressLine:
     """Shows a step, its share that is done, its rows and their speed; nothing if the stream is no terminal."""
 
     def __init__(self, stream: OutputWrapper) -> None:
-        self.stream, self.is_terminal, self.shown_at = stream, stream.isatty(), 0.0
-        self.name, self.begun = "", 0.0
+        self.stream = stream
+        self.is_terminal = stream.isatty()
+        self.shown_at = 0.0
+        self.name = ""
+        self.begun = 0.0
 
     def __enter__(self) -> "ProgressLine":
         return self
@@ -20,8 +23,9 @@ class ProgressLine:
     def __call__(self, name: str, share: float | None = None, rows: int = 0) -> None:
         now = time.monotonic()
         if name != self.name:
-            self.name, self.begun = name, now
-        if self.is_terminal and now - self.shown_at >= EVERY:
+            self.name = name
+            self.begun = now
+        if self.is_terminal and now - self.shown_at >= SECONDS_BETWEEN_UPDATES:
             self.shown_at = now
             percent = "" if share is None else f": {share:.0%}"
             speed = f", {rows / (now - self.begun):,.0f} a second" if now > self.begun else ""

@@ -11,10 +11,11 @@ from django.db import DatabaseError
 from ..database import disk
 from ..formats.columns import SEVERAL
 from ..formats.refusal import Option, Refusal
+from ..formats.values import listed_pair
 from ..words import as_sentence
 
-COMMANDS = {"results": "import_run"}
-IMPORTS = {"kind", "before"}  # options that name another import command
+IMPORT_COMMANDS = {"results": "import_run"}
+IMPORT_OPTIONS = {"kind", "before"}  # options that name another import command
 
 
 class Refused(CommandError):
@@ -43,16 +44,17 @@ def refuse_unwritable() -> None:
         raise Refused(f"Nothing can be written into {settings.DATA_DIR}: {error.strerror}. {cure}") from error
 
 
-def line_of(refusal: Refusal, known: Collection[str]) -> str:
+def line_of(refusal: Refusal, option_names: Collection[str]) -> str:
     """The refusal as a line, with cures for a command that has these options."""
-    known = {*known, *(IMPORTS if "files" in known else ())}
+    # A cure for a command that imports files may also name another import command.
+    known = {*option_names, *(IMPORT_OPTIONS if "files" in option_names else ())}
     return refusal.message(lambda option: words(option) if option.name in known else "")
 
 
 def words(option: Option) -> str:
     """The option in an imperative: "give --order score"."""
-    if option.name in IMPORTS:
-        command = COMMANDS.get(option.value, f"import_{option.value}")
+    if option.name in IMPORT_OPTIONS:
+        command = IMPORT_COMMANDS.get(option.value, f"import_{option.value}")
         return f"use {command}" if option.name == "kind" else f"import {option.value} first, with {command}"
     name = f"--{option.name.replace('_', '-')}"
     if option.value == "":
@@ -61,16 +63,19 @@ def words(option: Option) -> str:
 
 
 def _value(option: Option) -> str:
+    """The value of the option as one types it: a word, or a list such as query=NAME,document=Doc."""
     if option.value is None:
         return "WORD=GRADE" if option.name == "map" else "NAME"
     if isinstance(option.value, str):
         return shlex.quote(option.value)
-    pairs = [f"{name}={_blank(name, option) if value is None else value}" for name, value in option.value.items()]
-    return shlex.quote(",".join(f'"{pair}"' if "," in pair else pair for pair in pairs))
+    pairs = []
+    for name, value in option.value.items():
+        pairs.append(listed_pair(name, _placeholder(name, option) if value is None else value))
+    return shlex.quote(",".join(pairs))
 
 
-def _blank(name: str, option: Option) -> str:
-    """The placeholder for a value that the person has to fill in."""
+def _placeholder(name: str, option: Option) -> str:
+    """What stands for a value that the person has to fill in."""
     if option.name == "map":
         return "GRADE"
     return "NAME|NAME" if name in SEVERAL.values() else "NAME"

@@ -8,16 +8,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-READABLE, CLOSED = 0o644, 0o600  # for all, and for its owner alone
+READABLE_BY_ALL, OWNER_ONLY = 0o644, 0o600
 
 
 @contextmanager
-def whole_file(path: Path, mode: int = READABLE) -> Iterator[BinaryIO]:
+def whole_file(path: Path, mode: int = READABLE_BY_ALL) -> Iterator[BinaryIO]:
     """A file that appears at `path` when it is complete and on the disk, or not at all. Raises OSError."""
     try:
         handle, part = tempfile.mkstemp(".part", f".{path.name}.", path.parent)
     except OSError as error:
-        error.filename = str(path)  # messages show it, and nobody has named the part
+        error.filename = str(path)  # not that of the part, since the message is for who named the path
         raise
     try:
         with os.fdopen(handle, "wb") as file:

@@ -3,10 +3,3 @@
 from .archive import bundle, file_name
 from .check import check
 from .comparisons import comparisons
-
-__all__ = [
-    "bundle",
-    "check",
-    "comparisons",
-    "file_name",
-]

@@ -7,7 +7,7 @@ from itertools import chain, islice
 
 from django.utils.text import slugify
 
-from ratings.formats import spreadsheet
+from ratings.formats import ir_metadata, spreadsheet
 from ratings.formats.zipped import FixedZip, sums_as_text
 
 from ...charts import pictures
@@ -20,8 +20,8 @@ from ..stored import pieces
 from . import figures, latex, texts
 from .comparisons import comparisons
 
-SUMS, ABOUT, NUMBERS, PAIRS = "SHA256SUMS", "about.json", "evaluation.json", "comparisons.json"
-LARGE = 1 << 31  # bytes: files of this size need a ZIP64 entry
+SUMS_FILE, ABOUT_FILE, NUMBERS_FILE, PAIRS_FILE = "SHA256SUMS", "about.json", "evaluation.json", "comparisons.json"
+ZIP64_BYTES = 1 << 31  # files of this size need a ZIP64 entry
 
 
 def file_name(frozen: FrozenEvaluation) -> str:
@@ -34,9 +34,9 @@ def bundle(frozen: FrozenEvaluation) -> Iterator[bytes]:
     """The ZIP, in chunks. Raises Broken where a stored file does not have its hash any more."""
     archive = FixedZip()
     for name, size, parts in _files(frozen):
-        yield from archive.add(name, parts, large=size >= LARGE)
+        yield from archive.add(name, parts, large=size >= ZIP64_BYTES)
     _refuse_changed(frozen, archive.sums)
-    yield from archive.add(SUMS, [sums_as_text(archive.sums).encode()])
+    yield from archive.add(SUMS_FILE, [sums_as_text(archive.sums).encode()])
     yield archive.end()
 
 
@@ -51,26 +51,35 @@ def _refuse_changed(frozen: FrozenEvaluation, sums: dict[str, str]) -> None:
 
 
 def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]]]:
-    """(name, size, content) of each file, in their order. The size is 0 unless it can be large."""
+    """(name, size, content) of each file of the bundle, in order.
+
+    size: in bytes; 0 for a file that is small in every bundle.
+    """
     evaluation = evaluation_of(frozen)
-    charts, tests = figures.figures(evaluation), comparisons(evaluation)
+    charts = figures.figures(evaluation)
+    tests = comparisons(evaluation)
     document = csv_and_json.document(evaluation, per_query=True)
     yield "README.md", 0, [texts.readme(frozen, charts, tests is not None).encode()]
     for file in files_of(frozen):
         yield file.name, file.bytes, pieces(frozen, file.name)
-    yield ABOUT, 0, [_json(about_document(frozen))]
-    yield NUMBERS, 0, [documents.as_text(document).encode()]
+    for system in settings_of(frozen).systems:
+        lines = ir_metadata.as_yaml(texts.run_metadata(frozen, system))
+        name = system.run.removeprefix("runs/").removesuffix(".run")
+        yield f"ir_metadata/{name}.yml", 0, ["".join(lines).encode()]
+    yield ABOUT_FILE, 0, [_json(about_document(frozen))]
+    yield NUMBERS_FILE, 0, [documents.as_text(document).encode()]
     yield "means.csv", 0, _csv(*csv_and_json.means(evaluation))
     yield "per_query.csv", 0, _csv(*csv_and_json.every_query(evaluation))
     if tests:
-        yield PAIRS, 0, [documents.as_text(comparison.document([tests])).encode()]
+        yield PAIRS_FILE, 0, [documents.as_text(comparison.document([tests])).encode()]
         yield "comparisons.csv", 0, _csv(*comparison.table([tests]))
     yield "methods.txt", 0, [texts.methods(frozen, evaluation, tests).encode()]
     yield "table.tex", 0, [latex.table(frozen, evaluation).encode()]
     for figure in charts:
-        about_it = {"title": figure.title, "description": figure.chart.alt_text}
-        svg = pictures.svg(figure.chart.spec, width=figure.width, paper=True, **about_it)
-        name = f"charts/{figure.name}"
+        name, chart = f"charts/{figure.name}", figure.chart
+        svg = pictures.svg(
+            chart.spec, width=figure.width, title=figure.title, description=chart.alt_text, paper=True
+        )
         yield f"{name}.svg", 0, [svg.encode()]
         yield f"{name}.png", 0, [pictures.png(svg)]
         yield f"{name}.pdf", 0, [pictures.pdf(svg)]

@@ -12,19 +12,12 @@ from pathlib import Path
 from ...page import documents
 from ...results import comparison, csv_and_json
 from ...scores import Evaluation
-from ..content import (
-    SETTINGS,
-    Broken,
-    File,
-    Lines,
-    Settings,
-    hash_of,
-)
+from ..content import SETTINGS, Broken, File, Lines, Settings, hash_of
 from ..stored import computed
-from .archive import ABOUT, NUMBERS, PAIRS, SUMS
+from .archive import ABOUT_FILE, NUMBERS_FILE, PAIRS_FILE, SUMS_FILE
 from .comparisons import comparisons
 
-PIECE = 1 << 20
+PIECE_BYTES = 1 << 20  # of a file, read at a time
 ROUNDING = 1e-12  # relative: processors differ in the last digits
 
 
@@ -57,41 +50,44 @@ def check(path: str | Path) -> Checked:
 
 
 def _checked(archive: zipfile.ZipFile) -> Checked:
-    sums = _sums(archive)
-    asked = Settings.parse(archive.read(SETTINGS).decode())
-    facts, document = json.loads(archive.read(ABOUT)), json.loads(archive.read(NUMBERS))
-    files = [File(name, 0, 0, sums[name]) for name in asked.names]
-    if hash_of(files) != facts["hash"]:
-        raise Broken(f"the content has the hash {hash_of(files)}, and {ABOUT} says {facts['hash']}.")
-    evaluation = computed(facts["collection"], asked, _lines(archive), facts["profile"])
-    again = csv_and_json.document(evaluation, per_query=True)
-    compared = [*_leaves(document, again), *_leaves_of_tests(archive, evaluation)]
-    different = [(where, old, new) for where, old, new in compared if old != new]
+    """The result of comparing the numbers of the bundle with those that its own files give. Raises Broken."""
+    sums = _checked_sums(archive)
+    settings = Settings.parse(archive.read(SETTINGS).decode())
+    about, old_document = json.loads(archive.read(ABOUT_FILE)), json.loads(archive.read(NUMBERS_FILE))
+    # The hash of the whole is made of names and sums alone.
+    files = [File(name, lines=0, bytes=0, sha256=sums[name]) for name in settings.names]
+    if hash_of(files) != about["hash"]:
+        raise Broken(f"the content has the hash {hash_of(files)}, and {ABOUT_FILE} says {about['hash']}.")
+    evaluation = computed(about["collection"], settings, _lines(archive), about["profile"])
+    new_document = csv_and_json.document(evaluation, per_query=True)
+    leaves = [*_leaves(old_document, new_document), *_leaves_of_tests(archive, evaluation)]
+    different = [(where, old, new) for where, old, new in leaves if old != new]
     return Checked(
-        name=facts["name"],
-        hash=facts["hash"],
-        systems=len(asked.systems),
-        measures=len(asked.measures),
-        queries=max((len(row["per_query"]) for row in again["results"]), default=0),
-        numbers=len(compared),
+        name=about["name"],
+        hash=about["hash"],
+        systems=len(settings.systems),
+        measures=len(settings.measures),
+        queries=max((len(row["per_query"]) for row in new_document["results"]), default=0),
+        numbers=len(leaves),
         different=[f"{where}: {old!r} in the bundle, {new!r} computed" for where, old, new in different],
         largest=max((_relative_difference(old, new) for _, old, new in different), default=0.0),
     )
 
 
-def _sums(archive: zipfile.ZipFile) -> dict[str, str]:
-    """The SHA-256 of each file, by name. Raises Broken where a file does not have it."""
-    sums = dict(line.split("  ", 1)[::-1] for line in archive.read(SUMS).decode().splitlines())
-    names = set(archive.namelist()) - {SUMS}
+def _checked_sums(archive: zipfile.ZipFile) -> dict[str, str]:
+    """The SHA-256 of each file by name, as SHA256SUMS lists it. Raises Broken where a file does not have it."""
+    lines = archive.read(SUMS_FILE).decode().splitlines()
+    sums = {name: sha256 for sha256, name in (line.split("  ", 1) for line in lines)}
+    names = set(archive.namelist()) - {SUMS_FILE}
     if names != sums.keys():
-        raise Broken(f"{SUMS} and the files differ: {', '.join(sorted(names ^ sums.keys())[:5])}.")
+        raise Broken(f"{SUMS_FILE} and the files differ: {', '.join(sorted(names ^ sums.keys())[:5])}.")
     for name, expected in sums.items():
         digest = hashlib.sha256()
         with archive.open(name) as file:
-            while piece := file.read(PIECE):
+            while piece := file.read(PIECE_BYTES):
                 digest.update(piece)
         if digest.hexdigest() != expected:
-            raise Broken(f"{name} was changed: its SHA-256 is not that of {SUMS}.")
+            raise Broken(f"{name} was changed: its SHA-256 is not that of {SUMS_FILE}.")
     return sums
 
 
@@ -105,16 +101,19 @@ def _lines(archive: zipfile.ZipFile) -> Lines:
 
 def _leaves_of_tests(archive: zipfile.ZipFile, evaluation: Evaluation) -> Iterator[tuple[str, object, object]]:
     """`_leaves` of the tests in the bundle and the same tests again, with the same draws and seed."""
-    if PAIRS not in archive.namelist():
+    if PAIRS_FILE not in archive.namelist():
         return
-    old = json.loads(archive.read(PAIRS))
+    old = json.loads(archive.read(PAIRS_FILE))
     tests = comparisons(evaluation, old["draws"], old["seed"])
     new = json.loads(documents.as_text(comparison.document([tests]))) if tests else None
-    yield from _leaves(old, new, PAIRS)
+    yield from _leaves(old, new, PAIRS_FILE)
 
 
 def _leaves(old, new, where: str = "") -> Iterator[tuple[str, object, object]]:
-    """(place, old value, new value) of every leaf of two JSON documents."""
+    """(place, old value, new value) of every leaf of two JSON documents.
+
+    Lists of different lengths count as one leaf each. where: the place of these two, as names from the root.
+    """
     if isinstance(old, dict) and isinstance(new, dict):
         for name in {**old, **new}:
             yield from _leaves(old.get(name), new.get(name), f"{where} {name}".strip())

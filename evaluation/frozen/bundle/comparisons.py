@@ -5,10 +5,10 @@ from ...page.words import counted
 from ...results.comparison import Compared, compared, of_page
 from ...scores import Evaluation
 from ...significance import ALPHA, CANNOT_TELL, FEWEST, Comparison
-from ...significance.draws import SEED, TESTS_ON_PAGES
+from ...significance.draws import DRAWS_ON_PAGES, SEED
 
 
-def comparisons(evaluation: Evaluation, draws: int = TESTS_ON_PAGES, seed: int = SEED) -> Compared | None:
+def comparisons(evaluation: Evaluation, draws: int = DRAWS_ON_PAGES, seed: int = SEED) -> Compared | None:
     """The comparison of all pairs of systems with a mean, the best system first; None for fewer than two.
 
     All pairs count in the correction, since the best system is known only after the numbers.
@@ -17,25 +17,32 @@ def comparisons(evaluation: Evaluation, draws: int = TESTS_ON_PAGES, seed: int =
     names = list(evaluation.means)
     if len(names) < 2:
         return None
-    if (draws, seed) == (TESTS_ON_PAGES, SEED):
-        return of_page(evaluation, names[0], names[1:], len(names) > 2)
-    return compared(evaluation, names[0], names[1:], len(names) > 2, draws, seed, [measure])[0]
+    best, *others = names
+    all_pairs = len(others) > 1
+    if (draws, seed) == (DRAWS_ON_PAGES, SEED):  # those of pages are cached
+        return of_page(evaluation, best, others, all_pairs)
+    (comparison,) = compared(evaluation, best, others, all_pairs, draws, seed, [measure])
+    return comparison
 
 
 def in_words(result: Compared | None) -> str:
     """The sentence about the tests: the method, and the difference of each other system from the best."""
     if result is None:
         return "There were no two systems to compare."
-    best, queries = result.systems[0], counted(result.tests.queries, "query", "queries")
-    if result.tests.drawn < FEWEST:
-        return f"Differences were not tested: a test takes {FEWEST} queries with a value for all, not {queries}."
-    others = result.tests.pairs[: len(result.systems) - 1]
-    differences = ", ".join(_against(name, test) for name, test in zip(result.systems[1:], others, strict=True))
+    best, *others = result.systems
+    if result.tests.drawn < FEWEST:  # drawn: queries without those that were taken for certain from a log
+        drawn = counted(result.tests.drawn, "query", "queries")
+        needed = f"{FEWEST} queries" if result.tests.drawn == result.tests.queries else f"{FEWEST} drawn queries"
+        return f"Differences were not tested: a test takes {needed} with a value for all, not {drawn}."
+    queries = counted(result.tests.queries, "query", "queries")
+    tests = result.tests.pairs[: len(others)]  # the pairs with the best come first
+    differences = ", ".join(_against(name, test) for name, test in zip(others, tests, strict=True))
     where = f"On the {queries} on which all of them have a value"
     return f"{where}, {_method(result)} found, against {best}: {differences}."
 
 
 def _method(result: Compared) -> str:
+    """The test in words: of one pair a t test or, where there is no t, a randomisation test; of more, Tukey's."""
     level = f"two-sided, at the level {ALPHA}"
     first = result.tests.pairs[0]
     if len(result.pairs) == 1 and first.p is None:
@@ -48,6 +55,7 @@ def _method(result: Compared) -> str:
 
 
 def _against(name: str, test: Comparison) -> str:
+    """The difference of a system from the best, in words, with its interval and p."""
     p = test.p_holm if test.p_hsd is None else test.p_hsd
     p_value = "no p value" if p is None else "p < 0.0001" if p < 0.0001 else f"p = {decimals(p)}"
     shown = "; no difference shown" if test.verdict == CANNOT_TELL else ""

@@ -14,8 +14,8 @@ from ...page.words import degree
 from ...results.charts import curves_chart, means_chart
 from ...scores import SUMS, Evaluation
 
-CELLS = 20_000  # queries x systems of a heat map, at most
-WIDEST = 2_400  # pixels that fit on a page of a paper
+MOST_CELLS = 20_000  # queries x systems of a heat map, at most
+WIDEST_PIXELS = 2_400  # pixels that fit on a page of a paper
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Figure:
     @property
     def width(self) -> int:
         """The width of the picture in a bundle, in pixels."""
-        return min(max(self.chart.least or 0, pictures.WIDTH), WIDEST)
+        return min(max(self.chart.least_width or 0, pictures.WIDTH), WIDEST_PIXELS)
 
 
 def figures(evaluation: Evaluation) -> list[Figure]:
@@ -54,12 +54,13 @@ def _means(evaluation: Evaluation) -> Figure | None:
     return Figure(
         title=f"Mean {measure} by system",
         sentence=f"Dots are means of {measure}, lines their 95 % intervals over queries; the dotted one "
-        f"stands at the {degree(measure).most}; {evaluation.asked.fingerprint_of(measure)}, n = {queries}.",
+        f"stands at the {degree(measure).most}; {evaluation.plain_fingerprint_of(measure)}, n = {queries}.",
         chart=means_chart(evaluation),
     )
 
 
 def _curves(evaluation: Evaluation) -> Figure | None:
+    """The means at each cutoff; None for a measure without several cutoffs, and without a mean."""
     measures = at_cutoffs(evaluation)
     charts = curves_chart(evaluation, measures) if len(measures) > 1 else {}
     if not charts:
@@ -70,40 +71,46 @@ def _curves(evaluation: Evaluation) -> Figure | None:
     return Figure(
         title=f"Mean {name}@k for k from {first.cutoff} to {last.cutoff}",
         sentence=f"Means of {name} at growing cutoffs, bands to 95 %; "
-        f"{evaluation.asked.fingerprint_of(first)}, n = {counts(row.queries for row in rows)}. "
+        f"{evaluation.plain_fingerprint_of(first)}, n = {counts(row.queries for row in rows)}. "
         f"Where lines cross, the choice of k decides which system looks {degree(first).more}.",
         chart=charts["curves"],
     )
 
 
 def _heat(evaluation: Evaluation) -> Figure | None:
+    """The heat map of queries by systems; None for too many cells, and without a value that counts."""
     measure = evaluation.measures[0]
-    order, rows = evaluation.names, evaluation.by_ease()
-    counting = evaluation.counting(order)
-    if counting.size > CELLS or np.isnan(counting).all():
+    systems = evaluation.names
+    counting = evaluation.counting(systems)  # [queries, systems], nan where a value does not count
+    if counting.size > MOST_CELLS or np.isnan(counting).all():
         return None
-    values, why = evaluation.values(order)[rows], evaluation.why(order)[rows]
-    bounded = measure.name not in SUMS
-    top = 1.0 if bounded else max(float(np.nanmax(counting)), 0.0) or 1.0
-    keys, texts = (evaluation.table.record.queries[name].iloc[rows].tolist() for name in ("key", "text"))
-    cells = [
-        {"query": key, "system": name} | _cell(value, reason)
-        for key, row, reasons in zip(keys, values.tolist(), why.tolist(), strict=True)
-        for name, value, reason in zip(order, row, reasons, strict=True)
+    is_bounded = measure.name not in SUMS
+    # The value of the strongest shade; 1 where no value is above 0.
+    top = 1.0 if is_bounded else max(float(np.nanmax(counting)), 0.0) or 1.0
+    easiest_first = evaluation.by_ease()
+    queries = [
+        {"query": query.key, "text": query.text, "url": ""}
+        for query in evaluation.table.record.queries.iloc[easiest_first].itertuples()
     ]
-    queries = [{"query": key, "text": text, "url": ""} for key, text in zip(keys, texts, strict=True)]
+    values = evaluation.values(systems)[easiest_first].tolist()
+    why = evaluation.why(systems)[easiest_first].tolist()
+    cells = []
+    for row, query in enumerate(queries):
+        for column, system in enumerate(systems):
+            cell = _cell(values[row][column], why[row][column])
+            cells.append({"query": query["query"], "system": system, **cell})
     ends = charts.ends(measure)
     left_out = int(np.isnan(counting).all(axis=1).sum())
-    alt_text = f"{len(values):,} queries by {len(order)} systems, {left_out:,} of them not counted (hatched)."
+    alt_text = f"{len(queries):,} queries by {len(systems)} systems, {left_out:,} of them not counted (hatched)."
     return Figure(
         title=f"{measure} of each query and system",
         sentence=f"Queries from {ends[0]} to {ends[1]} by their median, in five equal steps from 0 to {top:g}: "
         f"the stronger the shade, the higher. {evaluation.asked.fingerprint_of(measure)}.",
         chart=Chart(
             "queries",
-            charts.heat_map(cells, queries, systems=order, top=top, ends=ends),
+            charts.heat_map(cells, queries, systems=systems, top=top, ends=ends),
             f"{alt_text} per_query.csv has the numbers.",
-            3 * len(queries) + 90 if len(queries) > 60 else None,
+            least_width=3 * len(queries) + 90 if len(queries) > 60 else None,
         ),
     )
 

@@ -38,8 +38,9 @@ def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
     """The LaTeX table: by system, best first, the mean of the first measure with interval, n and judged share."""
     measure = evaluation.measures[0]
     weighted = evaluation.is_weighted
-    columns = ["System", escaped(str(measure)), r"95\,\% interval", *(["by weight"] if weighted else []), "$n$"]
-    rows = [_row(each, weighted) for each in evaluation.standings]
+    columns = ["System", escaped(str(measure)), r"95\,\% interval"]
+    columns += ["by weight", "$n$", "Judged"] if weighted else ["$n$", "Judged"]
+    rows = [_row(standing, weighted) for standing in evaluation.standings]
     caption = (
         f"Mean {measure} of {len(rows)} system{'' if len(rows) == 1 else 's'} on "
         f"{about(frozen).collection_name}. Options: {evaluation.plain_fingerprint_of(measure)}. "
@@ -50,9 +51,9 @@ def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escaped(caption)}}}",
-        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}",
         r"\hline",
-        " & ".join([*columns, "Judged"]) + r" \\",
+        " & ".join(columns) + r" \\",
         r"\hline",
         *rows,
         r"\hline",
@@ -62,12 +63,12 @@ def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(each: Standing, weighted: bool) -> str:
-    interval = "--" if each.low is None else f"{_decimals(each.low)} to {_decimals(each.high)}"
-    share = "--" if each.judged is None else rf"{100 * each.judged:.1f}\,\%"
-    cells = [escaped(each.system), _decimals(each.mean), interval]
-    cells += [_decimals(each.weighted)] if weighted else []
-    return " & ".join([*cells, str(each.queries), share]) + r" \\"
+def _row(standing: Standing, weighted: bool) -> str:
+    interval = "--" if standing.low is None else f"{_decimals(standing.low)} to {_decimals(standing.high)}"
+    share = "--" if standing.judged is None else rf"{100 * standing.judged:.1f}\,\%"
+    cells = [escaped(standing.system), _decimals(standing.mean), interval]
+    cells += [_decimals(standing.weighted)] if weighted else []
+    return " & ".join([*cells, str(standing.queries), share]) + r" \\"
 
 
 def _decimals(value: float | None) -> str:

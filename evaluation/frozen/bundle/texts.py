@@ -2,21 +2,23 @@
 
 import shlex
 from collections.abc import Iterable
+from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.formats import date_format
+from django.utils.text import capfirst
 
 from ratings.words import counted as in_digits
 
 from ...judgments.rules import SMOOTHING_NOTE
 from ...models import FrozenEvaluation
 from ...page import options
-from ...page.numbers import decimals, percent
+from ...page.numbers import decimals, percent, queries_behind
 from ...page.words import counted
 from ...results.comparison import Compared
 from ...scores import Evaluation
 from .. import about, files_of, settings_of
-from ..content import QRELS, Settings
+from ..content import QRELS, Settings, System
 from ..freezing import About
 from . import comparisons
 from .figures import Figure
@@ -24,14 +26,14 @@ from .figures import Figure
 
 def methods(frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | None) -> str:
     """The paragraph for a methods section: systems, collection, judgments, measure, options, means and tests."""
-    asked, facts, measure = settings_of(frozen), about(frozen), evaluation.measures[0]
+    settings, facts = settings_of(frozen), about(frozen)
     sentences = [
         _what(facts, evaluation),
-        _judged(facts, asked),
-        _measured(asked, evaluation),
+        _judged(facts, settings),
+        _measured(settings, evaluation),
         _judged_share(evaluation),
-        f"{_counted(evaluation)} {_intervals(asked, evaluation)}.",
-        f"Mean {measure}: {_means(evaluation)}.",
+        f"{_counted(evaluation)} {_intervals(settings, evaluation)}.",
+        f"Mean {evaluation.measures[0]}: {_means(evaluation)}.",
         *_expected(evaluation),
         comparisons.in_words(tests),
         f"Computed with {facts.software} and frozen on {date_format(frozen.created_at, 'j F Y')} as "
@@ -40,7 +42,25 @@ def methods(frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | 
     return " ".join(sentences) + "\n"
 
 
-def _intervals(asked: Settings, evaluation: Evaluation) -> str:
+def run_metadata(frozen: FrozenEvaluation, system: System) -> dict[str, Any]:
+    """What the frozen evaluation knows of the run of a system, in the names of ir_metadata."""
+    facts, measures = about(frozen), settings_of(frozen).measures
+    return {
+        "tag": system.tag,
+        "research goal": {"evaluation": {"reported measures": list(map(str, measures))}},
+        "data": {"test collection": {"name": facts.collection_name}},
+        "idealist": {
+            "system": system.system,
+            "collection": facts.collection,
+            "frozen with": facts.software,
+            "frozen": frozen.created_at.isoformat(timespec="seconds"),
+            "evaluation": frozen.hash,
+        },
+    }
+
+
+def _intervals(settings: Settings, evaluation: Evaluation) -> str:
+    """How the means and their intervals were computed: the end of a sentence."""
     if evaluation.sampled:
         drawn = f"{evaluation.sampled.drawn:,} of the queries were drawn with known chances"
         return (
@@ -49,7 +69,7 @@ def _intervals(asked: Settings, evaluation: Evaluation) -> str:
         )
     return (
         "with 95 % intervals by a percentile bootstrap over queries "
-        f"({asked.interval['draws']:,} resamples, seed {asked.interval['seed']}, distances from the mean "
+        f"({settings.interval['draws']:,} resamples, seed {settings.interval['seed']}, distances from the mean "
         "widened by sqrt(n / (n - 1)))"
     )
 
@@ -60,103 +80,106 @@ def _expected(evaluation: Evaluation) -> list[str]:
     if expected is None:
         return []
     means = []
-    for row in map(expected.of, evaluation.names):
-        if row.mean is not None:
-            interval = "" if row.low is None else f" ({decimals(row.low)} to {decimals(row.high)})"
-            means.append(f"{row.system} {decimals(row.mean)}{interval}")
-    without = f", without intervals: {expected.without}" if expected.without else ""
-    intervals = "" if expected.without else " with 90 % intervals for missing judgments alone"
-    rounds = counted(expected.rounds, "round", "rounds")
-    return [
-        f"These means are plain. {expected.judged:,} of {expected.pairs:,} pairs were judged, and "
-        f"{expected.drawn:,} pairs were drawn in {rounds}. Expected once all are judged{intervals} "
-        f"({expected.estimated}{without}): {', '.join(means)}.",
-        *([expected.named_machines] if expected.named_machines else []),
+    for estimate in map(expected.of, evaluation.names):
+        if estimate.mean is not None:
+            interval = "" if estimate.low is None else f" ({decimals(estimate.low)} to {decimals(estimate.high)})"
+            means.append(f"{estimate.system} {decimals(estimate.mean)}{interval}")
+    if expected.without:
+        method = f" ({expected.estimated}, without intervals: {expected.without})"
+    else:
+        method = f" with 90 % intervals for missing judgments alone ({expected.estimated})"
+    sentences = [
+        "These means are plain.",
+        f"{expected.judged:,} of {expected.pairs:,} pairs were judged, and {expected.drawn:,} pairs were drawn in"
+        f" {counted(expected.rounds, 'round', 'rounds')}.",
+        f"Expected once all are judged{method}: {', '.join(means)}.",
     ]
+    if expected.named_machines:
+        sentences.append(expected.named_machines)
+    return sentences
 
 
 def _what(facts: About, evaluation: Evaluation) -> str:
     names = ", ".join(evaluation.systems)
-    systems = counted(len(evaluation.systems), "system", "systems")
-    queries = counted(len(evaluation.table.record.queries), "query", "queries")
+    systems = capfirst(counted(len(evaluation.systems), "system", "systems"))
     verb = "was" if len(evaluation.systems) == 1 else "were"
-    subject = f"{systems[0].upper()}{systems[1:]} ({names}) {verb} evaluated"
-    return f"{subject} on {queries} of the collection “{facts.collection_name}”."
+    queries = counted(len(evaluation.table.record.queries), "query", "queries")
+    return f"{systems} ({names}) {verb} evaluated on {queries} of the collection “{facts.collection_name}”."
 
 
-def _judged(facts: About, asked: Settings) -> str:
+def _judged(facts: About, settings: Settings) -> str:
+    """The sentence on the judgments: how many, on which scale, by whom and by which rule."""
     grades = [f"{value} ({label})" if label else value for value, label in facts.grades]
     scale = f" on a scale of {', '.join(grades)}" if grades else ""
-    made = (
-        f"from {in_digits(facts.ratings, 'rating')} of {counted(facts.raters, 'rater', 'raters')}"
-        if facts.ratings
-        else ""
+    sources = []
+    if facts.ratings:
+        sources.append(f"from {in_digits(facts.ratings, 'rating')} of {counted(facts.raters, 'rater', 'raters')}")
+    if facts.adjudicated and settings.adjudications == "use":
+        sources.append(f"{'' if facts.ratings else 'all '}{facts.adjudicated:,} decided by adjudication")
+    rule = options.RULE_DESCRIPTIONS[settings.rule].rstrip(".")
+    verb = "was" if facts.judgments == 1 else "were"
+    sentence = (
+        f"There {verb} {in_digits(facts.judgments, 'judgment')}{scale}, made {', '.join(sources)};"
+        f" rule: {rule[0].lower()}{rule[1:]}."
     )
-    if facts.adjudicated and asked.adjudications == "use":
-        decided = f"{facts.adjudicated:,} decided by adjudication"
-        made = f"{made}, {decided}" if made else f"all {decided}"
-    rule = options.RULE_DESCRIPTIONS[asked.rule].rstrip(".")
-    how = f" {SMOOTHING_NOTE}" if asked.rule == "dawid_skene" else ""
-    there = f"There {'was' if facts.judgments == 1 else 'were'} {in_digits(facts.judgments, 'judgment')}{scale}"
-    return f"{there}, made {made}; rule: {rule[0].lower()}{rule[1:]}.{how}"
+    return f"{sentence} {SMOOTHING_NOTE}" if settings.rule == "dawid_skene" else sentence
 
 
-def _measured(asked: Settings, evaluation: Evaluation) -> str:
+def _measured(settings: Settings, evaluation: Evaluation) -> str:
     measure = evaluation.measures[0]
-    in_force = options.in_force(asked.asked)
     # Rule and adjudications are in the sentence of `_judged`.
-    listed = "; ".join(
-        f"{line['label'].lower()}: {line['words']}"
-        for line in in_force
-        if line["used"] and line["label"] not in _OF_JUDGMENTS
-    )
+    elsewhere = {options.ABOUT[name][0] for name in options.OF_JUDGMENTS}
+    in_force = [
+        line for line in options.in_force(settings.asked) if line["used"] and line["label"] not in elsewhere
+    ]
+    listed = "; ".join(f"{line['label'].lower()}: {line['words']}" for line in in_force)
     return f"The measure is {measure} ({evaluation.asked.fingerprint_of(measure)}) with {listed}."
-
-
-_OF_JUDGMENTS = {options.ABOUT[name][0] for name in options.OF_JUDGMENTS}
 
 
 def _judged_share(evaluation: Evaluation) -> str:
     measure = evaluation.measures[0]
-    known = [each.judged for each in evaluation.standings if each.judged is not None]
-    if not known:
+    shares = [standing.judged for standing in evaluation.standings if standing.judged is not None]
+    if not shares:
         return "No query that counts has a document in a ranking, so there is no judged share."
     depth = f"top {measure.cutoff}" if measure.cutoff else "rankings"
-    low, high = percent(min(known)), percent(max(known))
-    each = f"{low} for every system" if low == high else f"{low} to {high} by system"
-    return f"The judged share of the {depth} was {each}."
+    low, high = percent(min(shares)), percent(max(shares))
+    by_system = f"{low} for every system" if low == high else f"{low} to {high} by system"
+    return f"The judged share of the {depth} was {by_system}."
 
 
 def _counted(evaluation: Evaluation) -> str:
-    counts = {(each.queries, each.why) for each in evaluation.standings}
-    if len(counts) > 1:
-        least, most = min(n for n, _ in counts), max(n for n, _ in counts)
-        span = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        return f"Means are over the queries with a value, {span} by system,"
-    ((queries, reasons),) = counts
+    standings = evaluation.standings
+    if len({(standing.queries, standing.why) for standing in standings}) > 1:
+        return f"Means are over the queries with a value, {queries_behind(standings)} by system,"
+    queries, reasons = standings[0].queries, standings[0].why
     without = f"; left out: {reasons}" if reasons else ""
     return f"Means are over {counted(queries, 'query', 'queries')} with a value{without},"
 
 
 def _means(evaluation: Evaluation) -> str:
-    # `_counted` has said the number where it is the same for all.
-    differ, parts = len({each.queries for each in evaluation.standings}) > 1, []
-    for each in evaluation.standings:
-        beside = [] if each.low is None else [f"{decimals(each.low)} to {decimals(each.high)}"]
-        beside += [f"n = {each.queries:,}"] if differ else []
-        numbers = f" ({', '.join(beside)})" if beside else ""
-        parts.append(f"{each.system} {decimals(each.mean)}{numbers}")
-    return ", ".join(parts)
+    """The mean of each system, with its interval and, where it differs, n: else `_counted` has said it."""
+    n_differs = len({standing.queries for standing in evaluation.standings}) > 1
+    means = []
+    for standing in evaluation.standings:
+        details = []
+        if standing.low is not None:
+            details.append(f"{decimals(standing.low)} to {decimals(standing.high)}")
+        if n_differs:
+            details.append(f"n = {standing.queries:,}")
+        in_parentheses = f" ({', '.join(details)})" if details else ""
+        means.append(f"{standing.system} {decimals(standing.mean)}{in_parentheses}")
+    return ", ".join(means)
 
 
 def readme(frozen: FrozenEvaluation, figures: Iterable[Figure], has_tests: bool) -> str:
     """The README of a bundle: its files, and how to check it."""
+    settings = settings_of(frozen)
     names = [file.name for file in files_of(frozen)]
     context = {
         "frozen": frozen,
         "about": about(frozen),
-        "settings": settings_of(frozen),
-        "has_qrels": settings_of(frozen).judgments == QRELS,
+        "settings": settings,
+        "has_qrels": settings.judgments == QRELS,
         "has_tests": has_tests,
         "figures": figures,
         "files": " ".join(map(shlex.quote, names)),

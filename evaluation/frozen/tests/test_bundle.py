@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from django.core.management import CommandError, call_command
 from django.db.models import QuerySet
 
@@ -57,10 +58,20 @@ def changed(path: str, name: str, change) -> str:
     return path
 
 
+def test_a_gap_stays_a_gap_when_it_is_computed_again(tmp_path):
+    collection = make_hills()
+    collection.systems.update(gaps=True)
+    collection.systems.first().rankings.first().delete()
+    collection.touch()
+    found, _ = freeze(collection)
+    assert '"gaps": true' in made(found).read("settings.json").decode()
+    assert bundle.check(saved(found, tmp_path)).is_equal
+
+
 def test_it_has_the_same_bytes_every_time():
     found, _ = freeze(sample.load(), measures=CURVE)
     first = b"".join(bundle.bundle(found))
-    bundle.archive.pictures._drawn.cache_clear()
+    bundle.archive.pictures._cached_svg.cache_clear()
     assert b"".join(bundle.bundle(found)) == first
 
 
@@ -77,6 +88,10 @@ def test_it_holds_what_its_readme_says_and_sums_of_all_of_it():
     readme = archive.read("README.md").decode()
     for name in set(names) - {"README.md"}:
         assert name.rpartition(".")[0] in readme or name in readme
+    facts = yaml.safe_load(archive.read("ir_metadata/1-hybrid.yml"))
+    assert facts["tag"] == "hybrid" == archive.read("runs/1-hybrid.run").decode().split()[5]
+    assert facts["research goal"]["evaluation"]["reported measures"] == CURVE
+    assert facts["idealist"]["evaluation"] == json.loads(archive.read("about.json"))["hash"]
 
 
 def test_the_hash_is_that_of_the_sums_of_its_files(tmp_path):
@@ -114,6 +129,15 @@ def test_a_mean_over_a_log_is_computed_again_from_the_chances_in_the_files(tmp_p
         in made(found).read("methods.txt").decode()
     )
     call_command("evaluate_bundle", saved(found, tmp_path), stdout=io.StringIO())
+
+
+def test_where_too_few_queries_were_drawn_from_a_log_the_paragraph_says_how_many():
+    collection = sample.load()
+    keys = collection.queries.values_list("key", flat=True)
+    make_sample(collection, [(key, 90 - n, 1.0) if n < 8 else (key, 9, 0.5) for n, key in enumerate(keys)])
+    collection.touch()
+    methods = made(freeze(collection)[0]).read("methods.txt").decode()
+    assert "a test takes 10 drawn queries with a value for all, not eight queries" in methods
 
 
 def test_qrels_and_runs_are_read_by_evaluate_files(tmp_path):

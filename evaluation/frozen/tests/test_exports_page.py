@@ -105,6 +105,7 @@ def test_what_a_format_cannot_hold_is_refused_and_can_be_mapped(visit):
 
 def test_a_run_is_that_of_its_system(visit, collection):
     system = collection.systems.get(name="-dense")
+    assert f'<option value="{system.pk}">-dense</option>' in visit("exports").content.decode()
     response = visit("export_run", system=system.pk)
     assert body(response) == b"q2 Q0 c 1 2.0 -dense\nq2 Q0 b 2 1.0 -dense\n"
     assert name_of(response).startswith("hills-run--dense-v")

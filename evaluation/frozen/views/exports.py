@@ -11,10 +11,10 @@ from typing import BinaryIO
 from django import forms
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.functional import cached_property
+from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
-from ratings.copies import archive, rounds
+from ratings.copies import archive, rounds, run_metadata
 from ratings.copies import rows as record_rows
 from ratings.database.snapshot import snapshot
 from ratings.formats import spreadsheet
@@ -27,9 +27,11 @@ from ratings.web.pages import frame
 
 from ... import record
 from ...judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS
-from ...page.address import misread, takes
+from ...page.address import problem_of_parameters, takes
 from ...page.raters import names_in
 from ...record import judgment_rows
+from ...scores.asked import by_default
+from .. import dataset
 
 
 class ExportForm(forms.Form):
@@ -47,15 +49,18 @@ class ExportForm(forms.Form):
     )
 
     def __init__(self, data=None, *, collection: Collection) -> None:
-        usual = {name: field.initial for name, field in self.base_fields.items() if field.initial is not None}
-        filled = None if data is None else {"format": self.usual, **usual, **data.dict()}
+        if data is not None:  # an address may leave out fields
+            data = self.usual_of(collection) | data.dict()
         # The page has several of these forms.
-        super().__init__(filled, auto_id=f"{self.kind}-%s")
-        # The title lists all separators that are read; commas are written.
-        called = {each.name: f"{each.title[0].upper()}{each.title[1:]}" for each in writable(self.kind)}
-        self.fields["format"].choices = list({**called, "csv": "Comma-separated values (CSV)"}.items())
-        self.fields["format"].initial = self.usual
+        super().__init__(data, auto_id=f"{self.kind}-%s", initial=self.usual_of(collection))
+        titles = {each.name: capfirst(each.title) for each in writable(self.kind)}
+        # The title of CSV lists all separators that are read; commas are written.
+        self.fields["format"].choices = list({**titles, "csv": "Comma-separated values (CSV)"}.items())
         self.order_fields([name for name in self.fields if name not in ("format", "raw")])
+
+    def usual_of(self, collection: Collection) -> dict[str, str]:
+        """What a field holds where nothing was chosen, by its name."""
+        return {"format": self.usual}
 
     @property
     def chosen(self) -> Format:
@@ -66,6 +71,20 @@ class ExportForm(forms.Form):
         """What the name of the file says of the chosen options."""
         return ""
 
+    @property
+    def ending(self) -> str:
+        return self.chosen.ending
+
+    def rows(self, collection: Collection) -> Iterable:
+        raise NotImplementedError
+
+    def written(self, collection: Collection) -> Iterable[str | bytes]:
+        """The file, in pieces. Raises ValueError for rows that the format cannot hold."""
+        raw = self.cleaned_data["raw"]
+        lines = self.chosen.written(self.kind, self.rows(collection), raw=raw)
+        # Other programs than spreadsheets read the other formats.
+        return spreadsheet.with_mark(lines, raw=raw) if self.chosen.name == "csv" else lines
+
 
 class JudgmentsForm(ExportForm):
     kind = "judgments"
@@ -73,14 +92,24 @@ class JudgmentsForm(ExportForm):
     rule = forms.ChoiceField(
         label="Several ratings become one judgment by",
         choices=[(name, f"{name}: {said}") for name, said in RULE_DESCRIPTIONS.items()],
-        initial="mean",
+        help_text="A mean can lie between two grades: CSV holds that, qrels whole grades alone.",
     )
-    adjudications = forms.ChoiceField(choices=list(ADJUDICATIONS.items()), initial="use")
+    adjudications = forms.ChoiceField(choices=list(ADJUDICATIONS.items()))
     map = forms.CharField(
         label="Whole numbers for other grades",
         required=False,
         help_text="For formats that hold only whole grades from 0 on, such as qrels: -1=0,0.5=1",
     )
+
+    def __init__(self, data=None, *, collection: Collection) -> None:
+        super().__init__(data, collection=collection)
+        rule = by_default(collection)["rule"]
+        about = f"Results counts by {rule}; another rule gives other numbers. {self.fields['rule'].help_text}"
+        self.fields["rule"].help_text = about
+
+    def usual_of(self, collection: Collection) -> dict[str, str]:
+        default = by_default(collection)
+        return super().usual_of(collection) | {name: default[name] for name in ("rule", "adjudications")}
 
     @property
     def about(self) -> str:
@@ -97,23 +126,43 @@ class RunForm(ExportForm):
     usual = "trec-run"
 
     system = forms.ModelChoiceField(None, empty_label=None)
+    metadata = forms.ChoiceField(
+        label="What is known of the run (ir_metadata)",
+        choices=[("", "left out"), ("comments", "in the run, as comments before it"), ("file", "alone, as YAML")],
+        required=False,
+        help_text="Comments are for TREC runs. trec_eval skips them since version 10; pytrec_eval does not.",
+    )
 
     def __init__(self, data=None, *, collection: Collection) -> None:
         super().__init__(data, collection=collection)
         self.fields["system"].queryset = collection.systems.all()
-        self.fields["system"].choices = lambda: self.systems
-
-    @cached_property
-    def systems(self) -> list[tuple[int, str]]:
-        """The systems, cached because the page reads them more than once."""
-        return [(system.pk, system.name) for system in self.fields["system"].queryset]
+        # Read once, as the page shows them more than once.
+        self.fields["system"].choices = list(collection.systems.values_list("pk", "name"))
+        if any(" " in name for _, name in self.fields["system"].choices):
+            self.fields[
+                "system"
+            ].help_text = "A TREC run has %20 for each blank in a name; an import reads it back."
 
     @property
     def about(self) -> str:
         return self.cleaned_data["system"].name
 
+    @property
+    def ending(self) -> str:
+        return "yml" if self.cleaned_data["metadata"] == "file" else super().ending
+
+    def clean(self) -> dict:
+        cleaned = super().clean() or {}
+        if cleaned.get("metadata") == "comments" and cleaned.get("format") != self.usual:
+            self.add_error("metadata", "Only a TREC run can have comments. Choose this format, or the YAML alone.")
+        return cleaned
+
     def rows(self, collection: Collection) -> Iterable:
         return record_rows.run(self.cleaned_data["system"])
+
+    def written(self, collection: Collection) -> Iterable[str | bytes]:
+        run = super().written(collection)
+        return run_metadata.with_metadata(run, self.cleaned_data["system"], self.cleaned_data["metadata"])
 
 
 class RatingsForm(ExportForm):
@@ -124,7 +173,37 @@ class RatingsForm(ExportForm):
         return record_rows.ratings(collection, self.chosen, names_in(collection))
 
 
-FORMS = {"judgments": JudgmentsForm, "run": RunForm, "ratings": RatingsForm}
+class DatasetForm(JudgmentsForm):
+    """The whole collection, with judgments by a rule."""
+
+    usual = "beir"
+
+    def __init__(self, data=None, *, collection: Collection) -> None:
+        super().__init__(data, collection=collection)
+        self.auto_id = "dataset-%s"
+        self.fields["format"].choices = list(dataset.LAYOUTS.items())
+        self.fields["rule"].help_text = "A data set has whole grades alone, and a mean can lie between two grades."
+        del self.fields["raw"]
+
+    @property
+    def chosen(self) -> Format:
+        return dataset.AS_QRELS
+
+    @property
+    def about(self) -> str:
+        return self.cleaned_data["format"]
+
+    @property
+    def ending(self) -> str:
+        return "zip"
+
+    def written(self, collection: Collection) -> Iterable[str | bytes]:
+        fields = self.cleaned_data
+        rows = list(self.rows(collection))
+        return dataset.written(collection, fields["format"], rows, fields["rule"], names_in(collection))
+
+
+FORMS = {"judgments": JudgmentsForm, "run": RunForm, "ratings": RatingsForm, "dataset": DatasetForm}
 
 
 @readers_page
@@ -137,23 +216,19 @@ def exports(request: HttpRequest, collection: Collection) -> HttpResponse:
 def export(request: HttpRequest, collection: Collection, what: str) -> HttpResponse:
     """The rows as a file whose name ends in the version of the record, or the page with the error."""
     form = FORMS[what](request.GET, collection=collection)
-    if problem := misread(request, form.fields):
+    if problem := problem_of_parameters(request, form.fields):
         form.add_error(None, problem)
     if not form.is_valid():
         return exports_page(request, collection, **{what: form})
-    raw = form.cleaned_data["raw"]
     try:
         with snapshot():
             version = record.version(collection).number
-            lines = form.chosen.written(form.kind, form.rows(collection), raw=raw)
-            if form.chosen.name == "csv":  # other programs than spreadsheets read the other formats
-                lines = spreadsheet.with_mark(lines, raw=raw)
-            file = downloads.whole(lines)
+            file = downloads.whole_file(form.written(collection))
     except ValueError as error:
-        form.add_error(None, f"{str(error)[0].upper()}{str(error)[1:]}")
+        form.add_error(None, capfirst(str(error)))
         return exports_page(request, collection, **{what: form})
     name = "-".join(filter(None, [collection.slug, what, form.about, f"v{version}"]))
-    return of_snapshot(collection, file, f"{name}.{form.chosen.ending}", f"{collection.slug} v{version}")
+    return snapshot_response(collection, file, f"{name}.{form.ending}", f"{collection.slug} v{version}")
 
 
 @readers_page
@@ -164,9 +239,9 @@ def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
     with snapshot():
         version = record.version(collection).number
         lines = spreadsheet.download(rounds.table(collection), raw=request.GET.get("raw") == "1")
-        file = downloads.whole(lines)
+        file = downloads.whole_file(lines)
     name = f"{collection.slug}-rounds-v{version}.csv"
-    return of_snapshot(collection, file, name, f"{collection.slug} v{version}")
+    return snapshot_response(collection, file, name, f"{collection.slug} v{version}")
 
 
 @require_safe
@@ -177,19 +252,23 @@ def export_archive(request: HttpRequest, collection: Collection) -> HttpResponse
     """The archive of the collection, for admins; with judges only if the form asks for them."""
     file = tempfile.TemporaryFile()  # noqa: SIM115, the response closes it
     held = archive.write(collection, file, judges=request.GET.get("judges") == "1")
-    return of_snapshot(collection, file, archive.file_name(collection.slug, held), held)
+    return snapshot_response(collection, file, archive.file_name(collection.slug, held), held)
 
 
-def of_snapshot(collection: Collection, file: BinaryIO, name: str, held: str) -> FileResponse:
+def snapshot_response(collection: Collection, file: BinaryIO, name: str, held: str) -> FileResponse:
+    """The response with the file. held: for a header, slug and version of what it holds, or its hash."""
     audit.note(audit.Act.EXPORTED, collection, about=name)
     response = downloads.sent(file, name)
     response["Idealist-Snapshot"] = held
     return response
 
 
-def exports_page(request: HttpRequest, collection: Collection, **asked: ExportForm) -> HttpResponse:
-    """The page of exports; with a refused form, status 400."""
-    shown = {f"{name}_form": asked.get(name) or form(collection=collection) for name, form in FORMS.items()}
-    counts = {"rounds": collection.rounds.count(), "frozen": collection.frozen_evaluations.count()}
-    context = frame(collection, "export") | shown | counts
-    return render(request, "evaluation/exports.html", context, status=400 if asked else 200)
+def exports_page(request: HttpRequest, collection: Collection, **refused: ExportForm) -> HttpResponse:
+    """The page of exports; with a refused form in place of an empty one, status 400."""
+    context = frame(collection, "export") | {
+        "rounds": collection.rounds.count(),
+        "frozen": collection.frozen_evaluations.count(),
+    }
+    for name, form in FORMS.items():
+        context[f"{name}_form"] = refused.get(name) or form(collection=collection)
+    return render(request, "evaluation/exports.html", context, status=400 if refused else 200)

@@ -1,8 +1,7 @@
 """The page that compares two frozen evaluations: changes as text, then by mean, then by query."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-import numpy as np
 import pandas as pd
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -12,83 +11,80 @@ from ratings.models import Collection
 from ratings.people.access import readers_page
 from ratings.web.downloads import made_in_turn
 from ratings.web.pages import frame, paged
+from ratings.web.tables import ROWS_PER_PAGE
 
 from ... import charts, frozen
 from ...measures import COUNTED, REASONS
-from ...models import FrozenEvaluation
 from ...page.address import takes
 from ...page.charts import Chart, charted
 from ...page.downloads import table_response
-from ...page.tables import AT_ONCE
 from ...scores import Evaluation
 from ..changes import Changes
-from ..lookup import all_of, found_in
+from ..lookup import all_of, frozen_with
 
-# Bars that can be told apart, and pointed at.
-BARS = 400
+MOST_BARS = 400  # more cannot be told apart and pointed at
 
 
 @readers_page
 @takes("first", "second", "measure", "system", "page")
 def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The changes from ?first= to ?second=, by default the last two; by query for ?system= and ?measure=."""
-    every = list(all_of(collection))
-    if len(every) < 2:
+    changes = changes_in(request, collection)
+    if changes is None:
         return redirect("frozen", collection.slug)
-    changes = chosen(request, collection, every)
-    evaluations = [frozen.evaluation_of(each) for each in changes.both]
     context = frame(collection, "results") | {
-        "every": every,
+        "every": all_of(collection),
         "changes": changes,
         "first": changes.first,
         "second": changes.second,
-        **differing(changes),
+        **parts_that_differ(changes),
     }
-    if changes.measures:
-        measure = asked(request, "measure", changes.measures)
-        labels = [each.asked.fingerprint_of(measure) for each in evaluations]
+    if changes.measures.shared:
+        measure = selected(request, "measure", changes.measures.shared)
+        evaluations = [frozen.evaluation_of(stored) for stored in changes.both]
+        labels = [f"{measure} {evaluation.plain_fingerprint_of(measure)}" for evaluation in evaluations]
         context |= {
             "measure": measure,
-            "means": means(changes, evaluations, measure),
-            "labels": list(dict.fromkeys(f"{measure} {label}" for label in labels)),
+            "means": means(evaluations, measure),
+            "labels": list(dict.fromkeys(labels)),
         }
-        if shared := changes.systems[2]:
-            order = sorted(shared, key=lambda name: -(evaluations[1].standing(name, measure).mean or 0))
-            context |= by_query(request, collection, changes, evaluations, measure, order)
+        if changes.systems.shared:
+            context |= by_query(request, collection, changes, evaluations, measure)
     return charted(request, "evaluation/frozen_compare.html", context)
 
 
-def differing(changes: Changes) -> dict:
-    """The context of what differs: parts that do and that do not, and what came, went and stayed."""
-    came, went, shared = changes.systems
-    parts = {
-        "judgments": changes.judgments["first"],
-        "queries": changes.added_queries or changes.removed_queries or changes.edited_queries,
-        "systems": came or went,
+def changes_in(request: HttpRequest, collection: Collection) -> Changes | None:
+    """The changes between the two that the address names, by default the last two; None for fewer than two."""
+    latest = list(all_of(collection).reverse()[:2])
+    if len(latest) < 2:
+        return None
+    first, second = request.GET.get("first"), request.GET.get("second")
+    return Changes(
+        frozen_with(collection, first) if first else latest[1],
+        frozen_with(collection, second) if second else latest[0],
+    )
+
+
+def parts_that_differ(changes: Changes) -> dict:
+    """The context about the parts that differ, by name, and those that are the same."""
+    differences = {
+        "judgments": changes.judgments["first"],  # the first rows that differ; none if all are equal
+        "queries": changes.queries.added or changes.queries.removed or changes.edited_queries,
+        "systems": changes.systems.added or changes.systems.removed,
         "rankings": changes.rankings,
         "options": changes.options,
-        **{name: True for name, _, _ in changes.terms},
+        **{name: True for name, _, _ in changes.terms},  # the scale, the presentation …: those that differ
     }
-    before, after = (set(map(str, frozen.settings_of(each).measures)) for each in changes.both)
-    differ = [name for name, differs in parts.items() if differs]
+    differ = [name for name, difference in differences.items() if difference]
     return {
-        "differ": [name if place else name.capitalize() for place, name in enumerate(differ)],
-        "differs_alone": differ in (["presentation"], ["scale"]),
-        "same": [name for name, differs in parts.items() if not differs],
-        "came": came,
-        "went": went,
-        "alike": [name for name in shared if name not in changes.rankings and name not in changes.scores],
-        "measures_removed": sorted(before - after),
-        "measures_added": sorted(after - before),
+        "differ": [name.capitalize() for name in differ[:1]] + differ[1:],  # the first one begins a sentence
+        # For the verb: "The scale differs", but "Queries differ".
+        "is_singular": differ in (["presentation"], ["scale"]),
+        "same": [name for name, difference in differences.items() if not difference],
     }
 
 
-def chosen(request: HttpRequest, collection: Collection, every: Sequence[FrozenEvaluation]) -> Changes:
-    pairs = zip((request.GET.get("first"), request.GET.get("second")), every[-2:], strict=True)
-    return Changes(*(found_in(collection, key) if key else last for key, last in pairs))
-
-
-def asked(request: HttpRequest, name: str, offered: Sequence[str]) -> str:
+def selected(request: HttpRequest, name: str, offered: Sequence[str]) -> str:
     """The parameter `name` of the address, or the first that is offered. Http404 for one that is not offered."""
     value = request.GET.get(name) or offered[0]
     if value not in offered:
@@ -96,14 +92,14 @@ def asked(request: HttpRequest, name: str, offered: Sequence[str]) -> str:
     return value
 
 
-def means(changes: Changes, evaluations: Sequence[Evaluation], measure: str) -> list[dict]:
-    """A row for each system of either evaluation, in the order of the later means."""
-    came, went, shared = changes.systems
+def means(evaluations: Sequence[Evaluation], measure: str) -> list[dict]:
+    """A row for each system of either evaluation, the highest later mean first; None: not among its systems."""
+    names = dict.fromkeys(name for evaluation in reversed(evaluations) for name in evaluation.systems)
     rows = []
-    for name in [*came, *shared, *went]:
+    for name in names:
         before, after = (each.standing(name, measure) if name in each.systems else None for each in evaluations)
-        both = [each.mean for each in (before, after) if each and each.mean is not None]
-        difference = both[1] - both[0] if len(both) > 1 else None
+        values = [standing.mean for standing in (before, after) if standing and standing.mean is not None]
+        difference = values[1] - values[0] if len(values) == 2 else None
         rows.append({"system": name, "before": before, "after": after, "difference": difference})
     return sorted(rows, key=lambda row: -((row["after"] or row["before"]).mean or 0))
 
@@ -114,23 +110,24 @@ def by_query(
     changes: Changes,
     evaluations: Sequence[Evaluation],
     measure: str,
-    offered: list[str],
 ) -> dict:
-    """The context of the differences by query of one system, the largest first."""
-    system = asked(request, "system", offered)
-    again = changes.judgments["queries"]
-    texts = dict(zip(changes.queries[1]["key"], changes.queries[1]["text"], strict=True))
-    rows = [
-        {"key": key, "text": texts[key], "rejudged": again[key]} | row
-        for key, row in compared(evaluations, measure, system).to_dict("index").items()
-    ]
-    moved = [row for row in rows if row["difference"]]
-    shown = paged(request, rows, AT_ONCE)
-    linked = [*rows[:BARS], *shown["page"].object_list]
-    # The query as it is now, where it still is.
-    now = dict(collection.queries.filter(key__in={row["key"] for row in linked}).values_list("key", "pk"))
-    for row in linked:
-        row["pk"] = now.get(row["key"])
+    """The context of the differences by query of one system, the largest first, be it a rise or a fall."""
+    _, after = evaluations
+    offered = sorted(changes.systems.shared, key=lambda name: -(after.standing(name, measure).mean or 0))
+    system = selected(request, "system", offered)
+    rows = compared(evaluations, measure, system).reset_index(names="key").to_dict("records")
+    shown = paged(request, rows, ROWS_PER_PAGE)
+    # The chart shows the first rows, the table those of the page. Only these dicts get text and link, below.
+    rows_with_links = [*rows[:MOST_BARS], *shown["page"].object_list]
+    _, queries = changes.query_rows
+    # A link leads to the query as it is now, where it still is.
+    keys = {row["key"] for row in rows_with_links}
+    pks = dict(collection.queries.filter(key__in=keys).values_list("key", "pk"))
+    for row in rows_with_links:
+        row["text"] = queries.at[row["key"], "text"]
+        row["rejudged"] = changes.judgments["queries"][row["key"]]
+        row["pk"] = pks.get(row["key"])
+    moved = [row for row in rows if row["difference"]]  # neither None nor 0
     alt_text = f"Change of {measure} of {system} by query, from the largest rise to the largest fall."
     return {
         "system": system,
@@ -153,17 +150,21 @@ def compared(evaluations: Sequence[Evaluation], measure: str, system: str) -> pd
     for name, evaluation in zip(("before", "after"), evaluations, strict=True):
         columns[name] = evaluation.per_query[measure, system]
         columns[f"why_{name}"] = evaluation.reasons[measure, system].replace(REASONS[COUNTED], "")
-    both = pd.DataFrame(columns).reindex(columns["after"].index.intersection(columns["before"].index))
-    counted = (both["why_before"] == "") & (both["why_after"] == "")
-    both["difference"] = (both["after"] - both["before"]).where(counted)
-    size = both["difference"].abs().fillna(-1.0)
-    in_order = both.iloc[np.argsort(-size.to_numpy(), kind="stable")].astype(object)
-    return in_order.where(in_order.notna(), None)
+    shared = columns["after"].index.intersection(columns["before"].index)
+    rows = pd.DataFrame(columns).loc[shared]
+    counted = (rows["why_before"] == "") & (rows["why_after"] == "")
+    rows["difference"] = (rows["after"] - rows["before"]).where(counted)
+    largest_first = rows.sort_values("difference", key=abs, ascending=False, kind="stable").astype(object)
+    return largest_first.where(largest_first.notna(), None)
 
 
 def bars(rows: list[dict], slug: str) -> dict:
-    """A bar for each query, from the largest gain to the largest loss; of too many, those that changed most."""
-    there = [row for row in rows[:BARS] if row["difference"] is not None]
+    """The chart of a bar for each query, from the largest gain to the largest loss; at most MOST_BARS queries.
+
+    rows: those of `compared`, with `text` and `pk`; the largest change first.
+    """
+    with_difference = [row for row in rows[:MOST_BARS] if row["difference"] is not None]
+    highest_first = sorted(with_difference, key=lambda row: -row["difference"])
     bars = [
         {
             "query": row["key"],
@@ -175,7 +176,7 @@ def bars(rows: list[dict], slug: str) -> dict:
             "end": place + 1,
             "url": reverse("query", args=[slug, row["pk"]]) if row["pk"] else "",
         }
-        for place, row in enumerate(sorted(there, key=lambda row: -row["difference"]))
+        for place, row in enumerate(highest_first)
     ]
     return charts.deltas(bars)
 
@@ -185,26 +186,29 @@ def bars(rows: list[dict], slug: str) -> dict:
 @takes("first", "second", "measure", "judgments", "raw", is_page=False)
 def compare_frozen_files(request: HttpRequest, collection: Collection, ending: str) -> HttpResponse:
     """The table: a row for each system and query of both; with ?judgments=, for each judgment that differs."""
-    every = list(all_of(collection))
-    if len(every) < 2:
+    changes = changes_in(request, collection)
+    if changes is None:
         raise Http404("There are no two frozen evaluations to compare.")
-    changes = chosen(request, collection, every)
     name = f"{collection.slug}-{changes.first.short}-{changes.second.short}"
     if "judgments" in request.GET:
         header = ["query", "document", "change", "before", "after"]
         rows = ([row.query, row.document, row.kind, row.before, row.after] for row in changes.each_judgment())
         return table_response(request, ending, f"{name}-judgments", header, rows)
-    if not changes.measures:
+    if not changes.measures.shared:
         raise Http404("They have no measure in common.")
-    measure = asked(request, "measure", changes.measures)
-    evaluations = [frozen.evaluation_of(each) for each in changes.both]
-    labels = [each.asked.fingerprint_of(measure) for each in evaluations]
-    header = ["system", "measure", "query", "before", "after", "difference"]
-    header += ["why before", "why after", "options before", "options after"]
+    measure = selected(request, "measure", changes.measures.shared)
+    return table_response(request, ending, f"{name}-{measure}", *value_table(changes, measure))
+
+
+def value_table(changes: Changes, measure: str) -> tuple[list[str], Iterator[list]]:
+    """Header and rows of the table of values: a row for each system and query of both."""
+    evaluations = [frozen.evaluation_of(stored) for stored in changes.both]
+    labels = [evaluation.asked.fingerprint_of(measure) for evaluation in evaluations]
     columns = ["before", "after", "difference", "why_before", "why_after"]
+    header = ["system", "measure", "query", *(column.replace("_", " ") for column in columns)]
     rows = (
-        [system, measure, key, *row, *labels]
-        for system in changes.systems[2]
-        for key, *row in compared(evaluations, measure, system)[columns].itertuples()
+        [system, measure, key, *values, *labels]
+        for system in changes.systems.shared
+        for key, *values in compared(evaluations, measure, system)[columns].itertuples()
     )
-    return table_response(request, ending, f"{name}-{measure}", header, rows)
+    return [*header, "options before", "options after"], rows

@@ -3,14 +3,15 @@ from evaluation.agreeing.consistency import Agreement, Order
 from evaluation.measures import parse_measure
 from evaluation.page.words import degree
 from evaluation.record import cache
-from evaluation.significance.draws import MOST_RATERS, RATERS, SEED
+from evaluation.significance.draws import MOST_RATER_DRAWS, RATER_DRAWS, SEED
 from ratings.management.commands._collection_command import ExportCommand, Refused
+from ratings.words import counted
 
 from .evaluate import (
     Column,
     add_format,
     add_options,
-    add_rule,
+    add_rule_and_adjudications,
     add_systems,
     asked_in,
     decimals,
@@ -19,7 +20,7 @@ from .evaluate import (
     text_table,
 )
 
-DISPUTED = 10  # pairs that the table shows
+DISPUTED_PAIRS = 10  # in the table
 
 
 class Command(ExportCommand):
@@ -34,11 +35,11 @@ class Command(ExportCommand):
         )
         add_systems(parser)
         parser.add_argument(
-            "--draws", type=int, default=RATERS, help=f"number of resamples of the ratings ({RATERS})"
+            "--draws", type=int, default=RATER_DRAWS, help=f"number of resamples of the ratings ({RATER_DRAWS})"
         )
         parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the resamples ({SEED})")
         add_options(parser)
-        add_rule(parser)
+        add_rule_and_adjudications(parser)
         add_format(parser)
 
     def handle(
@@ -46,8 +47,8 @@ class Command(ExportCommand):
     ) -> None:
         collection = self.collection(slug)
         refuse_format(arguments["format"])
-        if not 1 <= draws <= MOST_RATERS:
-            raise Refused(f"--draws must be from 1 to {MOST_RATERS:,}, not {draws}.")
+        if not 1 <= draws <= MOST_RATER_DRAWS:
+            raise Refused(f"--draws must be from 1 to {MOST_RATER_DRAWS:,}, not {draws}.")
         if seed < 0:
             raise Refused(f"--seed must not be negative, not {seed}.")
         try:
@@ -71,24 +72,19 @@ class Command(ExportCommand):
 
 
 def as_table(agreement: Agreement, order: Order | None) -> str:
+    """The text tables: coefficients, raters, pairs of raters, disputed pairs and, unless None, the order."""
     document = consistency.document(agreement, order)
-    disputed, more = document["disputed"][:DISPUTED], len(document["disputed"]) - DISPUTED
-    parts = [
-        count_line(document["counts"]),
-        text_table(document["coefficients"], OF_COEFFICIENTS, left=1),
-    ]
-    for rows, columns, left in (
-        (document["raters"], OF_RATERS, 1),
-        (document["pairs_of_raters"], OF_TWO_RATERS, 2),
-        (disputed, OF_DISPUTES, 2),
-    ):
-        if rows:
-            parts.append(text_table(rows, columns, left))
-    if more > 0:
-        parts[-1] += f"and {more:,} more\n"
+    tables = [count_line(document["counts"]), text_table(document["coefficients"], OF_COEFFICIENTS, left=1)]
+    if document["raters"]:
+        tables.append(text_table(document["raters"], OF_RATERS, left=1))
+    if document["pairs_of_raters"]:
+        tables.append(text_table(document["pairs_of_raters"], OF_TWO_RATERS, left=2))
+    if disputed := document["disputed"]:
+        rest = f"and {len(disputed) - DISPUTED_PAIRS:,} more\n" if len(disputed) > DISPUTED_PAIRS else ""
+        tables.append(text_table(disputed[:DISPUTED_PAIRS], OF_DISPUTES, left=2) + rest)
     if order:
-        parts.append(order_lines(document["order"]))
-    return "\n".join(parts)
+        tables.append(order_lines(document["order"]))
+    return "\n".join(tables)
 
 
 def count_line(counts: dict) -> str:
@@ -101,7 +97,7 @@ def count_line(counts: dict) -> str:
 
 def note(row: dict) -> str:
     """Why a coefficient is missing, or that it is of few pairs."""
-    of_few = f"fewer than {consistency.FEWEST} pairs: too few to go by" if row["few"] else ""
+    of_few = f"fewer than {consistency.FEWEST_PAIRS} pairs: too few to go by" if row["few"] else ""
     return next(iter(row["why"].values()), of_few)
 
 
@@ -113,37 +109,39 @@ def columns_of(names: str) -> list[tuple[str, Column]]:
 OF_COEFFICIENTS: list[tuple[str, Column]] = [
     ("coefficient", lambda row: consistency.NAMES[row["name"]]),
     *columns_of("value low pairs"),
+    ("note", note),
 ]
-OF_COEFFICIENTS.append(("note", note))
 OF_RATERS = columns_of("rater ratings cannot mean shared bias low spread agree")
 OF_TWO_RATERS = columns_of("first second pairs agree within_one kappa linear quadratic")
 OF_DISPUTES = columns_of("query document ratings lowest highest mean deviation")
 
 
 def order_lines(order: dict) -> str:
+    """The table of systems and the notes on their order. order: that of the JSON document.
+
+    The order holds in a resample of the ratings if no two systems change places in it.
+    """
     if not order["systems"]:
         return f"{order['measure']}: no order of systems, because {order['why']['systems']}\n"
-    columns: list[tuple[str, Column]] = [("system", "system"), (order["measure"], "mean"), ("queries", "queries")]
-    columns.append(("95 % interval by raters", ("low", "high")))
+    columns: list[tuple[str, Column]] = [
+        ("system", "system"),
+        (order["measure"], "mean"),
+        ("queries", "queries"),
+        ("95 % interval by raters", ("low", "high")),
+    ]
     resamples = f"{order['draws']:,} resamples of the ratings of {order['pairs']:,} pairs (seed {order['seed']})"
     if order["holds"] is None:
         notes = [f"no order to hold in {resamples}: {order['why']['holds']}"]
     else:
         holds, leads = f"{order['holds']:.1%}", f"{order['leader_holds']:.1%}"
-        most = degree(parse_measure(order["measure"])).most
-        notes = [f"the order holds in {holds} of {resamples}, the {most} system in {leads}"]
+        best_or_highest = degree(parse_measure(order["measure"])).most  # best only where more is better
+        notes = [f"the order holds in {holds} of {resamples}, the {best_or_highest} system in {leads}"]
     if order["tau"] is not None:
         notes.append(f"Kendall's tau with the order of all ratings is {decimals(order['tau'])} in the mean")
     for row in order["without"]:
         swaps = ", ".join(f"{second} passes {first}" for first, second in row["reversed"]) or "the order holds"
-        lost = (
-            f" ({row['unjudged']:,} pair{' is' if row['unjudged'] == 1 else 's are'} then unjudged)"
-            if row["unjudged"]
-            else ""
-        )
+        unjudged = counted(row["unjudged"], "pair is", "pairs are")
+        lost = f" ({unjudged} then unjudged)" if row["unjudged"] else ""
         notes.append(f"without {row['rater']}: {swaps}{lost}")
-    return (
-        text_table(order["systems"], columns, left=1)
-        + "".join(f"{line}\n" for line in notes)
-        + f"{order['fingerprint']}\n"
-    )
+    lines = "".join(f"{line}\n" for line in [*notes, order["fingerprint"]])
+    return text_table(order["systems"], columns, left=1) + lines

@@ -4,7 +4,7 @@ from evaluation import scores
 from evaluation.results import comparison
 from evaluation.results.comparison import Compared
 from evaluation.significance import ALPHA, FEWEST, POWER
-from evaluation.significance.draws import SEED, TESTS
+from evaluation.significance.draws import SEED, TEST_DRAWS
 from ratings.management.commands._collection_command import ExportCommand, Refused
 
 from .evaluate import (
@@ -14,7 +14,7 @@ from .evaluate import (
     add_format,
     add_measures,
     add_options,
-    add_rule,
+    add_rule_and_adjudications,
     aligned,
     chance_of,
     decimals,
@@ -26,7 +26,7 @@ from .evaluate import (
     text_table,
 )
 
-MANY = 100_000  # queries: larger numbers are printed as "over 100,000"
+MANY_QUERIES = 100_000  # queries: larger numbers are printed as "over 100,000"
 
 
 class Command(ExportCommand):
@@ -43,12 +43,11 @@ class Command(ExportCommand):
             help="compare all pairs of these systems, corrected by Tukey's HSD; by default each system with the"
             " baseline, corrected by Holm",
         )
-        parser.add_argument(
-            "--draws", type=int, default=TESTS, help=f"number of draws of the randomisation tests ({TESTS:,})"
-        )
+        draws_help = f"number of draws of the randomisation tests ({TEST_DRAWS:,})"
+        parser.add_argument("--draws", type=int, default=TEST_DRAWS, help=draws_help)
         parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the draws ({SEED})")
         add_options(parser)
-        add_rule(parser)
+        add_rule_and_adjudications(parser)
         text = "also the bounds of a difference of nDCG; no verdict where missing judgments could reverse it"
         parser.add_argument("--bounds", action="store_true", help=text)
         add_expected(parser)
@@ -59,7 +58,7 @@ class Command(ExportCommand):
         collection = self.collection(slug)
         evaluation = evaluation_of(collection, measure, [baseline, *others] if others else [], arguments)
         try:
-            every = comparison.compared(
+            comparisons = comparison.compared(
                 evaluation, baseline, others, arguments["all_pairs"], arguments["draws"], arguments["seed"]
             )
         except ValueError as error:
@@ -67,9 +66,9 @@ class Command(ExportCommand):
         per_query = arguments["per_query"]
         text = printed(
             arguments,
-            document=lambda: comparison.document(every, per_query),
-            table=lambda: (comparison.every_query if per_query else comparison.table)(every),
-            text=lambda: as_table(every, per_query),
+            document=lambda: comparison.document(comparisons, per_query),
+            table=lambda: (comparison.every_query if per_query else comparison.table)(comparisons),
+            text=lambda: as_table(comparisons, per_query),
         )
         self.put_out([text], arguments["output"])
         for line in [*missing_steps(evaluation), *expected_notes(evaluation)]:
@@ -79,22 +78,21 @@ class Command(ExportCommand):
 # The text table
 
 
-def as_table(every: list[Compared], per_query: bool) -> str:
-    rows = [row for each in every for row in each.rows()]
+def as_table(comparisons: list[Compared], per_query: bool) -> str:
+    """The text table of pairs, with `per_query` one of each measure by query, and below them the notes."""
+    rows = [row for compared in comparisons for row in compared.rows()]
     columns: list[tuple[str, Column]] = [(name, name) for name in ("measure", "baseline", "system")]
     columns += [COLUMNS[name] for name in COLUMNS if name in rows[0]]
-    if not all(each.measure.more_is_better for each in every):
+    if not all(compared.measure.more_is_better for compared in comparisons):
         columns = [(title.replace("better/same/worse", "higher/same/lower"), column) for title, column in columns]
-    parts = [text_table(rows, columns, left=3)]
+    tables = [text_table(rows, columns, left=3)]
     if per_query:
-        parts += [aligned(per_query_lines(each), left=1) for each in every]
-    parts.append(
-        "".join(f"{line}\n" for each in every for line in notes(each))
-        + f"detectable: the smallest difference that so many queries show {POWER:.0%} of the time\n"
-        + "more queries: how many are lacking to show this difference as often\n"
-        + fingerprint_lines(every[0].evaluation)
-    )
-    return "\n".join(parts)
+        tables += [aligned(per_query_lines(compared), left=1) for compared in comparisons]
+    lines = [note for compared in comparisons for note in notes(compared)]
+    lines.append(f"detectable: the smallest difference that so many queries show {POWER:.0%} of the time")
+    lines.append("more queries: how many are lacking to show this difference as often")
+    footer = "".join(f"{line}\n" for line in lines) + fingerprint_lines(comparisons[0].evaluation)
+    return "\n".join([*tables, footer])
 
 
 def chance(p: float | None) -> str:
@@ -102,9 +100,10 @@ def chance(p: float | None) -> str:
 
 
 def queries_lacking(row: dict) -> str:
+    """How many more queries would show the difference, as text."""
     if row["more"] is None:
         return NO_VALUE
-    return f"over {MANY:,}" if row["more"] > MANY else f"{row['more']:,}"
+    return f"over {MANY_QUERIES:,}" if row["more"] > MANY_QUERIES else f"{row['more']:,}"
 
 
 def signed(name: str, form: str) -> Callable[[dict], str]:
@@ -134,15 +133,18 @@ COLUMNS: dict[str, tuple[str, Column]] = {
 
 def notes(result: Compared) -> list[str]:
     """The lines below the table on one measure: queries, tests, correction, and reasons for missing numbers."""
-    tests, pairs = result.tests, len(result.pairs)
+    tests = result.tests
     left_out = f"; {len(result.dropped):,} left out: {scores.why(result.why_dropped)}" if result.dropped else ""
     drawn = f", {tests.drawn:,} of them drawn from a log" if result.sampled else ""
     draws = f"{tests.draws:,} draws with seed {tests.seed}"
     signs = f"all {2**tests.drawn:,} signs" if tests.exact else draws
-    by = {"holm": f"Holm for {pairs:,} comparisons", "hsd": f"Tukey's HSD for {len(result.systems)} systems"}
+    corrections = {
+        "holm": f"Holm for {len(result.pairs):,} comparisons",
+        "hsd": f"Tukey's HSD for {len(result.systems)} systems",
+    }
     lines = [f"{result.measure}: {tests.queries:,} queries in common{drawn}{left_out}"]
     if tests.drawn >= FEWEST:
-        verdict = f"verdict at {ALPHA} by {by[tests.correction]}"
+        verdict = f"verdict at {ALPHA} by {corrections[tests.correction]}"
         lines.append(f"{result.measure}: p of the paired t test; randomised by {signs}; {verdict}")
     if tests.critical is not None:
         lines.append(f"{result.measure}: by Tukey's HSD ({draws}) means {decimals(tests.critical)} apart differ")
@@ -154,6 +156,7 @@ def notes(result: Compared) -> list[str]:
 
 
 def per_query_lines(result: Compared) -> list[list[str]]:
+    """The cells of the table by query: a line for each query with the difference of each pair, below the heads."""
     differences = [comparison.differences(result, *pair) for pair in result.pairs]
     lines = [[str(result.measure), *(f"{system} less {baseline}" for baseline, system in result.pairs)]]
     return lines + [[query, *(decimals(column[query]) for column in differences)] for query in differences[0]]

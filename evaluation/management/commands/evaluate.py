@@ -1,14 +1,17 @@
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from math import isnan
 
 from evaluation import scores
-from evaluation.judgments.rules import ADJUDICATIONS, RULES
-from evaluation.measures import PROFILES
+from evaluation.judgments.rules import ADJUDICATIONS as OF_ADJUDICATIONS
+from evaluation.judgments.rules import RULES
+from evaluation.measures import PROFILES, Measure
 from evaluation.measures.refusal import unknown
 from evaluation.page import documents
 from evaluation.results import csv_and_json
 from evaluation.scores import Asked, Evaluation
-from evaluation.scores.expected import with_expected
+from evaluation.scores.asked import ADJUDICATIONS, MEASURE, PROFILE, RULE
+from evaluation.scores.expected import expected_means
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
 from ratings.models import Collection
@@ -27,6 +30,7 @@ OPTIONS = {
 }
 FORMATS = ("table", "csv", "json")
 NO_VALUE = "–"
+DEFAULT = "that of the collection, or"  # in helps: (that of the collection, or nDCG@10)
 
 
 class Command(ExportCommand):
@@ -35,7 +39,7 @@ class Command(ExportCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         add_scoring(parser)
-        add_rule(parser)
+        add_rule_and_adjudications(parser)
         parser.add_argument(
             "--bounds", action="store_true", help="also the bounds of nDCG: what it can become once all is judged"
         )
@@ -53,11 +57,13 @@ def evaluation_of(collection: Collection, measures: list[str], systems: list[str
     """The evaluation that these arguments ask for. Raises Refused."""
     refuse_format(arguments["format"])
     refuse_expected_queries(arguments)
-    measures = measures or ["nDCG@10"]
     try:
-        asked = asked_in(collection, measures[0], systems, arguments)
-        evaluation = scores.evaluate(collection, asked, measures[1:], measures if arguments["bounds"] else ())
-        return with_expected(collection, evaluation) if arguments["expected"] else evaluation
+        asked = asked_in(collection, next(iter(measures), None), systems, arguments)
+        bounded: list[Measure | str] = [asked.measure, *measures[1:]] if arguments["bounds"] else []
+        evaluation = scores.evaluate(collection, asked, measures[1:], bounded)
+        if not arguments["expected"]:
+            return evaluation
+        return replace(evaluation, expected=expected_means(collection, asked, evaluation.measures))
     except ValueError as error:
         raise Refused(str(error)) from error
 
@@ -75,7 +81,7 @@ def add_scoring(parser) -> None:
 
 
 def add_measures(parser) -> None:
-    text = "like nDCG@10, P(rel=2)@5, AP; may be repeated (nDCG@10)"
+    text = f"like nDCG@10, P(rel=2)@5, AP; may be repeated ({DEFAULT} {MEASURE})"
     parser.add_argument("--measure", action="append", default=[], help=text)
 
 
@@ -84,16 +90,17 @@ def add_systems(parser) -> None:
 
 
 def add_options(parser) -> None:
-    parser.add_argument("--profile", default="default", help=f"named set of options: {', '.join(PROFILES)}")
+    text = f"named set of options: {', '.join(PROFILES)} ({DEFAULT} {PROFILE})"
+    parser.add_argument("--profile", help=text)
     for name, values in OPTIONS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", dest=name, help=values)
 
 
-def add_rule(parser) -> None:
-    text = f"makes one judgment of several ratings: {', '.join(RULES)} (mean)"
-    parser.add_argument("--rule", default="mean", help=text)
-    text = f"whether adjudications stand above the rule: {', '.join(ADJUDICATIONS)} (use)"
-    parser.add_argument("--adjudications", default="use", help=text)
+def add_rule_and_adjudications(parser) -> None:
+    text = f"makes one judgment of several ratings: {', '.join(RULES)} ({DEFAULT} {RULE})"
+    parser.add_argument("--rule", help=text)
+    text = f"whether adjudications stand above the rule: {', '.join(OF_ADJUDICATIONS)} ({DEFAULT} {ADJUDICATIONS})"
+    parser.add_argument("--adjudications", help=text)
 
 
 def add_expected(parser) -> None:
@@ -114,7 +121,7 @@ def changes(arguments: dict) -> dict[str, str]:
 def asked_in(collection: Collection | None, measure: str | None, systems: list[str], arguments: dict) -> Asked:
     """What these arguments ask. ValueError for texts without a meaning."""
     named = {name: arguments[name] for name in ("profile", "rule", "adjudications") if name in arguments}
-    return Asked.of(collection, measure=measure or "nDCG@10", systems=systems, **named, **changes(arguments))
+    return Asked.of(collection, measure=measure, systems=systems, **named, **changes(arguments))
 
 
 def refuse_format(name: str) -> None:
@@ -174,24 +181,27 @@ def expected_notes(evaluation: Evaluation) -> list[str]:
 
 
 def as_table(evaluation: Evaluation, per_query: bool) -> str:
+    """The text table of means, with `per_query` one of each measure by query, and below them the options."""
     shown = evaluation.shown
-    columns = [("system", "system"), ("measure", "measure"), *(COLUMNS[name] for name in COLUMNS if name in shown)]
+    columns: list[tuple[str, Column]] = [("system", "system"), ("measure", "measure")]
+    columns += [COLUMNS[name] for name in COLUMNS if name in shown]
     rows = [
-        row.row(shown) | {"system": row.system, "measure": row.measure} for row in evaluation.by_column.values()
+        {"system": standing.system, "measure": standing.measure, **standing.row(shown)}
+        for standing in evaluation.by_column.values()  # one for each system and measure
     ]
-    parts = [text_table(rows, columns, left=2)]
+    tables = [text_table(rows, columns, left=2)]
     if per_query:
         for measure in map(str, evaluation.measures):
-            parts.append(aligned(per_query_lines(evaluation, measure), left=1))
-    parts.append(fingerprint_lines(evaluation) + undefined_lines(evaluation))
-    return "\n".join(parts)
+            tables.append(aligned(per_query_lines(evaluation, measure), left=1))
+    footer = fingerprint_lines(evaluation) + undefined_lines(evaluation)
+    return "\n".join([*tables, footer])
 
 
 def fingerprint_lines(evaluation: Evaluation) -> str:
     """The fingerprint, or where measures state gain or discount themselves, that of each."""
     lines = {f"{measure}: {evaluation.fingerprint_of(measure)}\n" for measure in evaluation.measures}
-    shared = {evaluation.fingerprint_of(measure) for measure in evaluation.measures}
-    return "".join(sorted(lines)) if len(shared) > 1 else f"{shared.pop()}\n"
+    fingerprints = {evaluation.fingerprint_of(measure) for measure in evaluation.measures}
+    return "".join(sorted(lines)) if len(fingerprints) > 1 else f"{fingerprints.pop()}\n"
 
 
 def chance_of(value: float | None) -> str:
@@ -240,6 +250,7 @@ def text_table(rows: Iterable[dict], columns: Sequence[tuple[str, Column]], left
 
 
 def per_query_lines(evaluation: Evaluation, measure: str) -> list[list[str]]:
+    """The cells of the table by query: a line for each query with the value of each system, below the heads."""
     systems = list(evaluation.systems)
     values = evaluation.per_query[[(measure, system) for system in systems]]
     rows = zip(values.index, values.to_numpy(), strict=True)
@@ -248,7 +259,7 @@ def per_query_lines(evaluation: Evaluation, measure: str) -> list[list[str]]:
 
 def undefined_lines(evaluation: Evaluation) -> str:
     """The reasons why queries have no value, in one line where they are the same for all systems and measures."""
-    reasons = {column: row.why for column, row in evaluation.by_column.items()}
+    reasons = {column: standing.why for column, standing in evaluation.by_column.items()}  # by (system, measure)
     if len(set(reasons.values())) == 1:
         (reason,) = set(reasons.values())
         return f"undefined: {reason}\n" if reason else ""
@@ -262,11 +273,9 @@ def decimals(value: float | None) -> str:
 def aligned(lines: list[list[str]], left: int) -> str:
     """The lines as text with columns as wide as their widest cell: the first `left` left-aligned, others right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "".join(
-        "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        + "\n"
-        for line in lines
-    )
+    padded_lines = []
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line[:left], widths[:left], strict=True)]
+        cells += [cell.rjust(width) for cell, width in zip(line[left:], widths[left:], strict=True)]
+        padded_lines.append("  ".join(cells).rstrip() + "\n")
+    return "".join(padded_lines)

@@ -2,14 +2,15 @@ from django.core.management.base import BaseCommand
 
 from evaluation import frozen
 from evaluation.frozen import bundle
-from ratings.management.commands._collection_command import Refused
+from ratings.management.commands._collection_command import NO_CHECKS, Refused
 from ratings.words import counted
 
-PRINTED = 20  # values that differ, at most
+PRINTED_VALUES = 20  # values that differ, at most
 
 
 class Command(BaseCommand):
     help = "Compute a bundle again from its own files, and print the values that differ."
+    requires_system_checks = NO_CHECKS
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("file", metavar="FILE", help="the ZIP of a bundle")
@@ -21,15 +22,17 @@ class Command(BaseCommand):
             raise Refused(f"{file}: {error.strerror or error}.") from error
         except frozen.Broken as error:
             raise Refused(f"{error} Nothing was compared.") from error
-        for line in checked.different[:PRINTED]:
+        for line in checked.different[:PRINTED_VALUES]:
             self.stderr.write(line)
-        if len(checked.different) > PRINTED:
-            self.stderr.write(f"and {len(checked.different) - PRINTED:,} more")
+        if len(checked.different) > PRINTED_VALUES:
+            self.stderr.write(f"and {len(checked.different) - PRINTED_VALUES:,} more")
         systems, measures = counted(checked.systems, "system"), counted(checked.measures, "measure")
-        of = f"{checked.numbers:,} values of {systems} by {measures}"
+        values = f"{checked.numbers:,} values of {systems} by {measures}"
         if not checked.is_equal:
-            raise Refused(f"{checked.name}: {len(checked.different):,} of {of} differ.")
+            raise Refused(f"{checked.name}: {len(checked.different):,} of {values} differ.")
         if checked.different:
-            self.stdout.write(f"{checked.name}: equal but for rounding, at most {checked.largest:.1e}, in {of}.")
+            self.stdout.write(
+                f"{checked.name}: equal but for rounding, at most {checked.largest:.1e}, in {values}."
+            )
         else:
-            self.stdout.write(f"{checked.name}: equal to the last digit, {of}.")
+            self.stdout.write(f"{checked.name}: equal to the last digit, {values}.")

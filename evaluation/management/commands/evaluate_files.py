@@ -4,13 +4,7 @@ from evaluation.measures.refusal import refuse_unknown
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.management.commands._collection_command import OutputCommand, Refused, ReportingCommand
 
-from .evaluate import (
-    add_scoring,
-    asked_in,
-    printed_evaluation,
-    refuse_expected_queries,
-    refuse_format,
-)
+from .evaluate import add_scoring, asked_in, printed_evaluation, refuse_expected_queries, refuse_format
 
 WITHOUT_INTERVAL = (
     "The expected values have no interval: files do not say how the judged documents were chosen. They are too"
@@ -58,8 +52,10 @@ class Command(ReportingCommand, OutputCommand):
             raise Refused(f"{error.filename or 'a file'}: {error.strerror or error}.") from error
         except ValueError as error:
             raise Refused(str(error)) from error
-        for note in [*loaded.notes, *([WITHOUT_INTERVAL] if arguments["expected"] else [])]:
+        for note in loaded.notes:
             self.stderr.write(note)
+        if arguments["expected"]:
+            self.stderr.write(WITHOUT_INTERVAL)
         self.put_out([printed_evaluation(evaluation, arguments)], arguments["output"])
 
     def evaluated(
@@ -69,16 +65,15 @@ class Command(ReportingCommand, OutputCommand):
 
         Raises OSError, ValueError for arguments without a meaning, and files.Refused for the errors in files.
         """
-        main = measures[0] if measures else None
-        asked = asked_in(None, main, [], arguments)
-        expected = arguments["expected"]
+        asked = asked_in(None, next(iter(measures), None), [], arguments)
+        with_expected = arguments["expected"]
         loaded = files.load(
             qrels,
             runs,
             order=arguments["order"],
             tiebreak=asked.options.ties in BY_SCORE,
             system_from=arguments["system_from"],
-            same_numbers=expected,
+            same_numbers=with_expected,
             keep_first=arguments["keep_first"],
             without_own=arguments["without_own"],
         )
@@ -90,7 +85,7 @@ class Command(ReportingCommand, OutputCommand):
             asked=asked,
             beside=measures[1:],
             # The model learns from all systems, whichever are printed.
-            expected_among=loaded.rankings if expected else None,
+            expected_among=loaded.rankings if with_expected else None,
         )
         return loaded, evaluation
 

@@ -3,7 +3,7 @@ from django.contrib.auth import get_user_model
 from evaluation import frozen
 from ratings.management.commands._collection_command import CollectionCommand, Refused
 
-from .evaluate import add_measures, add_options, add_rule, add_systems, asked_in
+from .evaluate import add_measures, add_options, add_rule_and_adjudications, add_systems, asked_in
 
 
 class Command(CollectionCommand):
@@ -19,7 +19,7 @@ class Command(CollectionCommand):
         add_measures(parser)
         add_systems(parser)
         add_options(parser)
-        add_rule(parser)
+        add_rule_and_adjudications(parser)
         text = "also the expected values of nDCG@k once all is judged, and the rounds that they rest on"
         parser.add_argument("--expected", action="store_true", help=text)
 
@@ -32,7 +32,13 @@ class Command(CollectionCommand):
             asked = asked_in(collection, next(iter(measure), None), system, arguments)
             by = self.account(arguments["by"])
             evaluation, is_new = frozen.freeze(
-                collection, name, asked, measure[1:], arguments["note"], by, arguments["expected"]
+                collection,
+                name,
+                asked,
+                beside=measure[1:],
+                note=arguments["note"],
+                by=by,
+                expected=arguments["expected"],
             )
         except ValueError as error:
             raise Refused(f"{error} Nothing was frozen.") from error

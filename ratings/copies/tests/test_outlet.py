@@ -45,12 +45,6 @@ def test_results_without_scores_get_falling_ones():
     assert [row.score for row in rows.run(System.objects.get())] == [1.0, 0.5]
 
 
-def test_a_system_name_with_a_blank_cannot_be_exported():
-    system = System.objects.create(collection=make_collection(), name="my system")
-    with pytest.raises(ValueError, match="'my system' has a blank"):
-        list(rows.run(system))
-
-
 def test_ratings_hold_the_present_state_in_the_order_of_the_keys():
     collection = make_collection()
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")

@@ -5,17 +5,15 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from ...database import disk
 from ...importing import uploads
-from ...importing.job_pages import cancel, heading, no_worker_warning, progress, refusals_of, step, waiting_reason
+from ...importing.job_pages import cancel, job_context, kept_files, no_worker_warning, progress
 from ...importing.jobs import store_queued
 from ...models import Job
 from ...people.access import of_superusers
 from ...web.pages import paged
 from ..forms import ArchiveForm
 
-AT_ONCE = 50
-LISTED = 100  # refused lines on the page
+ROWS_PER_PAGE = 50
 
 
 @require_safe
@@ -33,15 +31,11 @@ def send_archive(request: HttpRequest, superuser: User) -> HttpResponse:
     form = ArchiveForm(request.POST, request.FILES)
     if not form.is_valid():
         return archives_page(request, form)
-    try:
-        kept = uploads.keep(form.cleaned_data["file"])
-    except OSError as error:
-        if disk.trouble(error) or isinstance(error, ConnectionError):
-            raise  # `web.failures.server_error` answers it
-        form.add_error("file", f"The file cannot be stored: {error.strerror or error}.")
+    kept = kept_files(form, "file", [form.cleaned_data["file"]])
+    if form.errors:
         return archives_page(request, form)
     options = {"slug": form.cleaned_data["slug"]}
-    job = store_queued(Job(kind=Job.Kind.ARCHIVE, files=[kept], options=options, by=superuser))
+    job = store_queued(Job(kind=Job.Kind.ARCHIVE, files=kept, options=options, by=superuser))
     return redirect("archive_job", job.pk)
 
 
@@ -49,18 +43,7 @@ def send_archive(request: HttpRequest, superuser: User) -> HttpResponse:
 @of_superusers
 def archive_job(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
     """The job in any state."""
-    job = archive_of(pk)
-    refusals = refusals_of(job)
-    context = {
-        "section": "archives",
-        "job": job,
-        "heading": heading(job, "Making", "Made"),
-        "waits": waiting_reason(job),
-        "step": step(job),
-        "report": job.report,
-        "refusals": refusals[:LISTED],
-        "more": job.report.get("refused", 0) - min(len(refusals), LISTED),
-    }
+    context = {"section": "archives", **job_context(archive_of(pk), doing="Making", done="Made")}
     return render(request, "ratings/archive.html", context)
 
 
@@ -88,6 +71,6 @@ def archives_page(request: HttpRequest, form: ArchiveForm) -> HttpResponse:
         "section": "archives",
         "form": form,
         "no_worker": no_worker_warning(),
-        **paged(request, jobs, AT_ONCE),
+        **paged(request, jobs, ROWS_PER_PAGE),
     }
     return render(request, "ratings/archives.html", context, status=400 if form.errors else 200)

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from ...importing.job_pages import cancel, heading, progress, refusals_of, step, waiting_reason
+from ...importing.job_pages import cancel, job_context, progress
 from ...models import Collection, Job, Role
 from ...people.access import of_copies
 
@@ -15,11 +15,7 @@ from ...people.access import of_copies
 def copy_job(request: HttpRequest, known: QuerySet[Job], pk: int) -> HttpResponse:
     job = get_object_or_404(known, pk=pk)
     context = {
-        "job": job,
-        "heading": heading(job, "Copying", "Copied"),
-        "waits": waiting_reason(job),
-        "step": step(job),
-        "refusals": refusals_of(job),
+        **job_context(job, doing="Copying", done="Copied"),
         "source": Collection.objects.visible_to(request.user, Role.ADMIN).filter(pk=job.options["source"]).first(),
     }
     return render(request, "ratings/copy.html", context)

@@ -177,7 +177,7 @@ def refused(content: bytes, **said) -> str:
 
 @pytest.mark.parametrize("pack", [gzip.compress, zst])
 def test_what_unpacks_beyond_measure_is_refused(pack, monkeypatch):
-    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_000_000)
+    monkeypatch.setattr("ratings.formats.budget.HARMLESS_BYTES", 1_000_000)
     text = (b"x" * 999 + b"\n") * 20_000
     bomb = pack(text)
     assert "it unpacks to more than 200 times its size" in refused(bomb)
@@ -186,7 +186,7 @@ def test_what_unpacks_beyond_measure_is_refused(pack, monkeypatch):
 
 
 def test_a_zip_that_tells_how_large_it_becomes_is_not_unpacked(monkeypatch):
-    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 3_000_000)
+    monkeypatch.setattr("ratings.formats.budget.HARMLESS_BYTES", 3_000_000)
     content = zipped({"x": b"0" * 40_000_000})
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda *args: pytest.fail("it was unpacked"))
     assert refused(content) == "it unpacks to more than 200 times its size"
@@ -194,7 +194,7 @@ def test_a_zip_that_tells_how_large_it_becomes_is_not_unpacked(monkeypatch):
 
 def test_a_zip_whose_files_are_all_the_same_bytes_is_refused(monkeypatch):
     """As Fifield's: the entries of the list overlap."""
-    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 3_000_000)
+    monkeypatch.setattr("ratings.formats.budget.HARMLESS_BYTES", 3_000_000)
     content = zipped({"0": b"0" * 2_000_000})
     begin, end = content.index(b"PK\x01\x02"), content.index(b"PK\x05\x06")
     entry, count = content[begin:end], 100
@@ -207,7 +207,7 @@ def test_a_zip_whose_files_are_all_the_same_bytes_is_refused(monkeypatch):
 
 def test_all_files_of_an_upload_have_one_budget(monkeypatch):
     """Each of them keeps to the ratio; it is their sum that does not."""
-    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_500_000)
+    monkeypatch.setattr("ratings.formats.budget.HARMLESS_BYTES", 1_500_000)
     whole = Budget(most=4_000_000)
     content = zipped({"x": b"".join(b"%d\n" % i for i in range(150_000))})
     lines = [lines_of(content, whole=whole)[0][1] for _ in range(6)]

@@ -168,7 +168,7 @@ def test_utf_16_is_known_by_its_mark_and_another_encoding_is_told():
     (refusal,) = rows_of(text.encode("windows-1252"))
     assert refusal.line == 2
     assert "is not UTF-8" in refusal.problem
-    assert offered(refusal) == [("encoding", None)]
+    assert offered(refusal) == [("encoding", "windows-1252"), ("encoding", None)]
 
 
 def test_what_is_not_in_the_encoding_that_was_told_is_refused():

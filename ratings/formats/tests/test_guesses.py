@@ -172,7 +172,7 @@ def test_of_a_table_of_pairs_a_document_keeps_what_is_said_of_it_and_that_is_tol
     fields = {"description": "Made of felt", "brand": "Ace"}
     assert first == DocumentLine(2, "p1", None, "A long text", None, fields)
     assert second[1:] == first[1:]
-    assert "f: kept beside the text: 'description', 'brand'." in file.notes
+    assert "f: extra fields: 'description', 'brand'." in file.notes
     assert "f: nothing is read from the columns 'query', 'grade'." in file.notes
 
 

@@ -44,6 +44,8 @@ def test_a_document_without_text_and_a_null_title_are_taken():
         ('{"id": null}', "the id is empty"),
         ('{"id": "a b"}', "the id 'a b' has a blank or a control character"),
         ('{"id": ""}', "the id is empty"),
+        ('{"id": true}', "the id is True, neither text nor a whole number"),
+        ('{"id": 1.10}', "the id is 1.1, neither text nor a whole number"),
         ('{"id": "%s"}' % ("d" * 501), "is longer than 500 characters"),
         ('{"id": "a", "id": "b"}', "the name 'id' appears twice in one object"),
         ('{"id": "a", "x": {"y": 1, "y": 2}}', "the name 'y' appears twice in one object"),

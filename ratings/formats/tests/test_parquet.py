@@ -144,10 +144,10 @@ def test_a_column_that_stands_twice_is_refused():
 
 
 def test_rows_that_are_too_large_are_refused(monkeypatch):
-    monkeypatch.setattr(parquet, "LARGEST", 1_000)
+    monkeypatch.setattr(parquet, "LARGEST_ROW_GROUP", 1_000)
     (refusal,) = rows_of(made({"docid": [str(i) for i in range(2_000)]}, compression="none"), "documents")
     assert "a row group holds more than" in refusal.problem
-    monkeypatch.setattr(parquet, "LARGEST_BATCH", 1_000)
+    monkeypatch.setattr(parquet, "LARGEST_ROWS_AT_ONCE", 1_000)
     (refusal,) = rows_of(made({"docid": ["x" * 100] * 256}), "documents")
     assert "the next rows are too large" in refusal.problem
 
@@ -160,7 +160,7 @@ def test_a_cell_is_as_long_as_a_line_at_most(monkeypatch):
 
 def test_a_row_group_beyond_the_budget_is_refused_before_it_is_decoded(monkeypatch):
     monkeypatch.setattr(parquet, "_size", lambda batch: pytest.fail("it was decoded"))
-    monkeypatch.setattr(budget, "HARMLESS", 1_000_000)
+    monkeypatch.setattr(budget, "HARMLESS_BYTES", 1_000_000)
     sent = made({"docid": ["x" * 2_000_000]}, compression="zstd", use_dictionary=False, write_statistics=False)
     (refusal,) = rows_of(sent, "documents")
     assert "it unpacks to more than 200 times its size" in refusal.problem
@@ -175,7 +175,7 @@ def test_a_table_with_too_many_columns_is_refused():
 
 def test_a_text_in_many_rows_is_counted_as_often_as_it_stands_there(monkeypatch):
     """In the file it stands once, and each row is a bit of a run."""
-    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_000_000)
+    monkeypatch.setattr("ratings.formats.budget.HARMLESS_BYTES", 1_000_000)
     text = pa.array(["x" * 10_000] * 20_000).dictionary_encode()
     content = made({"docid": text, "text": text})
     assert len(content) < 20_000

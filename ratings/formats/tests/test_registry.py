@@ -199,7 +199,8 @@ def test_nearly_qrels_are_refused_as_qrels_with_the_columns(text):
     (first, *_) = recognised(found, "ratings", DEFAULTS["ratings"]).reads["ratings"](found)
     columns = len(text.splitlines()[0].split())
     assert (first.line, first.problem) == (1, f"there are {columns} columns, qrels have four")
-    assert not first.options
+    places = {3: {"query": "1", "document": "2", "grade": "3"}, 5: {"query": "1", "document": "3", "grade": "4"}}
+    assert [(option.name, option.value) for option in first.options] == [("columns", places[columns])]
 
 
 @pytest.mark.parametrize("text", ["q1\td1\t1\n", "q1,d1,1\n", "q1;d1;1\n", "query document 1\td\n"])
@@ -307,7 +308,7 @@ def test_what_is_in_any_text_is_answered_or_refused(text):
 
 
 def test_what_grows_beyond_measure_is_refused_before_it_fills_the_disk(monkeypatch):
-    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_000_000)
+    monkeypatch.setattr("ratings.formats.budget.HARMLESS_BYTES", 1_000_000)
     bomb = gzip.compress(b"1 0 d 2\n" * 600_000, 9)
     *rows, refusal = BY_NAME["trec-qrels"].reads["ratings"](source(bomb))
     assert 100_000 < len(rows) < 400_000

@@ -67,6 +67,12 @@ def test_a_line_is_a_search(content):
     assert found(content) == [("red shoes", 1), ("rain, jacket", 1), ("red shoes", 1)]
 
 
+def test_lines_without_a_text_say_nothing_of_counts():
+    log = source("\n" * 300 + "red shoes\n")
+    assert [(search.text, search.searches) for search in read(log)] == [("red shoes", 1)]
+    assert not any("searched for" in note for note in log.notes)
+
+
 CONSOLE = "Top queries,Clicks,Impressions,CTR,Position\nred shoes,4,40,10%,1.5\nrain jacket,0,2,0%,8\n"
 
 

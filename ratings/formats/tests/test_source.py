@@ -39,7 +39,10 @@ def test_a_byte_that_is_not_utf_8_and_a_nul_refuse_their_lines_only():
     first, second, third, fourth = lines_of(b"one\ncaf\xe9\nthree\nt\0o\n")
     assert (first, third) == ((1, "one"), (3, "three"))
     assert (second.file, second.line) == ("a.txt", 2)
-    assert second.problem == "byte 4 of the line, 0xe9, is not UTF-8" and offered(second) == [("encoding", None)]
+    assert second.problem == "byte 4 of the line, 0xe9, is not UTF-8" and offered(second) == [
+        ("encoding", "windows-1252"),
+        ("encoding", None),
+    ]
     assert (fourth.line, fourth.problem) == (4, "character 2 of the line is a NUL")
 
 

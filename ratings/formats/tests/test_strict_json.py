@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from ratings.formats.refusal import Refusal
 from ratings.formats.source import Source
-from ratings.formats.strict_json import Part, parts
+from ratings.formats.strict_json import Part, loaded, parts
 
 
 def parts_of(text: str | bytes) -> list:
@@ -82,7 +83,17 @@ def test_what_is_no_json_is_refused_with_its_line(text, line, problem):
 
 
 def test_a_file_that_is_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr("ratings.formats.strict_json.LONGEST", 3_000_000)
+    monkeypatch.setattr("ratings.formats.strict_json.LARGEST_FILE", 3_000_000)
     content = b"[" + b'"x",' * 999_999 + b"1]"
     (refusal,) = parts_of(gzip.compress(content))
     assert refusal.problem == "it is longer than 3 MB" and "Split it" in refusal.cure[0]
+
+
+def test_a_repeated_name_behind_many_others_is_found_at_once():
+    """A file of 300 KB took 8 seconds, and the time grew with the square of its size."""
+    names = [str(number) for number in range(30_000)]
+    text = "{" + ", ".join(f'"{name}": 0' for name in [*names, names[-1]]) + "}"
+    begun = time.process_time()
+    with pytest.raises(ValueError, match="'29999' appears twice"):
+        loaded(text)
+    assert time.process_time() - begun < 0.5

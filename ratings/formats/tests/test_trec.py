@@ -12,7 +12,7 @@ from ratings.formats import trec
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import RatingLine, RunLine, one_by_one
 from ratings.formats.source import Source
-from ratings.formats.trec import doubt, read_qrels, read_run
+from ratings.formats.trec import doubt, read_qrels, read_run, write_run
 
 
 def source(text: str | bytes) -> Source:
@@ -40,6 +40,13 @@ def test_further_columns_of_a_run_are_tolerated_and_marked(further):
     file = source(f"301 Q0 FBIS3-27619 99\t  2.138276 STANDARD{further}\n")
     assert list(one_by_one(read_run(file))) == [RunLine(1, "301", "FBIS3-27619", 99, 2.138276, "STANDARD")]
     assert file.notes == ["a.txt: 1 line with more than six columns; the rest was ignored."]
+
+
+def test_an_id_with_a_blank_does_not_make_its_score_a_system_and_tabs_are_the_cure():
+    (refusal,) = run_of("q1 Q0 doc 7 1 1.5 bm25\n")
+    assert "as if an id had a blank" in refusal.problem and "tabs" in refusal.cure[0]
+    (row,) = run_of("q1\tQ0\tdoc_7\t1\t1.5\tbm25\n")
+    assert (row.rank, row.score, row.system) == (1, 1.5, "bm25")
 
 
 def test_a_rank_may_start_anywhere():
@@ -133,11 +140,20 @@ def test_a_number_of_many_digits_takes_no_time(number):
     assert "is not a decimal number" in grade.problem
 
 
-def test_a_name_with_a_blank_behind_the_last_tab_is_refused_and_not_cut():
-    lines = ["q1\tQ0\td1\t1\t9\tBM25 a", "q2\tQ0\td1\t1\t9\tBM25 b"]
-    first, second = read_run(source("\n".join(lines)))
-    assert "'BM25 a' has a blank" in first.problem
-    assert "'BM25 b' has a blank" in second.problem
+@pytest.mark.parametrize("name", ["%20", "%20%20"])
+def test_a_name_of_blanks_alone_is_refused(name):
+    (refusal,) = run_of(f"a Q0 d 1 9 {name}\n")
+    assert "is empty" in refusal.problem
+
+
+def test_names_of_systems_may_have_blanks_behind_the_last_tab_and_as_20_and_come_back():
+    lines = ["q1\tQ0\td1\t1\t9\tSolr old", "q1 Q0 d1 1 8 Solr%20new", "q2 Q0 d1 1 9 s and more"]
+    file = source("\n".join(lines))
+    rows = list(one_by_one(read_run(file)))
+    assert [row.system for row in rows] == ["Solr old", "Solr new", "s"] and file.lines_with_more_columns == 1
+    written = "".join(write_run(rows))
+    assert written.splitlines()[0] == "q1 Q0 d1 1 9.0 Solr%20old"
+    assert list(one_by_one(read_run(source(written)))) == [row._replace(line=n) for n, row in enumerate(rows, 1)]
 
 
 KEYS = st.sampled_from(
@@ -178,14 +194,14 @@ def runs(draw) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def said(read, content: bytes, *, by_blocks: bool, block: int = sources.BLOCK) -> tuple[list[str], int]:
+def said(read, content: bytes, *, by_blocks: bool, block: int = sources.BLOCK_BYTES) -> tuple[list[str], int]:
     """What is read from the content, in the order of its lines, and the number of comments."""
     file = source(content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "START", block)
-        patch.setattr(sources, "BLOCK", block)
+        patch.setattr(sources, "START_BYTES", block)
+        patch.setattr(sources, "BLOCK_BYTES", block)
         if not by_blocks:
-            patch.setattr(trec, "_at_once", lambda block, names: {})
+            patch.setattr(trec, "_columns_by_arrow", lambda block, names: {})
         rows = sorted(one_by_one(read(file)), key=lambda row: row.line)
     return [repr(row) for row in rows], file.comments
 
@@ -201,6 +217,7 @@ def said(read, content: bytes, *, by_blocks: bool, block: int = sources.BLOCK) -
         f"a Q0 b 1{'0' * 18} 2 s",
         f"a Q0 b {-(2**63)} 2 s",  # whose absolute value int64 cannot hold
         "a Q0 b 1 2 s\ra Q0 c 2 1 s",
+        "a  Q0 b 1 2 \rs",
         "a Q0 b\x7f 1 2 s",
         "a Q0 b 1 nan s",
         '"a Q0 b 1 2 s',

@@ -1,11 +1,13 @@
 """What may stand in one cell."""
 
+import csv
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratings import words
 from ratings.formats import values
 
 
@@ -88,10 +90,15 @@ def test_a_grade_is_plain_without_zeros_behind_its_point():
 
 def test_keys_come_in_the_order_of_their_numbers():
     keys = ["ps5", "q10", "ps", "10", "q2", "2", "shoe2", "shoe"]
-    assert sorted(keys, key=values.natural) == ["2", "10", "ps", "ps5", "q2", "q10", "shoe", "shoe2"]
+    assert sorted(keys, key=words.natural) == ["2", "10", "ps", "ps5", "q2", "q10", "shoe", "shoe2"]
 
 
 @given(st.lists(st.text(alphabet="a1٣ ", max_size=4)))
 def test_all_keys_can_be_ordered(keys):
     """`windows` beside `windows11` once had no order."""
-    assert sorted(keys, key=values.natural) == sorted(keys, key=values.natural)
+    assert sorted(keys, key=words.natural) == sorted(keys, key=words.natural)
+
+
+@pytest.mark.parametrize("word", ["bad", "Yes, fully", "x = y", '"top"', 'a "b", c', '5"'])
+def test_a_pair_of_a_list_is_read_as_it_was_meant(word):
+    assert next(csv.reader([values.listed_pair(word, "2")])) == [f"{word}=2"]

@@ -177,7 +177,7 @@ def test_a_text_that_stands_once_for_many_cells_is_read_in_each():
 
 def test_empty_cells_up_to_the_last_column_count_as_unpacked(monkeypatch):
     """openpyxl fills a row up to its last cell."""
-    monkeypatch.setattr(budget, "HARMLESS", 1_000_000)
+    monkeypatch.setattr(budget, "HARMLESS_BYTES", 1_000_000)
     wide = b"".join(b'<row><c r="XFD%d"/></row>' % number for number in range(2, 50))
     content = changed(made(("a",)), SHEET, lambda xml: xml.replace(b"</sheetData>", wide + b"</sheetData>"))
     *_, refusal = rows_of(content)

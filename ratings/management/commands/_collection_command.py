@@ -1,32 +1,26 @@
-"""Base classes of the commands that import into a collection, export from it or print about it."""
+"""Base classes of the commands that export from a collection or print about it."""
 
-import csv
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from django.core.management.base import BaseCommand, CommandParser
 
 from ratings.database.snapshot import snapshot
-from ratings.formats.columns import NAMES as COLUMNS
-from ratings.formats.columns import SEVERAL
 from ratings.formats.refusal import Refusal
-from ratings.formats.registry import BY_NAME, KEY, TEXT, readable, writable
-from ratings.formats.source import LAST_HEADER, Reading, stream_at
-from ratings.importing import jobs
-from ratings.importing.intake import Report, opening
-from ratings.importing.intake.ratings import REPEATS
-from ratings.management.progress import ProgressLine
-from ratings.management.refusals import Refused, line_of, refusing
+from ratings.formats.registry import BY_NAME, writable
+from ratings.management.refusals import Refused, line_of
 from ratings.management.whole_file import whole_file
 from ratings.models import Collection
 from ratings.people import audit
-from ratings.words import as_sentence
+from ratings.words import as_sentence, counted
 
-PRINTED = 20  # refusals
+if TYPE_CHECKING:  # what imports takes as long to load as all of these
+    from ratings.importing.intake import Report
+
+MOST_REFUSALS_PRINTED = 20
 NO_CHECKS: list[str] = []  # Django's checks load every page, which takes half the time of a short command
 RAW = "of a table: write cells as they are, without the apostrophe that keeps a spreadsheet from computing them"
 
@@ -51,14 +45,14 @@ class ReportingCommand(BaseCommand):
     """Prints the report of an import: facts to standard output, warnings and refusals to standard error."""
 
     requires_system_checks = NO_CHECKS
-    options: frozenset[str] = frozenset()  # the names of its options
+    option_names: frozenset[str] = frozenset()
 
     def create_parser(self, *args, **kwargs) -> CommandParser:
         parser = super().create_parser(*args, **kwargs)
-        self.options = frozenset(action.dest for action in parser._actions)
+        self.option_names = frozenset(action.dest for action in parser._actions)
         return parser
 
-    def print_report(self, report: Report) -> None:
+    def print_report(self, report: "Report") -> None:
         """Print the report. Raises Refused if it has refusals."""
         for warning in report.warnings:
             self.stderr.write(f"Warning: {warning}", self.style.WARNING)
@@ -71,104 +65,10 @@ class ReportingCommand(BaseCommand):
 
     def print_refusals(self, refusals: Sequence[Refusal], total: int) -> None:
         """Print the first refusals, and the number of the others."""
-        for refusal in refusals[:PRINTED]:
-            self.stderr.write(line_of(refusal, self.options))
-        if total > PRINTED:
-            self.stderr.write(f"and {total - PRINTED:,} more")
-
-
-class ImportCommand(ReportingCommand, CollectionCommand):
-    def add_arguments(self, parser) -> None:
-        super().add_arguments(parser)
-        text = "uncompressed, compressed (gzip, Zstandard), or a ZIP or tar of such; - is standard input"
-        parser.add_argument("files", nargs="+", metavar="FILE", help=text)
-
-    def run_import(
-        self,
-        intake: Callable[..., Report],
-        slug: str,
-        files: Sequence[str],
-        reading: Reading | None = None,
-        **choices,
-    ) -> None:
-        """Run one of the imports with its own `choices`. Raises Refused."""
-        collection = self.collection(slug, to_change=True)
-        with refusing(), ProgressLine(self.stderr) as progress, ExitStack() as stack:
-            streams = [stack.enter_context(stream_at(path)) for path in files]
-            sources = stack.enter_context(opening.sources(streams, reading))
-            report = intake(collection, sources, progress=progress, **choices)
-        self.print_report(report)
-        jobs.fetch_pictures(collection, None)
-
-
-class ImportRowsCommand(ImportCommand):
-    """Imports files in every format that holds rows of its kind."""
-
-    kind = ""  # of rows, as the formats name it
-
-    def add_arguments(self, parser) -> None:
-        # A map may begin with a negative grade; argparse would take "-1=0" for an option.
-        parser._negative_number_matcher = re.compile(r"^-[\d.]")
-        super().add_arguments(parser)
-        names = [format.name for format in readable(self.kind)]
-        text = f"{', '.join(names)}; by default it is recognized by the file"
-        parser.add_argument("--format", choices=names, metavar="NAME", help=text)
-        roles = ", ".join([*COLUMNS[self.kind], *filter(None, [SEVERAL.get(self.kind)])])
-        text = f"which column of a table holds what: {roles}; WHAT= alone says that there is none"
-        parser.add_argument("--columns", metavar="WHAT=COLUMN,…", action="append", default=[], help=text)
-        text = "an encoding of Python, such as windows-1252; by default utf-8, or utf-16 with its mark"
-        parser.add_argument("--encoding", metavar="NAME", help=text)
-        text = (
-            "of a table: whether its first line names the columns, or the line that does; without they are 1, 2, 3"
-        )
-        lines = map(str, range(2, LAST_HEADER + 1))
-        parser.add_argument("--header", choices=["yes", "no", *lines], metavar="yes|no|LINE", help=text)
-        text = "of a table: quotation marks are text, and no signs around cells"
-        parser.add_argument("--quoting", choices=["none"], help=text)
-        text = "of a table: an empty cell of the query is that of the line above, as below merged cells"
-        parser.add_argument("--fill-down", action="store_true", help=text)
-        text = "ids may have blanks, of which each becomes %%20, in every file that is imported so"
-        parser.add_argument("--spaced-ids", action="store_true", help=text)
-        parser.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook that has several")
-        text = "of a table: keep an apostrophe before = + - @ in a cell; by default it goes, as exports add it"
-        parser.add_argument("--raw", action="store_true", help=text)
-        if self.kind in ("results", "ratings"):
-            text = "what identifies queries in a file, if it could be either"
-            parser.add_argument("--queries-by", choices=[KEY, TEXT], help=text)
-        if self.kind == "ratings":
-            text = "the grades that words in a table stand for: bad=0,good=2"
-            parser.add_argument("--map", metavar="WORD=GRADE,…", action="append", default=[], help=text)
-            text = "a pair that is rated again: raters, each line without a name is of another rater; last, the"
-            text += " later one counts; by default it is refused"
-            parser.add_argument("--repeats", choices=REPEATS, help=text)
-
-    def run_row_import(
-        self, intake: Callable[..., Report], slug: str, files: Sequence[str], options: dict, *own: str
-    ) -> None:
-        """Run one of the imports with the options of the command. `own` names those that only it has."""
-        with refusing():
-            # Each may be given again, as a refusal that names one asks for it beside those given before.
-            lists = {"columns": pairs(",".join(options["columns"]), "--columns", none=True)}
-            lists["grades"] = pairs(",".join(options.get("map", [])), "--map")
-            reading = opening.reading(options | lists)
-        choices = {name: options[name] for name in ("format", "queries_by", *own) if name in options}
-        self.run_import(intake, slug, files, reading, **choices)
-
-
-def pairs(text: str, option: str, *, none: bool = False) -> dict[str, str]:
-    """The pairs of a list such as `query=Q,"document=doc, id"`. Raises ValueError.
-
-    If `none`, a value may be empty.
-    """
-    values = {}
-    for step in next(csv.reader(text.splitlines()), []):
-        name, equals, value = step.partition("=")
-        if not (name.strip() and equals and (value.strip() or none)):
-            raise ValueError(f"cannot read {step!r} of {option}: it is a list such as name=value,name=value")
-        if name.strip() in values:
-            raise ValueError(f"{option} says twice what {name.strip()} is")
-        values[name.strip()] = value.strip()
-    return values
+        for refusal in refusals[:MOST_REFUSALS_PRINTED]:
+            self.stderr.write(line_of(refusal, self.option_names))
+        if total > MOST_REFUSALS_PRINTED:
+            self.stderr.write(f"and {total - MOST_REFUSALS_PRINTED:,} more")
 
 
 class OutputCommand(BaseCommand):
@@ -201,8 +101,13 @@ class ExportCommand(OutputCommand, CollectionCommand):
 
     def execute(self, *args, **options) -> str | None:
         printed = super().execute(*args, **options)
+        # The audit names what is exported by the command: "run" for export_run.
         what = type(self).__module__.rpartition(".")[2].removeprefix("export_")
-        audit.note(audit.Act.EXPORTED, self.collection(options["slug"]), about=what)
+        collection = self.collection(options["slug"])
+        audit.note(audit.Act.EXPORTED, collection, about=what)
+        if collection.left_out:
+            raters = counted(collection.left_out, "rater is", "raters are")
+            self.stderr.write(f"{raters} left out, and their ratings do not count")
         return printed
 
 

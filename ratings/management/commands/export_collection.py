@@ -22,7 +22,8 @@ class Command(CollectionCommand):
         )
 
     def handle(self, *, slug: str, output: str | None, judges: bool = False, **options) -> None:
-        collection, path = self.collection(slug), Path(output or f"{slug}.zip")
+        collection = self.collection(slug)
+        path = Path(output or f"{slug}.zip")
         with refusing(), ProgressLine(self.stderr) as progress, whole_file(path) as file:
             snapshot = archive.write(collection, file, judges=judges, progress=progress)
         audit.note(audit.Act.EXPORTED, collection, about=archive.file_name(slug, snapshot))

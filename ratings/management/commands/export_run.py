@@ -1,4 +1,6 @@
-from ratings.copies import rows
+from ratings.copies import rows, run_metadata
+from ratings.database.snapshot import snapshot
+from ratings.formats.registry import BY_NAME
 
 from ._collection_command import ExportRowsCommand, Refused
 
@@ -11,6 +13,8 @@ class Command(ExportRowsCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("system")
+        text = "also what is known of the run, as ir_metadata: comments before a TREC run; file, alone as YAML"
+        parser.add_argument("--ir-metadata", choices=run_metadata.METADATA_PLACES, default="", help=text)
 
     def handle(self, *, slug: str, system: str, format: str, output: str | None, **options) -> None:
         systems = self.collection(slug).systems
@@ -18,4 +22,9 @@ class Command(ExportRowsCommand):
         if chosen is None:
             known = ", ".join(systems.values_list("name", flat=True)) or "none; use import_run first"
             raise Refused(f"There is no system {system!r}. Systems here: {known}.")
-        self.write(rows.run(chosen), format, output, raw=options["raw"])
+        how = options["ir_metadata"]
+        if how == "comments" and format != self.default:
+            raise Refused(f"Only {self.default} can have comments. Give --ir-metadata file.")
+        written = BY_NAME[format].written(self.kind, rows.run(chosen), raw=options["raw"])
+        with snapshot():
+            self.put_out(run_metadata.with_metadata(written, chosen, how), output)

@@ -1,6 +1,6 @@
 from ratings.importing import intake
 
-from ._collection_command import ImportRowsCommand
+from ._import_command import ImportRowsCommand
 
 
 class Command(ImportRowsCommand):

@@ -1,9 +1,12 @@
 from pathlib import Path
 
+from django.apps import apps
+
 from ratings.importing import intake
 from ratings.management.refusals import refusing
 
-from ._collection_command import ImportRowsCommand, Refused
+from ._collection_command import Refused
+from ._import_command import ImportRowsCommand
 
 
 class Command(ImportRowsCommand):
@@ -18,7 +21,8 @@ class Command(ImportRowsCommand):
             help="who gave the ratings that name no rater; of machines, whose are imported",
         )
         text = "who gave them; grades of machines are kept apart, under a judge, and never count as ratings"
-        parser.add_argument("--kind", choices=["people", "machine"], default="people", help=text)
+        kinds = ["people", "machine"] if apps.is_installed("ratings.judges") else ["people"]
+        parser.add_argument("--kind", choices=kinds, default="people", help=text)
         parser.add_argument("--model", default="", metavar="NAME", help="of a machine: the model that graded")
         parser.add_argument("--prompt", metavar="FILE", help="of a machine: the prompt, if it is known")
 
@@ -31,7 +35,7 @@ class Command(ImportRowsCommand):
         self.run_row_import(intake.import_ratings, slug, files, options, "rater", "repeats")
 
     def import_machine_grades(self, slug: str, files: list[str], options: dict) -> None:
-        from ratings.judges.importing import import_grades  # so that people's ratings need no room of judges
+        from ratings.judges.importing import import_grades  # a room that can be taken out
 
         if not options["model"]:
             raise Refused("Which model graded? Name it with --model. Nothing was written.")

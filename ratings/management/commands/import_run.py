@@ -1,7 +1,7 @@
 from ratings.formats.rankings import SYSTEM_FROM
 from ratings.importing import intake
 
-from ._collection_command import ImportRowsCommand
+from ._import_command import ImportRowsCommand
 
 
 class Command(ImportRowsCommand):
@@ -29,5 +29,5 @@ class Command(ImportRowsCommand):
         )
 
     def handle(self, *, slug: str, files: list[str], **options) -> None:
-        own = "system", "system_from", "order", "keep_first"
-        self.run_row_import(intake.import_run, slug, files, options, *own)
+        own_options = "system", "system_from", "order", "keep_first"
+        self.run_row_import(intake.import_run, slug, files, options, *own_options)

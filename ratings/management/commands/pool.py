@@ -25,7 +25,7 @@ class Command(CollectionCommand):
     ) -> None:
         collection = self.collection(slug, to_change=True)
         systems = list(collection.systems.filter(name__in=system) if system else collection.systems.all())
-        unknown = sorted(set(system) - {s.name for s in systems})
+        unknown = sorted(set(system) - {chosen.name for chosen in systems})
         if unknown or not systems:
             known = ", ".join(collection.systems.values_list("name", flat=True)) or "none; use import_run first"
             raise Refused(f"No such system: {', '.join(unknown) or '(none)'}. Systems here: {known}.")

@@ -23,7 +23,7 @@ class Command(BaseCommand):
         with making.alone():
             if MigrationRecorder(connection).applied_migrations():
                 with refusing("Nothing was changed."):
-                    backup.applied()
+                    backup.applied_migrations()
             call_command("migrate", verbosity=0)
             call_command("createcachetable", verbosity=0)
         sample.prepare()

@@ -1,20 +1,31 @@
+import math
 import os
-import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
 
 from ratings.formats import strict_json
-from ratings.importing import pull
+from ratings.importing import signs
+from ratings.importing.pull import turns
+from ratings.importing.pull.engines import OF_COMMAND, connection_to, proposed
+from ratings.importing.pull.turns import PullReport
 from ratings.management.progress import ProgressLine
-from ratings.management.refusals import refusing
+from ratings.management.refusals import Refused, refusing
+from ratings.models import Collection, Engine, Job
 
-from ._collection_command import CollectionCommand, Refused, ReportingCommand
+from ._collection_command import CollectionCommand, ReportingCommand
 
-AUTHORIZATION = "IDEALIST_PULL_AUTHORIZATION"
-PATHS = {"hits": "the list of results", "id": "of a result: its id", "score": "its score", "title": "its title"}
-PATHS |= {"text": "its text", "link": "its URL"}
-DEEPEST = 10_000
+PATH_OPTIONS = {
+    "hits": ("results_at", "the list of results"),
+    "id": ("id_at", "of a result: its id"),
+    "score": ("score_at", "its score"),
+    "title": ("title_at", "its title"),
+    "text": ("text_at", "its text"),
+    "link": ("link_at", "its URL"),
+}
 
 
 class Command(ReportingCommand, CollectionCommand):
@@ -25,81 +36,99 @@ class Command(ReportingCommand, CollectionCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--system", required=True, metavar="NAME", help="the name of the system")
-        parser.add_argument(
-            "--url", required=True, help="the address for queries, such as https://host:9200/shop/_search"
-        )
-        parser.add_argument(
-            "--depth", type=int, default=100, metavar="K", help="number of results of each query (100)"
-        )
-        parser.add_argument(
-            "--query", action="append", default=[], metavar="KEY", help="send only this query; may be repeated"
-        )
-        text = "the body of requests: JSON in which {query}, {need}, {key} and {depth} are filled in; without it"
-        parser.add_argument("--body", metavar="FILE", help=f"{text} and parameters, one for Elasticsearch")
-        text = "a parameter of the URL, which may contain the same placeholders as --body; may be repeated"
-        parser.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE", help=text)
-        for name, meaning in PATHS.items():
-            path = f"where answers have {meaning}, as names and places in lists with dots between them; as a rule"
-            path += " where those of Elasticsearch have it"
-            parser.add_argument(f"--{name}", metavar="PATH", help=path)
-        parser.add_argument(
-            "--keep-first", action="store_true", help="if an answer has a document twice, keep its better rank"
-        )
-        parser.add_argument("--seconds", type=float, default=30, help="limit of the time of one answer (30)")
-        parser.add_argument(
-            "--size", type=float, default=20, metavar="MB", help="limit of the size of one answer (20)"
-        )
-        parser.add_argument(
-            "--total-seconds", type=float, default=3_600, help="limit of the time of all answers (3600)"
-        )
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument("--engine", metavar="NAME", help="an engine that was connected on a page")
+        text = "the address; {query}, {need}, {key} and {depth} are filled in, as in https://host/find?q={query}"
+        which.add_argument("--url", help=text)
+        text = "number of results of each query (100)"
+        parser.add_argument("--depth", type=int, default=100, metavar="K", help=text)
+        text = "between two queries (0)"
+        parser.add_argument("--pause", type=float, default=0.0, metavar="SECONDS", help=text)
+        text = "ask for a tenth of the queries a second time, and say how far the engine differs from itself"
+        parser.add_argument("--twice", action="store_true", help=text)
+        text = "if an answer has a document twice, keep its better rank"
+        parser.add_argument("--keep-first", action="store_true", help=text)
+        text = "JSON to send, with the same placeholders; by default one for Elasticsearch if --url has no {query}"
+        parser.add_argument("--body", metavar="FILE", help=text)
+        for name, (_, meaning) in PATH_OPTIONS.items():
+            path = f"where answers have {meaning}, as names and places in lists with dots between them; by default"
+            parser.add_argument(f"--{name}", metavar="PATH", help=f"{path} where those of Elasticsearch have it")
 
-    def handle(self, *, slug: str, system: str, url: str, depth: int, query: list[str], **options) -> None:
+    def handle(self, *, slug: str, system: str, url: str | None, engine: str | None, **options) -> None:
         collection = self.collection(slug, to_change=True)
-        if not 1 <= depth <= DEEPEST:
-            raise Refused(f"--depth must be from 1 to {DEEPEST:,}, not {depth}.")
-        limits = pull.Limits(options["seconds"], int(options["size"] * 1e6), options["total_seconds"])
+        with refusing():
+            if engine:
+                search_engine = connected_engine(collection, engine)
+            else:
+                search_engine = engine_of_options(collection, system, url or "", options)
+            choices = {name: options[name] for name in ("depth", "pause", "twice", "keep_first")}
+            settings = turns.options(search_engine, system, **choices)
+            connection = connection_to(search_engine)
         try:
-            with refusing(), ProgressLine(self.stderr) as progress:
-                place = pull.checked_place(url, settings.PULL_HOSTS)
-                report = pull.pull(
-                    collection,
-                    system=system,
-                    engine=pull.Engine(place, dialect_of(options), authorization(), limits),
-                    depth=depth,
-                    queries=query,
-                    keep_first=options["keep_first"],
-                    progress=progress,
-                )
+            with (
+                refusing(),
+                ProgressLine(self.stderr) as show,
+                running_job(search_engine, settings) as (job, store),
+            ):
+
+                def progress(name: str, share: float | None, rows: int) -> None:
+                    store(name, share, rows)
+                    show(name, share, rows)
+
+                report = turns.fetch(job, connection, progress, seconds=math.inf)
         except KeyboardInterrupt:
             raise Refused("Stopped. Nothing was written.") from None
+        self.print_pull(report)
+
+    def print_pull(self, report: PullReport) -> None:
+        for query, problem in report.failed:
+            self.stderr.write(f"Query {query} is a gap: {problem}.", self.style.WARNING)
         self.print_report(report)
 
 
-def dialect_of(options: dict) -> pull.Dialect:
-    """The dialect of Elasticsearch, changed by the options. Raises ValueError and OSError."""
-    changes = {name: options[name] for name in PATHS if options[name]}
-    if "link" in changes:
-        changes["url"] = changes.pop("link")
-    if options["parameter"]:
-        changes |= {"parameters": dict(parameter(text) for text in options["parameter"]), "body": None}
-    if options["body"]:
+@contextmanager
+def running_job(engine: Engine, settings: dict) -> Iterator[tuple[Job, signs.Progress]]:
+    """A running job for this command, and the function that stores its progress, so that no worker takes it up.
+
+    The job is deleted afterwards, unless its import was published.
+    """
+    now = timezone.now()
+    job = Job.objects.create(
+        collection=engine.collection, kind=Job.Kind.ENGINE, files=[{"name": engine.name}], options=settings,
+        state=Job.State.RUNNING, started_at=now, beat_at=now,
+    )  # fmt: skip
+    try:
+        with signs.shown(job) as progress:
+            yield job, progress
+    finally:
+        with transaction.atomic():
+            Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).delete()
+
+
+def connected_engine(collection: Collection, name: str) -> Engine:
+    """The connected engine of this name. Raises ValueError."""
+    engines = {engine.name: engine for engine in collection.engines.all()}
+    if name not in engines:
+        known = f"it has {', '.join(engines)}" if engines else "none is connected"
+        raise ValueError(f"There is no engine {name!r} in {collection.slug}: {known}")
+    return engines[name]
+
+
+def engine_of_options(collection: Collection, name: str, url: str, options: dict) -> Engine:
+    """The engine of the options: one of Elasticsearch, with their changes. Raises ValueError and OSError."""
+    engine = proposed(Engine.Dialect.ELASTICSEARCH)
+    engine.collection, engine.name, engine.address = collection, name, url
+    for option, (field, _) in PATH_OPTIONS.items():
+        if options[option]:
+            setattr(engine, field, options[option])
+    if "{query}" in url:
+        engine.body = ""
+    if path := options["body"]:
+        engine.body = Path(path).read_text(encoding="utf-8")
         try:
-            changes["body"] = strict_json.loaded(Path(options["body"]).read_text(encoding="utf-8"))
+            strict_json.loaded(engine.body)
         except ValueError as error:
-            raise ValueError(f"{options['body']}: {error}") from error
-    return pull.Dialect(**changes)
-
-
-def parameter(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise ValueError(f"--parameter {text!r} is not NAME=VALUE, such as q={{query}}")
-    return name, value
-
-
-def authorization() -> dict[str, str]:
-    """The header in the environment, which is never printed; {} if there is none."""
-    value = os.environ.get(AUTHORIZATION, "").strip()
-    if value and not re.fullmatch(r"[\x20-\x7e]+", value):
-        raise ValueError(f"{AUTHORIZATION} has a character that no header can have")
-    return {"Authorization": value} if value else {}
+            raise ValueError(f"{path}: {error}") from error
+    if os.environ.get(OF_COMMAND):
+        engine.secret = OF_COMMAND
+    return engine

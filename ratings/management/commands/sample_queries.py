@@ -3,14 +3,14 @@ from contextlib import ExitStack
 from ratings.formats import searches
 from ratings.formats.source import stream_at
 from ratings.importing.intake import opening
+from ratings.importing.sampling.samples import MOST_QUERIES, USUAL_SIZE, Design, LogReport, sample_log
 from ratings.management.progress import ProgressLine
 from ratings.management.refusals import Refused, refusing
 from ratings.models import Sample
-from ratings.sampling.samples import MOST, USUAL, Design, LogReport, sample_log
 
-from ._collection_command import ImportCommand, pairs
+from ._import_command import ImportCommand, pairs
 
-METHODS = (
+METHOD_HELP = (
     "how: proportional, the most frequent for certain and others with a chance by their searches (the default);"
     " strata, in thirds of the searches or by a column; even, all with the same chance"
 )
@@ -21,9 +21,9 @@ class Command(ImportCommand):
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        text = f"queries to draw, all together ({USUAL})"
-        parser.add_argument("--count", type=int, default=USUAL, metavar="N", help=text)
-        parser.add_argument("--method", choices=Sample.Method.values, help=METHODS)
+        text = f"queries to draw, all together ({USUAL_SIZE})"
+        parser.add_argument("--count", type=int, default=USUAL_SIZE, metavar="N", help=text)
+        parser.add_argument("--method", choices=Sample.Method.values, help=METHOD_HELP)
         text = "of strata: the shares of the queries, such as head=2,torso=1,tail=1"
         parser.add_argument("--shares", default="", metavar="NAME=SHARE,…", help=text)
         text = "the column that divides the log into strata"
@@ -41,12 +41,14 @@ class Command(ImportCommand):
         parser.add_argument("--header", choices=["yes", "no"], help="of a table: whether it names its columns")
 
     def handle(self, *, slug: str, files: list[str], **options) -> None:
-        if not 1 <= options["count"] <= MOST:
-            raise Refused(f"--count must be from 1 to {MOST:,}, not {options['count']:,}. Nothing was written.")
+        count = options["count"]
+        if not 1 <= count <= MOST_QUERIES:
+            raise Refused(f"--count must be from 1 to {MOST_QUERIES:,}, not {count:,}. Nothing was written.")
         collection = self.collection(slug, to_change=True)
         with refusing(), ProgressLine(self.stderr) as progress, ExitStack() as stack:
             columns = pairs(",".join(options["columns"]), "--columns", none=True)
-            columns |= {"stratum": options["strata"]} if options["strata"] else {}
+            if options["strata"]:
+                columns["stratum"] = options["strata"]
             reading = opening.reading(options | {"columns": columns})
             streams = [stack.enter_context(stream_at(path)) for path in files]
             sources = stack.enter_context(opening.sources(streams, reading))
@@ -60,14 +62,12 @@ class Command(ImportCommand):
     def print_outlooks(self, report: LogReport) -> None:
         for method, outlooks in report.log["outlooks"].items():
             self.stdout.write(f"{method}:")
-            for found in outlooks:
-                margin = (
-                    "" if found["margin"] is None else f"; a mean will be known to about ±{found['margin']:.3f}"
-                )
-                self.stdout.write(
-                    f"  {found['size']:,} queries: {found['certain']:,} for certain, with"
-                    f" {found['certain_share']:.0%} of the searches{margin}"
-                )
+            for outlook in outlooks:
+                certain = f"{outlook['certain']:,} for certain, with {outlook['certain_share']:.0%}"
+                line = f"  {outlook['size']:,} queries: {certain} of the searches"
+                if outlook["margin"] is not None:
+                    line += f"; a mean will be known to about ±{outlook['margin']:.3f}"
+                self.stdout.write(line)
 
 
 def design_of(options: dict) -> Design:

@@ -31,7 +31,7 @@ class Command(BaseCommand):
             note(Act.SIGN_IN, about=user, made="link")
             self.stdout.write(_link(user, site))
         if sample and settings.DEMO:
-            visitors = users.filter(username__in=visits.NAMES).order_by("-username")
+            visitors = users.filter(username__in=visits.SAMPLE_USERNAMES).order_by("-username")
             self.stdout.write(LOOK_AROUND if visitors else NO_SAMPLE)
             for user in visitors:
                 self.stdout.write(f"as {user.get_username().removeprefix('sample-'):8} {_link(user, site)}")

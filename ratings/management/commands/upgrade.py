@@ -32,11 +32,13 @@ class Command(BaseCommand):
         self.stdout.write(f"Idealist {settings.VERSION} makes these changes of the database:")
         for migration, _ in steps:
             self.stdout.write(f"  {migration}")
-            self.stdout.write("".join(f"    {each.describe()}\n" for each in migration.operations), ending="")
+            for operation in migration.operations:
+                self.stdout.write(f"    {operation.describe()}")
         if not plan:
             self.upgrade(backup or default_path())
 
     def upgrade(self, path: Path) -> None:
+        """Back up into the file, read the backup again, and migrate the database. Raises Refused."""
         with refusing("Nothing was changed."), ProgressLine(self.stderr) as progress:
             manifest = backup.write(path, progress=progress)
             with path.open("rb") as file:
@@ -56,7 +58,7 @@ class Command(BaseCommand):
 
 def pending() -> list[tuple]:
     """The migrations that the database lacks, in order. Raises backup.Refused."""
-    backup.applied()
+    backup.applied_migrations()
     executor = MigrationExecutor(connection)
     return executor.migration_plan(executor.loader.graph.leaf_nodes())
 

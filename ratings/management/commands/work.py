@@ -16,10 +16,11 @@ from ratings.importing import chores, jobs, retention, signs, uploads
 from ratings.importing.chores import Chore
 from ratings.management.refusals import refuse_unwritable
 
-LOOK = 1.0  # seconds
-REAP = BEAT = REMOVE = 5.0
-FORGET = 600.0
-TELL = 60.0  # seconds between two lines of the log about a database that is away
+# Seconds between two runs of each chore.
+LOOK_SECONDS = 1.0
+REAP_SECONDS = BEAT_SECONDS = REMOVE_SECONDS = 5.0
+FORGET_SECONDS = 600.0
+SECONDS_BETWEEN_TELLS = 60.0  # between two lines of the log about a database that is away
 
 _told_at = -math.inf
 
@@ -40,14 +41,15 @@ class Command(BaseCommand):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         # The first process of a container never gets a signal that it has no handler for.
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-        if beside is not None:
+        if beside is not None:  # the id of the parent process
             Thread(target=end_with, args=[beside], daemon=True).start()
         tempfile.tempdir = str(uploads.spool())
-        own = [Chore(signs.show_worker, BEAT), Chore(jobs.reap, REAP), Chore(deleting.remove_due, REMOVE)]
-        own += [Chore(uploads.forget_old, FORGET), Chore(retention.forget_old, FORGET)]
-        for chore in (*own, *chores.of_apps):
+        own_chores = [Chore(signs.show_worker, BEAT_SECONDS), Chore(jobs.reap, REAP_SECONDS)]
+        own_chores += [Chore(deleting.remove_due, REMOVE_SECONDS)]
+        own_chores += [Chore(uploads.forget_old, FORGET_SECONDS), Chore(retention.forget_old, FORGET_SECONDS)]
+        for chore in (*own_chores, *chores.of_apps):
             Thread(target=again_and_again, args=chore, daemon=True).start()
-        again_and_again(work, LOOK)
+        again_and_again(work, LOOK_SECONDS)
 
 
 def end_with(parent: int) -> None:
@@ -58,6 +60,7 @@ def end_with(parent: int) -> None:
 
 
 def again_and_again(act, every: float) -> None:
+    """Call `act` for ever, with a pause of `every` seconds after each call. Failures are logged."""
     while True:
         try:
             close_old_connections()
@@ -74,7 +77,7 @@ def tell_of_wait(error: DatabaseError) -> None:
     """Log that the worker waits: all chores fail then, each every few seconds, and one line a minute will do."""
     global _told_at
     now = time.monotonic()
-    if now - _told_at >= TELL:
+    if now - _told_at >= SECONDS_BETWEEN_TELLS:
         _told_at = now
         jobs.log.warning("The worker waits for the database: %s", error)
 
@@ -82,7 +85,6 @@ def tell_of_wait(error: DatabaseError) -> None:
 def work() -> None:
     """Run all waiting tasks. The query comes first: the library's worker takes a lock even without tasks."""
     if DBTaskResult.objects.ready().exists():
-        name = get_random_string(32)
         Worker(
             queue_names=["default"],
             interval=0,
@@ -90,6 +92,6 @@ def work() -> None:
             backend_name="default",
             startup_delay=False,
             max_tasks=None,
-            worker_id=name,
+            worker_id=get_random_string(32),
             excluded_queue_names=[],
         ).run()
