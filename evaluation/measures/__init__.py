@@ -2,6 +2,7 @@
 
 from .arrays import Judgments, Rankings
 from .bounds import Bounds, bounds, bounds_of_mean, unjudged
+from .calc import Calculated, calc
 from .difference import SPLIT, Difference, Part, difference
 from .explain import Explanation, Row, explain
 from .gains import cautions

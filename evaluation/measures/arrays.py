@@ -10,7 +10,7 @@ import numpy as np
 DOCUMENT_BITS = 40
 QUERY_BITS = 63 - DOCUMENT_BITS
 
-REMEMBERED = 16  # cached values: more than a page needs, and few enough for judgments that stay in the cache
+MOST_REMEMBERED = 16  # values: more than a page needs, and few enough for judgments that stay in the cache
 
 
 def pair_key(query: np.ndarray, document: np.ndarray) -> np.ndarray:
@@ -55,10 +55,10 @@ class Judgments:
         key = pair_key(query, document)
         order = np.argsort(key)
         key = key[order]
-        twice = np.flatnonzero(key[1:] == key[:-1])
-        if twice.size:
-            at = order[twice[0]]
-            raise ValueError(f"document {document[at]} is judged twice for query {query[at]}.")
+        repeated = np.flatnonzero(key[1:] == key[:-1])
+        if repeated.size:
+            row = order[repeated[0]]
+            raise ValueError(f"document {document[row]} is judged twice for query {query[row]}.")
         for name, array in (("query", query), ("document", document), ("grade", grade)):
             object.__setattr__(self, name, array[order])
         object.__setattr__(self, "key", key)
@@ -78,7 +78,7 @@ class Judgments:
         if value is None:
             value = make()
             # Threads share judgments: a value that another thread clears must not be read again from the dict.
-            if len(self._memory) >= REMEMBERED:
+            if len(self._memory) >= MOST_REMEMBERED:
                 self._memory.clear()
             self._memory[key] = value
         return value
@@ -105,7 +105,8 @@ class Rankings:
 
     `scores` (nan where a ranking has none) and `tiebreak` (larger = earlier among equal scores) have a value
     for each document. `present[i]` is False where the system has no ranking for query i, which is not the
-    same as an empty one; without `present`, queries with at least one document count as present.
+    same as an empty one; without `present`, queries with at least one document count as present. With `gaps`
+    a query without a ranking was not answered: it has no value, whatever the option `missing` says.
     A ranking names a document once: the import refuses others.
     """
 
@@ -114,6 +115,7 @@ class Rankings:
     scores: np.ndarray | None = None  # float64[n]
     present: np.ndarray | None = None  # bool[queries]
     tiebreak: np.ndarray | None = None  # int64[n]
+    gaps: bool = False
 
     def __post_init__(self):
         offsets, documents = np.asarray(self.offsets, np.int64), np.asarray(self.documents)
@@ -158,11 +160,18 @@ class Rankings:
             scores=None if self.scores is None else self.scores[rows],
             present=self.present[queries],
             tiebreak=None if self.tiebreak is None else self.tiebreak[rows],
+            gaps=self.gaps,
         )
 
     def only(self, query: int) -> "Rankings":
         """The ranking of one query, whose number becomes 0."""
         return self.of(np.array([query]))
+
+
+def quotient(dividend: np.ndarray, divisor: np.ndarray) -> np.ndarray:
+    """The quotient, float64; nan where the divisor is not above 0. Shapes are broadcast."""
+    shape = np.broadcast_shapes(np.shape(dividend), divisor.shape)
+    return np.divide(dividend, divisor, out=np.full(shape, np.nan), where=divisor > 0)
 
 
 def groups(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ A document is relevant if its grade is at least `rel`, by default the options' r
 
 import numpy as np
 
+from .arrays import quotient
 from .grading import GradedRankings
 
 
@@ -75,15 +76,15 @@ def binary_preference(graded: GradedRankings, cutoff: int | None, rel: float | N
     Unjudged documents are ignored, whatever grade is assumed for them. Under negatives=clip, which follows
     trec_eval, documents with a grade below 0 are ignored, too. nan if no document is relevant.
     """
-    least = graded.options.relevant_from if rel is None else rel
+    threshold = graded.options.relevant_from if rel is None else rel
     lowest = 0.0 if graded.options.negatives == "clip" else -np.inf
-    relevant = graded.judged & (graded.grade >= least)
-    above = _so_far(graded.judged & ~relevant & (graded.grade >= lowest), graded)
-    wanted = all_relevant(graded, rel)
-    unwanted = graded.judgments.relevant(lowest) - graded.judgments.relevant(max(least, lowest))
-    spoiling = np.maximum(np.minimum(wanted, unwanted), 1)
-    kept = 1 - np.minimum(above, wanted[graded.query]) / spoiling[graded.query]
-    return _per_relevant(graded.total(relevant * kept, None), graded, rel)
+    relevant = graded.judged & (graded.grade >= threshold)
+    others_above = _so_far(graded.judged & ~relevant & (graded.grade >= lowest), graded)
+    relevant_total = all_relevant(graded, rel)
+    others_total = graded.judgments.relevant(lowest) - graded.judgments.relevant(max(threshold, lowest))
+    divisor = np.maximum(np.minimum(relevant_total, others_total), 1)  # min(N, R), but no division by 0
+    preference = 1 - np.minimum(others_above, relevant_total[graded.query]) / divisor[graded.query]
+    return _per_relevant(graded.total(relevant * preference, None), graded, rel)
 
 
 def all_relevant(graded: GradedRankings, rel: float | None = None) -> np.ndarray:
@@ -99,5 +100,4 @@ def _so_far(values: np.ndarray, graded: GradedRankings) -> np.ndarray:
 
 
 def _per_relevant(count: np.ndarray, graded: GradedRankings, rel: float | None) -> np.ndarray:
-    relevant = all_relevant(graded, rel)
-    return np.divide(count, relevant, out=np.full(graded.queries, np.nan), where=relevant > 0)
+    return quotient(count, all_relevant(graded, rel))

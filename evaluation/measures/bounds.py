@@ -68,17 +68,18 @@ def bounds(
     grade, since documents that stay unjudged are then in the ideal; and under negatives=raw where nothing
     relevant is known, since the ratio is then unbounded.
     """
-    assumed = options.assumed_grade is not None and options.ideal == "retrieved"
-    if assumed or options.negatives == "minmax_closed":
-        nothing = np.full(judgments.queries, np.nan)
-        return Bounds(nothing, nothing, certain=np.isfinite(nothing), unknown=np.isnan(nothing))
+    assumed_in_ideal = options.assumed_grade is not None and options.ideal == "retrieved"
+    if assumed_in_ideal or options.negatives == "minmax_closed":
+        undefined = np.full(judgments.queries, np.nan)
+        return Bounds(undefined, undefined, certain=np.isfinite(undefined), unknown=np.isnan(undefined))
     # Once all is judged, no document above the cutoff is unjudged, so the option does not matter.
     graded = _graded(judgments, rankings, replace(options, unjudged="zero"), cutoff)
     lowest, highest = gain(np.array(grades, np.float64), options)
     case = _case(graded, cutoff, pool, lowest, highest)
     # A query with a pool has judgments once all is judged, even if none of them can gain anything.
     judged = (case.open > 0) | (judgments.count > 0) | (np.bincount(pool[0], minlength=judgments.queries) > 0)
-    return _valid_bounds(extreme(case, -1), extreme(case, 1), case, graded, cutoff, (lowest, highest), judged)
+    least, greatest = extreme(case, sign=-1), extreme(case, sign=1)
+    return _valid_bounds(least, greatest, case, graded, cutoff=cutoff, gains=(lowest, highest), judged=judged)
 
 
 def unjudged(
@@ -107,13 +108,14 @@ def _graded(judgments: Judgments, rankings: Rankings, options: Options, cutoff: 
 def _case(
     graded: GradedRankings, cutoff: int | None, pool: tuple[np.ndarray, np.ndarray], lowest: float, highest: float
 ) -> Case:
-    """The input of `extreme`. lowest, highest: the gains of the ends of the scale."""
+    """The input of `extremes.extreme` for these rankings. lowest, highest: the gains of the ends of the scale."""
     queries, options = graded.queries, graded.options
     weight = _weight(graded, cutoff)
-    # Documents with weight 0 are interchangeable, and count as outside the ranking.
-    inside = ~graded.judged & (weight > 0)  # bool[rows]; the others here have a number for each query
+    # Unjudged documents with a weight. Those with weight 0 are interchangeable, and count as outside the ranking.
+    inside = ~graded.judged & (weight > 0)
     query = graded.query[inside]
-    number_inside, number_outside = np.bincount(query, minlength=queries), _outside(pool, graded, inside)
+    number_inside = np.bincount(query, minlength=queries)
+    number_outside = _outside(pool, graded, inside)
     deepest = (graded.judgments.count + graded.length + number_outside).max(initial=0)
     depth = deepest if cutoff is None else min(cutoff, deepest)
     # More documents than the ideal has places change nothing.
@@ -145,6 +147,7 @@ def _outside(pool: tuple[np.ndarray, np.ndarray], graded: GradedRankings, inside
         return np.zeros(graded.queries, np.int64)
 
     def number_in_pool(rows: np.ndarray) -> np.ndarray:
+        """Of these rows (bool[rows]), how many are unjudged pairs of the pool, int64[queries]."""
         query = graded.query[rows]
         pooled = _among(pair_key(query, graded.document[rows]), unjudged)
         return np.bincount(query[pooled], minlength=graded.queries)
@@ -154,16 +157,19 @@ def _outside(pool: tuple[np.ndarray, np.ndarray], graded: GradedRankings, inside
     return np.bincount(unjudged >> DOCUMENT_BITS, minlength=graded.queries) - number_in_pool(inside)
 
 
-def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Whether each key is one of `known`, which ascend, bool[keys]."""
-    return np.append(known, -1)[np.searchsorted(known, keys)] == keys
+def _among(keys: np.ndarray, ascending: np.ndarray) -> np.ndarray:
+    """Whether each key is one of the `ascending` ones, bool[keys]."""
+    return np.append(ascending, -1)[np.searchsorted(ascending, keys)] == keys
 
 
 def _both_layers(graded: GradedRankings, lowest: float, highest: float) -> tuple[Layers, Layers]:
-    """The layers above 0 and below 0. Those of all judged documents are the same for every system."""
+    """The layers of gains above 0 and below 0 of the documents that the ideal is made of.
+
+    With the ideal of all judged documents they are the same for every system, and cached.
+    """
     judgments, options = graded.judgments, graded.options
 
-    def cut(query: np.ndarray, grade: np.ndarray) -> tuple[Layers, Layers]:
+    def both_layers(query: np.ndarray, grade: np.ndarray) -> tuple[Layers, Layers]:
         gains = gain(grade, options)
         return (
             _layers(graded.queries, query, gains, lowest, highest),
@@ -171,22 +177,25 @@ def _both_layers(graded: GradedRankings, lowest: float, highest: float) -> tuple
         )
 
     if options.ideal == "retrieved":
-        return cut(graded.query[graded.judged], graded.grade[graded.judged])
-    name = ("layers", options.gain, options.gain_map, options.negatives, lowest, highest)
-    return judgments.remember(name, lambda: cut(judgments.query, judgments.grade))
+        return both_layers(graded.query[graded.judged], graded.grade[graded.judged])
+    cache_key = ("layers", options.gain, options.gain_map, options.negatives, lowest, highest)
+    return judgments.remember(cache_key, lambda: both_layers(judgments.query, judgments.grade))
 
 
 def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, highest: float) -> Layers:
-    """The layers above 0, cut at the gains of judged documents and at the least and greatest gain of others."""
-    gainful = np.flatnonzero(gains > 0)
+    """The layers above 0, cut at the gains of judged documents and at the gains of the ends of the scale.
+
+    query, gains: of the judged documents; lowest, highest: the least and the greatest gain of an unjudged one.
+    """
+    gaining = np.flatnonzero(gains > 0)
     ends = [end for end in dict.fromkeys((lowest, highest)) if end > 0]
-    edges = np.concatenate([gains[gainful], *[np.full(queries, end) for end in ends]])
-    query = np.concatenate([query[gainful], *[np.arange(queries) for _ in ends]])
+    edges = np.concatenate([gains[gaining], *[np.full(queries, end) for end in ends]])
+    query = np.concatenate([query[gaining], *[np.arange(queries) for _ in ends]])
     order = np.lexsort((-edges, query))
-    is_judged, query, edges = order < len(gainful), query[order], edges[order]
+    is_judged, query, edges = order < len(gaining), query[order], edges[order]
 
     # From the highest gain of a query downwards, the judged documents so far are those that reach the layer.
-    is_last = np.diff(query, append=-1) != 0  # of the rows with its query and edge
+    is_last = np.diff(query, append=-1) != 0  # whether a row is the last one with its query and edge
     is_last[:-1] |= edges[1:] != edges[:-1]
     judged_so_far = np.cumsum(is_judged)
     before = np.append(0, judged_so_far)[np.searchsorted(query, np.arange(queries))]  # in earlier queries
@@ -208,26 +217,36 @@ def _valid_bounds(
 ) -> Bounds:
     """The bounds: nan where no value is possible, the present value where no judgment is missing.
 
-    low, high: the extremes; gains: of the ends of the scale; judged: bool[queries], with a judgment in the end.
+    low, high: float64[queries], the results of `extreme`; gains: of the ends of the scale; judged: bool[queries],
+    whether a query has a judgment once all of the pool is judged.
     """
-    options, worst_counts, is_open = graded.options, case.worst_counts, case.open > 0
     lowest, highest = gains
-    # A query has a value if something gains above 0 or, where the worst list counts, below 0.
+    certain, possible = _having_value(case, lowest, highest)
+    # With a loss in the DCG, an arbitrarily small ideal makes the ratio unbounded.
+    has_loss = (lowest < 0) | (case.fixed < 0)
+    unbounded = possible & ~certain & has_loss & (graded.options.negatives == "raw")
+    present = ndcg(graded, cutoff)
+    low = np.where(case.open > 0, low, present)
+    high = np.where(case.open > 0, high, present)
+    if graded.options.undefined == "zero":
+        low = np.where(certain, low, np.fmin(low, 0.0))
+        high = np.where(certain, high, np.fmax(high, 0.0))
+        possible = certain = judged
+    possible = possible & graded.answered
+    defined = possible & ~unbounded
+    low, high = np.where(defined, low, np.nan), np.where(defined, high, np.nan)
+    return Bounds(low, high, certain & defined, unknown=possible & unbounded)
+
+
+def _having_value(case: Case, lowest: float, highest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each query has a value whatever the missing judgments are, and whether it can have one.
+
+    bool[queries] each. It has one if something gains above 0 or, where the worst list counts, below 0.
+    """
+    is_open, worst_counts = case.open > 0, case.worst_counts
     certain = _any(case.above, case.queries) | (worst_counts & _any(case.below, case.queries))
     certain |= is_open & (lowest > 0 or (worst_counts and highest < 0))
-    possible = certain | (is_open & (highest > 0 or (worst_counts and lowest < 0)))
-    # With a loss in the DCG, an arbitrarily small ideal makes the ratio unbounded.
-    endless = possible & ~certain & ((lowest < 0) | (case.fixed < 0)) & (options.negatives == "raw")
-    now = ndcg(graded, cutoff)
-    low, high = np.where(is_open, low, now), np.where(is_open, high, now)
-    if options.undefined == "zero":
-        low, high = np.where(certain, low, np.fmin(low, 0.0)), np.where(certain, high, np.fmax(high, 0.0))
-        possible = certain = judged
-    if options.missing == "skip":
-        possible &= graded.present
-    defined = possible & ~endless
-    low, high = np.where(defined, low, np.nan), np.where(defined, high, np.nan)
-    return Bounds(low, high, certain & defined, unknown=possible & endless)
+    return certain, certain | (is_open & (highest > 0 or (worst_counts and lowest < 0)))
 
 
 def _any(layers: Layers, queries: int) -> np.ndarray:

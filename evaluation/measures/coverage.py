@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .arrays import quotient
 from .grading import GradedRankings
 
 
@@ -10,5 +11,4 @@ def judged(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
 
     Under unjudged=condensed, of the condensed ranking.
     """
-    listed = graded.listed_to(cutoff)
-    return np.divide(graded.judged_to(cutoff), listed, out=np.full(graded.queries, np.nan), where=listed > 0)
+    return quotient(graded.judged_to(cutoff), graded.listed_to(cutoff))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from math import isnan
 
-from .explain import Explanation, Row
+from .explain import Explanation
 
 # The measures that can be split: a rank adds its gain, its discounted gain, or its discounted gain / (IDCG - W).
 SPLIT = ("CG", "DCG", "nDCG")
@@ -29,7 +29,7 @@ class Difference:
 
     first: float
     second: float
-    empty: Part  # 0.0 for both where no gain is negative
+    empty: Part  # the values of an empty list: 0.0 for both where no gain is negative
     parts: list[Part]  # of each rank down to the end of the longer list
     one_ideal: bool  # whether both have the same ideal and worst list, so that a rank weighs the same in both
 
@@ -43,15 +43,16 @@ def difference(first: Explanation, second: Explanation, measure: str) -> Differe
 
     measure: a name in SPLIT. None where a value is undefined, or counted as 0 because there is nothing to find.
     """
-    values = _value(first, measure), _value(second, measure)
-    if any(isnan(value) for value in values):
+    first_value = _value(first, measure)
+    second_value = _value(second, measure)
+    if isnan(first_value) or isnan(second_value):
         return None
-    added = [[_part(row, each, measure) for row in each.ranking] for each in (first, second)]
-    by_rank = zip_longest(*added, fillvalue=0.0)
+    by_rank = zip_longest(_parts(first, measure), _parts(second, measure), fillvalue=0.0)
     return Difference(
-        *values,
+        first_value,
+        second_value,
         empty=Part(0, _empty(first, measure), _empty(second, measure)),
-        parts=[Part(rank, *both) for rank, both in enumerate(by_rank, start=1)],
+        parts=[Part(rank, *of_both) for rank, of_both in enumerate(by_rank, start=1)],
         one_ideal=(first.idcg, first.min_dcg) == (second.idcg, second.min_dcg),
     )
 
@@ -62,10 +63,11 @@ def _value(explanation: Explanation, measure: str) -> float:
     return explanation.dcg if measure == "DCG" else explanation.cg
 
 
-def _part(row: Row, explanation: Explanation, measure: str) -> float:
+def _parts(explanation: Explanation, measure: str) -> list[float]:
+    """What each rank adds to the value."""
     if measure == "nDCG":
-        return row.contribution / explanation.span
-    return row.contribution if measure == "DCG" else row.gain
+        return [row.contribution / explanation.span for row in explanation.ranking]
+    return [row.contribution if measure == "DCG" else row.gain for row in explanation.ranking]
 
 
 def _empty(explanation: Explanation, measure: str) -> float:

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-CELLS_AT_A_TIME = 1 << 20
-STEPS = 50  # at most; three to six are usual
-NEGLIGIBLE = 1e-15
+CELLS_AT_A_TIME = 1 << 20  # layers x numbers of unjudged documents in memory together
+MOST_STEPS = 50  # of the search for a ratio; three to six are usual
+NEGLIGIBLE_CHANGE = 1e-15  # of the ratio: a smaller one is a rounding error
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +90,8 @@ class _Search:
 
     def __init__(self, case: Case, sign: int) -> None:
         self.case, self.sign = case, sign
-        self.count = np.arange(case.weights.shape[1] + 1)
-        self.beyond = self.count > case.open[:, np.newaxis]  # more than the query has
+        self.count = np.arange(case.weights.shape[1] + 1)  # the number of each column
+        self.beyond = self.count > case.open[:, np.newaxis]  # whether it is more than the query has
         self.rest = np.maximum(case.open[:, np.newaxis] - self.count, 0)  # how many others the query has
         heaviest = np.zeros((case.queries, len(self.count)))
         np.cumsum(case.weights, axis=1, out=heaviest[:, 1:])
@@ -102,26 +102,31 @@ class _Search:
         self.worst = case.first(case.below.judged[:, np.newaxis] + self.count) * case.worst_counts
 
     def ratio(self) -> np.ndarray:
+        """The extreme ratio of each query, float64[queries]."""
         ratio = np.full(self.case.queries, 0.0 if self.sign > 0 else 1.0)
-        for step in range(STEPS):
+        for step in range(MOST_STEPS):
             next_ratio = self._ratio_of(*self._best(ratio), ratio)
             # After the first step the ratio can only improve; without W, the first can go either way.
-            better = self.sign * (next_ratio - ratio) > NEGLIGIBLE if step else next_ratio != ratio
+            better = self.sign * (next_ratio - ratio) > NEGLIGIBLE_CHANGE if step else next_ratio != ratio
             if not better.any():
                 break
             ratio = np.where(better, next_ratio, ratio)
         return ratio
 
     def _best(self, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The best number of unjudged documents to reach each layer above and below 0, int64[layers] each."""
-        case, own_above = self.case, self.sign > 0
+        """How many unjudged documents best reach each layer above 0, and below 0: int64[layers] each.
+
+        Best for N + W - z (I + W), where z is `ratio`, float64[queries].
+        """
+        case = self.case
+        falls_above = self.sign > 0  # on which side each layer has its own best number: see the module
         above = self._table(case.above, self.gaining, self.ideal, -ratio)
         below = self._table(case.below, -self.losing, self.worst, 1 - ratio)
-        sum_above, reach_above = self._summed(above, case.above, own_above)
-        sum_below, reach_below = self._summed(below, case.below, not own_above)
-        # Both sides share the unjudged documents.
+        sum_above, reach_above = self._summed(above, case.above, falls_above)
+        sum_below, reach_below = self._summed(below, case.below, not falls_above)
+        # Both sides share the unjudged documents: `split` of them are above 0, the rest below.
         total = sum_above + np.take_along_axis(sum_below, self.rest, axis=1)
-        total[self.beyond] = -np.inf
+        total[self.beyond] = -np.inf  # a query cannot have more above 0 than it has unjudged documents
         split = total.argmax(axis=1)
         return (
             _column(reach_above, split[case.above.query]),
@@ -129,10 +134,13 @@ class _Search:
         )
 
     def _table(self, layers: Layers, weights: np.ndarray, of_ranks: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """What each layer adds when 0 to n unjudged documents reach it, times `sign`, float64[layers, n + 1]."""
-        table = (weights[layers.query] + times[layers.query, np.newaxis] * of_ranks) * layers.thickness[
-            :, np.newaxis
-        ]
+        """What each layer adds when 0 to n unjudged documents reach it, times `sign`, float64[layers, n + 1].
+
+        weights: float64[queries, n + 1], what they add to N; of_ranks: float64[layers, n + 1], the discounts of
+        the first ranks, which count `times` as much, float64[queries].
+        """
+        of_gain_1 = weights[layers.query] + times[layers.query, np.newaxis] * of_ranks
+        table = of_gain_1 * layers.thickness[:, np.newaxis]
         table *= self.sign
         table[layers.none] = table[layers.none, :1]
         table[layers.all] = table[layers.all, self.case.open[layers.query[layers.all]]][:, np.newaxis]
@@ -141,17 +149,18 @@ class _Search:
     def _summed(self, table: np.ndarray, layers: Layers, own_numbers: bool) -> tuple[np.ndarray, np.ndarray]:
         """The best sum over a query's layers for 0 to n unjudged documents, float64[queries, n + 1].
 
-        With `own_numbers` at most that many reach each layer, else exactly that many. The second array is how many
-        do, int64[layers, n + 1].
+        With `own_numbers` each layer has its own best number, at most that of the column, else exactly that of the
+        column. The second array has how many reach each layer, int64[layers, n + 1].
         """
-        best, reaching = table, np.tile(self.count, (len(table), 1))
+        best = table
+        reaching = np.tile(self.count, (len(table), 1))
         if own_numbers:
             best = np.maximum.accumulate(table, axis=1)
             reaching = np.maximum.accumulate(np.where(table == best, reaching, 0), axis=1)
         reaching[layers.none] = 0
         reaching[layers.all] = self.case.open[layers.query[layers.all], np.newaxis]
         total = np.zeros((self.case.queries, len(self.count)))
-        first = np.flatnonzero(np.diff(layers.query, prepend=-1))  # layer of each query
+        first = np.flatnonzero(np.diff(layers.query, prepend=-1))  # the first layer of each query
         total[layers.query[first]] = np.add.reduceat(best, first, axis=0)
         return total, reaching
 

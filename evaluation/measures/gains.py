@@ -6,14 +6,14 @@ from .decimals import decimal_text
 from .options import Options
 from .refusal import WrongOption
 
-OVERWHELMING = 30  # with gain 2 ** 30 a single document decides the value of a list
-LARGEST = 1e100  # the sum of squares of larger gains could overflow
+OVERWHELMING_GRADE = 30  # with an exponential gain of 2 ** 30 a single document decides the value of a list
+LARGEST_GAIN = 1e100  # the sum of squares of larger gains could overflow
 
 
 def gain(grade: np.ndarray, options: Options) -> np.ndarray:
     """The gain of each grade, float64 of the same shape; 0.0 where the grade is nan (unjudged).
 
-    A grade that a gain map does not list, or whose gain is beyond LARGEST, is a WrongOption.
+    A grade that a gain map does not list, or whose gain is beyond LARGEST_GAIN, is a WrongOption.
     """
     graded = ~np.isnan(grade)
     gains = np.zeros(grade.shape)
@@ -22,7 +22,7 @@ def gain(grade: np.ndarray, options: Options) -> np.ndarray:
             gains = _gain(grade, options)
         else:
             gains[graded] = _gain(grade[graded], options)
-    beyond = np.abs(gains) > LARGEST
+    beyond = np.abs(gains) > LARGEST_GAIN
     if beyond.any():
         problem = f"the {options.gain} gain of grade {decimal_text(grade[beyond][0])} is too large."
         raise WrongOption("gain", problem)
@@ -41,23 +41,23 @@ def _gain(grade: np.ndarray, options: Options) -> np.ndarray:
 
 def _mapped(grade: np.ndarray, options: Options) -> np.ndarray:
     listed, gains = np.array(options.gain_map).T
-    at = np.minimum(np.searchsorted(listed, grade), len(listed) - 1)
-    unlisted = np.flatnonzero(listed[at] != grade)
+    place = np.minimum(np.searchsorted(listed, grade), len(listed) - 1)
+    unlisted = np.flatnonzero(listed[place] != grade)
     if unlisted.size:
         raise WrongOption(
             "gain",
             f"gain=map does not list the grade {decimal_text(grade[unlisted[0]])}; list it or, if it is a mean, "
             "combine ratings by median or majority, which keep to the scale.",
         )
-    return gains[at]
+    return gains[place]
 
 
 def cautions(options: Options, grades: np.ndarray) -> list[str]:
     """Warnings for the reader, a sentence each, about surprising effects of these options on these grades."""
     sentences = []
     exponential = options.gain.startswith("exponential")
-    if exponential and (np.abs(grades) > OVERWHELMING).any():
-        sentences.append(f"With {options.gain} gain a grade beyond {OVERWHELMING} decides everything alone.")
+    if exponential and (np.abs(grades) > OVERWHELMING_GRADE).any():
+        sentences.append(f"With {options.gain} gain a grade beyond {OVERWHELMING_GRADE} decides everything alone.")
     if options.gain == "exponential" and (grades < 0).any():
         sentences.append(
             "Exponential gain never falls below -1: a very bad document costs hardly more than a bad one."

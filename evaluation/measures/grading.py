@@ -65,7 +65,7 @@ class GradedRankings(GradedLists):
     options: Options
     judged: np.ndarray  # bool[rows]
     length: np.ndarray  # int64[queries], of the condensed ranking under unjudged=condensed
-    present: np.ndarray  # bool[queries]
+    answered: np.ndarray  # bool[queries], False for a gap and, under missing=skip, for a missing ranking
     tie: np.ndarray | None  # int64[rows], the tie group; None unless ties=average
 
     def expected(self, values: np.ndarray) -> np.ndarray:
@@ -126,7 +126,7 @@ def grade_rankings(
         options=options,
         judged=judgment >= 0,
         length=length,
-        present=rankings.present,
+        answered=np.asarray(rankings.present) | (options.missing == "empty" and not rankings.gaps),
         tie=tie,
     )
 

@@ -25,13 +25,17 @@ def worst_lists(graded: GradedRankings) -> GradedLists:
 
 
 def _extreme_lists(graded: GradedRankings, end: str) -> GradedLists:
+    """The lists of `_sorted_lists`: of the ranked documents under ideal=retrieved, else of all judged ones.
+
+    Those of all judged documents are cached.
+    """
     judgments, options = graded.judgments, graded.options
     if options.ideal == "retrieved":
         # From the grades: under ties=average the gains of the rows are means.
         return _sorted_lists(graded.queries, graded.query, graded.document, graded.grade, options, end)
-    decisive = (options.gain, options.gain_map, options.discount, options.log_base, options.negatives)
+    read = (options.gain, options.gain_map, options.discount, options.log_base, options.negatives)
     return judgments.remember(
-        (end, *decisive),
+        (end, *read),
         lambda: _sorted_lists(
             judgments.queries, judgments.query, judgments.document, judgments.grade, options, end
         ),
@@ -43,12 +47,12 @@ def _sorted_lists(
 ) -> GradedLists:
     """The list of each query: by gain, descending for the `end` "best", ascending for "worst".
 
-    It has the documents with a gain (in the worst list, a loss); under minmax_closed all that are judged.
+    It has the documents with a gain above 0 (in the worst list, below 0); under minmax_closed all that are judged.
     """
     gains = gain(grade, options)
-    ascending = -gains if end == "best" else gains
-    wanted = np.flatnonzero(~np.isnan(grade) if options.negatives == "minmax_closed" else ascending < 0)
-    order = wanted[np.lexsort((ascending[wanted], query[wanted]))]
+    sort_value = -gains if end == "best" else gains
+    listed = np.flatnonzero(~np.isnan(grade) if options.negatives == "minmax_closed" else sort_value < 0)
+    order = listed[np.lexsort((sort_value[listed], query[listed]))]
     query = query[order]
     rank = np.arange(len(order)) - np.searchsorted(query, np.arange(queries))[query] + 1
     return GradedLists(queries, query, rank, document, order, grade[order], gains[order], discount(rank, options))

@@ -18,7 +18,7 @@ from .reasons import (
     UNJUDGED_ABOVE_CUTOFF,
 )
 from .refusal import WrongOption
-from .registry import MEASURES, Definition
+from .registry import MEASURES
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +45,15 @@ def evaluate(
     ValueError where measures, options, judgments and rankings do not fit together, e.g. ties=score without
     scores, or ERR without gmax.
     """
-    measures = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
-    for measure in measures:
+    parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
+    for measure in parsed:
         _refuse_unfit(measure, options)
-    graded = {
-        each: grade_rankings(judgments, rankings, each)
-        for each in dict.fromkeys(effective(measure, options) for measure in measures)
+    graded = {  # by the options in force, which most measures share
+        in_force: grade_rankings(judgments, rankings, in_force)
+        for in_force in dict.fromkeys(effective(measure, options) for measure in parsed)
     }
     scores = Scores({}, {})
-    for measure in measures:
+    for measure in parsed:
         scores.values[measure], scores.reasons[measure] = _score(measure, graded[effective(measure, options)])
     return scores
 
@@ -75,8 +75,9 @@ def _refuse_unfit(measure: Measure, options: Options) -> None:
 
 
 def _score(measure: Measure, graded: GradedRankings) -> tuple[np.ndarray, np.ndarray]:
-    """The value of each query, float64[queries], nan for none, and the reason why it has none, int8[queries]."""
-    definition, options = MEASURES[measure.name], graded.options
+    """The value of each query, float64[queries], nan for none, and its reason, int8[queries]: see REASONS."""
+    definition = MEASURES[measure.name]
+    options = graded.options
     params = {name: value for name, value in measure.params if name != "dcg"}
     values = definition.function(graded, measure.cutoff, **params)
     reasons = np.full(graded.queries, COUNTED, np.int8)
@@ -87,10 +88,14 @@ def _score(measure: Measure, graded: GradedRankings) -> tuple[np.ndarray, np.nda
 
     if options.unjudged == "require" and definition.of_judgments:
         depth = definition.depth(graded, **params) if definition.depth else measure.cutoff
-        _withhold(values, reasons, ~_judged_down_to(depth, graded), UNJUDGED_ABOVE_CUTOFF)
-    if options.missing == "skip":
-        _withhold(values, reasons, ~graded.present, NO_RANKING)
-    return _without_judgments(values, reasons, definition, graded.judgments)
+        is_withheld = ~_judged_down_to(depth, graded)
+        values[is_withheld], reasons[is_withheld] = np.nan, UNJUDGED_ABOVE_CUTOFF
+    values[~graded.answered], reasons[~graded.answered] = np.nan, NO_RANKING
+    unjudged = graded.judgments.count == 0
+    reasons[unjudged] = NOT_JUDGED
+    if not definition.without_judgments:
+        values[unjudged] = np.nan
+    return values, reasons
 
 
 def _judged_down_to(depth: np.ndarray | int | None, graded: GradedRankings) -> np.ndarray:
@@ -99,20 +104,6 @@ def _judged_down_to(depth: np.ndarray | int | None, graded: GradedRankings) -> n
         return graded.judged_to(depth) == graded.listed_to(depth)
     above = graded.rank <= depth[graded.query]
     return graded.total(graded.expected(graded.judged) * above, None) == np.minimum(graded.length, depth)
-
-
-def _withhold(values: np.ndarray, reasons: np.ndarray, where: np.ndarray, reason: int) -> None:
-    values[where], reasons[where] = np.nan, reason
-
-
-def _without_judgments(
-    values: np.ndarray, reasons: np.ndarray, definition: Definition, judgments: Judgments
-) -> tuple[np.ndarray, np.ndarray]:
-    unjudged = judgments.count == 0
-    reasons[unjudged] = NOT_JUDGED
-    if not definition.without_judgments:
-        values[unjudged] = np.nan
-    return values, reasons
 
 
 def mean(values: np.ndarray, counted: np.ndarray) -> float:

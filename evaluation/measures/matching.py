@@ -7,10 +7,10 @@ import numpy as np
 
 from .arrays import Judgments, Rankings, pair_key
 
-SPREAD = np.uint32(0x9E3779B1)  # multiplier of the hash: odd, with well mixed bits
+HASH_MULTIPLIER = np.uint32(0x9E3779B1)  # odd, with well mixed bits
 ROWS_AT_A_TIME = 1 << 16  # rows whose arrays fit into the processor's cache
 PLACES_FOR_EACH = 32  # places of the hash table for each judged document
-MOST_BITS = 13
+MOST_BITS = 13  # of the number of places of one query
 
 
 def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndarray]:
@@ -22,13 +22,10 @@ def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndar
         raise ValueError(f"judgments of {judgments.queries} queries, rankings of {rankings.queries}.")
     table = judgments.remember("table", lambda: Table.of(judgments.queries, judgments.query, judgments.document))
     row, judgment = table.meet(rankings.offsets, rankings.documents)
-    met = np.zeros(len(judgments.key), bool)
-    met[judgment] = True
-    if np.count_nonzero(met) < judgment.size:
-        twice = np.bincount(judgment).argmax()
-        raise ValueError(
-            f"the ranking of query {judgments.query[twice]} names document {judgments.document[twice]} twice."
-        )
+    uses = np.bincount(judgment, minlength=1)  # of each judgment
+    if uses.max() > 1:
+        query, document = judgments.query[uses.argmax()], judgments.document[uses.argmax()]
+        raise ValueError(f"the ranking of query {query} names document {document} twice.")
     return row, judgment
 
 
@@ -70,8 +67,8 @@ class Table:
         ordinal = np.arange(len(place)) - first[query] + 1
         at = np.zeros(queries << bits, np.min_scalar_type(int(ordinal.max(initial=0)) + 1))
         at[place] = ordinal
-        crowded = np.sort(place)
-        at[crowded[1:][crowded[1:] == crowded[:-1]]] = np.iinfo(at.dtype).max
+        places, numbers = np.unique(place, return_counts=True)
+        at[places[numbers > 1]] = np.iinfo(at.dtype).max
         return cls(query, number, bits, at, first)
 
     def meet(self, offsets: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -84,33 +81,36 @@ class Table:
         edges = _edges(offsets)
         # The same buffers for every part: fresh memory pages for each would take a fifth of the time.
         rows = max(int(offsets[last] - offsets[first]) for first, last in edges)
-        room = tuple(np.empty(rows, dtype) for dtype in (self.base.dtype, np.intp, self.at.dtype))
-        parts = [self._likely(offsets, numbers, *edge, room) for edge in edges]
+        buffers = tuple(np.empty(rows, dtype) for dtype in (self.base.dtype, np.intp, self.at.dtype))
+        parts = [self._hits(offsets, numbers, *edge, buffers) for edge in edges]
         row, index, query = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        unsure = np.flatnonzero(index < 0)
-        if not unsure.size:
+        collided = np.flatnonzero(index < 0)
+        if not collided.size:
             return row, index
-        index[unsure] = self._search(query[unsure], numbers[row[unsure]])
-        same = index >= 0
-        return row[same], index[same]
+        index[collided] = self._search(query[collided], numbers[row[collided]])
+        is_found = index >= 0
+        return row[is_found], index[is_found]
 
-    def _likely(
-        self, offsets: np.ndarray, numbers: np.ndarray, first: int, last: int, room: tuple[np.ndarray, ...]
+    def _hits(
+        self, offsets: np.ndarray, numbers: np.ndarray, first: int, last: int, buffers: tuple[np.ndarray, ...]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows of queries first to last - 1 that hit a number, its index (-1: a collision), and their queries."""
+        """The rows of queries first to last - 1 that hit a number, its index (-1: a collision), and their queries.
+
+        buffers: those of `meet`, for a place in few bits, a place, and a value of `at`. They are overwritten.
+        """
         start, end = offsets[first], offsets[last]
-        narrow, place, there = (array[: end - start] for array in room)
-        _spread(numbers[start:end], self.bits, out=narrow)
-        narrow += np.repeat(self.base[first:last], np.diff(offsets[first : last + 1]))
-        place[:] = narrow
-        self.at.take(place, out=there, mode="clip")  # with "raise" it would make a copy first
-        row = _true(there != 0)
-        there, query = there[row], (place[row] >> self.bits).astype(np.int64)
-        index = self.first[query] + there - 1
-        index[there == self.collision] = -1
-        row += start
-        likely = np.flatnonzero((self.number[index] == numbers[row]) | (index < 0))
-        return row[likely], index[likely], query[likely]
+        narrow_place, place, ordinal = (buffer[: end - start] for buffer in buffers)
+        _spread(numbers[start:end], self.bits, out=narrow_place)
+        narrow_place += np.repeat(self.base[first:last], np.diff(offsets[first : last + 1]))
+        place[:] = narrow_place
+        self.at.take(place, out=ordinal, mode="clip")  # with "raise" it would make a copy first
+        hit = _true(ordinal != 0)  # where the place is not empty
+        ordinal, query = ordinal[hit], (place[hit] >> self.bits).astype(np.int64)
+        index = self.first[query] + ordinal - 1
+        index[ordinal == self.collision] = -1
+        row = hit + start
+        is_same = np.flatnonzero((self.number[index] == numbers[row]) | (index < 0))
+        return row[is_same], index[is_same], query[is_same]
 
     def _search(self, query: np.ndarray, number: np.ndarray) -> np.ndarray:
         """The index of each (query, number), -1 where it is missing."""
@@ -119,7 +119,7 @@ class Table:
 
 
 def _spread(number: np.ndarray, bits: int, out: np.ndarray | None = None) -> np.ndarray:
-    mixed = np.multiply(number.astype(np.uint32, copy=False), SPREAD, out=out)
+    mixed = np.multiply(number.astype(np.uint32, copy=False), HASH_MULTIPLIER, out=out)
     mixed >>= mixed.dtype.type(32 - bits)
     return mixed
 

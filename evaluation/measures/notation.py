@@ -12,7 +12,7 @@ NOTATION = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<params>[^()]*)\))?(?:@(?P<cu
 QUOTED = re.compile(r"(?P<quote>['\"])(?P<text>.*)(?P=quote)")
 OF_TREC_EVAL = {"ndcg_cut": "nDCG", "map_cut": "AP", "recall": "R", "success": "Success", "recip_rank": "RR"}
 TREC_EVAL = re.compile(rf"(P|{'|'.join(OF_TREC_EVAL)})(?:[_.]([0-9]+))?")
-DEEPEST = 10**9  # deeper than any ranking, and safe to compare with any integer array
+LARGEST_CUTOFF = 10**9  # deeper than any ranking, and safe to compare with any integer array
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,11 @@ class Measure:
 
     def __post_init__(self):
         refuse_unknown("measure", self.name, MEASURES, ALIASES)
-        cutoff, definition = self.cutoff, MEASURES[self.name]
+        cutoff = self.cutoff
+        definition = MEASURES[self.name]
         if cutoff is not None and not definition.takes_cutoff:
             raise ValueError(f"{self.name} takes no cutoff, not @{cutoff}.")
-        if cutoff is not None and (type(cutoff) is not int or not 1 <= cutoff <= DEEPEST):
+        if cutoff is not None and (type(cutoff) is not int or not 1 <= cutoff <= LARGEST_CUTOFF):
             raise ValueError(f"the cutoff of {self.name} must be a whole number from 1 on, not {cutoff!r}.")
         for name, _ in self.params:
             _refuse_unknown(self.name, name, definition.parameters)

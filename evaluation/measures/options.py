@@ -65,19 +65,19 @@ class Options:
         object.__setattr__(self, "gain_map", self._checked_map())
 
     def _checked_map(self) -> tuple[tuple[float, float], ...] | None:
+        """The (grade, gain) of gain=map, by grade; None for other gains. Raises WrongOption."""
         if self.gain != "map":
             if self.gain_map is not None:
                 raise WrongOption("gain", f"gain={self.gain} takes no list of grades; gain=map does.")
             return None
         if self.gain_map is None:
             raise WrongOption("gain", "gain=map needs a gain for each grade, for example map:0=0,1=1,2=3.")
-        steps = self.gain_map.items() if isinstance(self.gain_map, Mapping) else self.gain_map
-        steps = tuple(
-            sorted(
-                (finite(grade, "gain", "a grade of gain=map"), finite(gain, "gain", "a gain of gain=map"))
-                for grade, gain in steps
-            )
+        pairs = self.gain_map.items() if isinstance(self.gain_map, Mapping) else self.gain_map
+        numbers = (
+            (finite(grade, "gain", "a grade of gain=map"), finite(gain, "gain", "a gain of gain=map"))
+            for grade, gain in pairs
         )
+        steps = tuple(sorted(numbers))
         if not steps:
             raise WrongOption("gain", "gain=map lists no grade.")
         for (grade, gain), (next_grade, next_gain) in zip(steps, steps[1:], strict=False):
@@ -121,7 +121,7 @@ class Options:
         """The options in short: "lin log2 ideal=judged unj=0 neg=minmax", then others that are not the default."""
         gain = {"linear": "lin", "exponential": "exp", "exponential_signed": "expsigned"}.get(self.gain)
         base = _text(self, "log_base")
-        unjudged = {"zero": "0"}.get(self.unjudged, self.unjudged)
+        unjudged = "0" if self.unjudged == "zero" else self.unjudged
         parts = [
             gain or _text(self, "gain"),
             f"log{base}" if self.discount == "log_shift" else f"jk{base}",

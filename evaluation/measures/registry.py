@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from . import binary, counts, coverage, cumulative, user_models
 from .reasons import NO_RANKING, NOTHING_TO_FIND
@@ -9,6 +10,8 @@ from .reasons import NO_RANKING, NOTHING_TO_FIND
 # The options that only some measures read. log_base belongs to the discount.
 OF_SOME = ("gain", "discount", "ideal", "negatives", "relevant_from")
 _BINARY = ("relevant_from",)
+# Of measures that do not say how good a ranking is.
+_NEUTRAL: dict[str, Any] = {"without_judgments": True, "of_judgments": False, "more_is_better": False}
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,7 @@ class Definition:
 MEASURES: dict[str, Definition] = {
     "CG": Definition(cumulative.cg, without_judgments=True, reads=("gain", "negatives")),
     "DCG": Definition(cumulative.dcg, ("dcg",), without_judgments=True, reads=("gain", "discount", "negatives")),
-    "IDCG": Definition(
-        cumulative.idcg,
-        ("dcg",),
-        without_judgments=True,
-        of_judgments=False,
-        more_is_better=False,
-        reads=("gain", "discount", "ideal", "negatives"),
-    ),
+    "IDCG": Definition(cumulative.idcg, ("dcg",), reads=("gain", "discount", "ideal", "negatives"), **_NEUTRAL),
     "nDCG": Definition(cumulative.ndcg, ("dcg",), reads=("gain", "discount", "ideal", "negatives")),
     "P": Definition(binary.precision, ("rel",), reads=_BINARY),
     "R": Definition(binary.recall, ("rel",), reads=_BINARY),
@@ -63,33 +59,10 @@ MEASURES: dict[str, Definition] = {
     ),
     "ERR": Definition(user_models.expected_reciprocal_rank, ("gmax",), sums_ranks=False, needs_gmax=True),
     "RBP": Definition(user_models.rank_biased_precision, ("p", "rel", "gmax"), needs_gmax=True),
-    "RBPResidual": Definition(
-        user_models.rank_biased_residual,
-        ("p", "rel", "gmax"),
-        without_judgments=True,
-        of_judgments=False,
-        more_is_better=False,
-    ),
-    "Judged": Definition(
-        coverage.judged,
-        why_undefined=NO_RANKING,
-        without_judgments=True,
-        of_judgments=False,
-        more_is_better=False,
-    ),
-    "NumRet": Definition(
-        counts.returned, without_judgments=True, of_judgments=False, counts=True, more_is_better=False
-    ),
-    "NumRel": Definition(
-        counts.relevant,
-        ("rel",),
-        without_judgments=True,
-        of_judgments=False,
-        counts=True,
-        takes_cutoff=False,
-        more_is_better=False,
-        reads=_BINARY,
-    ),
+    "RBPResidual": Definition(user_models.rank_biased_residual, ("p", "rel", "gmax"), **_NEUTRAL),
+    "Judged": Definition(coverage.judged, why_undefined=NO_RANKING, **_NEUTRAL),
+    "NumRet": Definition(counts.returned, counts=True, **_NEUTRAL),
+    "NumRel": Definition(counts.relevant, ("rel",), counts=True, takes_cutoff=False, reads=_BINARY, **_NEUTRAL),
     "NumRelRet": Definition(
         counts.relevant_returned, ("rel",), without_judgments=True, counts=True, reads=_BINARY
     ),

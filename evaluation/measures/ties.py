@@ -17,20 +17,22 @@ def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray, ties:
     if ties == "trec_eval_9":
         with np.errstate(over="ignore"):
             rankings = replace(rankings, scores=rankings.scores.astype(np.float32))
-    in_order = -rankings.scores
+    negated = -rankings.scores  # so that the best score sorts first; sorted below within each query
+    sought = negated[row]  # a copy, which stays in the order of the rows
+    is_unsorted = _steps(rankings)[0].any()
     edges = rankings.offsets.tolist()  # of the queries in the rankings
-    edges_in_row = np.searchsorted(query, np.arange(rankings.queries + 1)).tolist()
-    unsorted = _steps(rankings)[0].any()
-    sought, first = in_order[row], np.empty(len(row), np.int64)  # the first place with the score that is sought
-    for start, end, begin, stop in zip(edges, edges[1:], edges_in_row, edges_in_row[1:], strict=False):
-        if unsorted:
-            in_order[start:end].sort()
-        first[begin:stop] = start + in_order[start:end].searchsorted(sought[begin:stop])
+    edges_in_row = np.searchsorted(query, np.arange(rankings.queries + 1)).tolist()  # of the queries in `row`
+    first = np.empty(len(row), np.int64)  # the first place with the score that is sought
+    for start, end, first_row, end_row in zip(edges, edges[1:], edges_in_row, edges_in_row[1:], strict=False):
+        if is_unsorted:
+            negated[start:end].sort()
+        first[first_row:end_row] = start + negated[start:end].searchsorted(sought[first_row:end_row])
     rank = first - rankings.offsets[query] + 1
+    # Tied are rows whose score stands at the next place as well.
     has_next = np.flatnonzero(first + 1 < rankings.offsets[query + 1])
-    shared = has_next[in_order[first[has_next] + 1] == sought[has_next]]
-    if shared.size:
-        rank[shared] += _before(rankings, row[shared], query[shared])
+    tied = has_next[negated[first[has_next] + 1] == sought[has_next]]
+    if tied.size:
+        rank[tied] += _number_before_by_tiebreak(rankings, row[tied], query[tied])
     return rank
 
 
@@ -42,10 +44,10 @@ def by_score(rankings: Rankings, ties: str) -> Rankings:
     return _reordered(rankings, order)
 
 
-def _before(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """The number of documents with the same score that come before each of these rows, int64[rows]."""
+def _number_before_by_tiebreak(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """The number of documents with the same score that come before each of these rows by tiebreak, int64[rows]."""
     # A table finds the rows with the same score, folded to the 32 bits that it takes.
-    bits = (rankings.scores + 0.0).view(np.uint64)  # + 0.0 turns -0.0, which has other bits
+    bits = (rankings.scores + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0: the two have different bits
     folded = (bits ^ bits >> np.uint64(32)).astype(np.uint32)
     wanted, numbers = pair_of(distinct(pair_key(query, folded[row])))
     sharing, alike = Table.of(rankings.queries, wanted, numbers.astype(np.uint32)).meet(rankings.offsets, folded)
@@ -61,7 +63,8 @@ def _before(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarra
 def by_score_only(rankings: Rankings) -> tuple[Rankings, np.ndarray]:
     """The rankings by score descending, and the number of the tie group of each row, int64[n]."""
     rankings = _descending(rankings)
-    return rankings, _groups(_steps(rankings)[1])[: len(rankings.documents)]
+    _, equal = _steps(rankings)
+    return rankings, np.append(0, np.cumsum(~equal))[: len(rankings.documents)]
 
 
 def _descending(rankings: Rankings) -> Rankings:
@@ -79,12 +82,9 @@ def _descending(rankings: Rankings) -> Rankings:
 
 def _steps(rankings: Rankings) -> tuple[np.ndarray, np.ndarray]:
     """Whether a row scores higher than the row before it in its query, and whether equally; bool[n - 1] each."""
-    score, within = rankings.scores, rankings.query[1:] == rankings.query[:-1]
+    score = rankings.scores
+    within = rankings.query[1:] == rankings.query[:-1]
     return within & (score[1:] > score[:-1]), within & (score[1:] == score[:-1])
-
-
-def _groups(equal: np.ndarray) -> np.ndarray:
-    return np.append(0, np.cumsum(~equal))
 
 
 def _reordered(rankings: Rankings, order: np.ndarray) -> Rankings:

@@ -17,16 +17,17 @@ def expected_reciprocal_rank(graded: GradedRankings, cutoff: int | None, gmax: f
     above 0; ValueError for a grade above gmax.
     """
     _refuse_above(gmax, graded)
-    chance = np.exp2(graded.grade - gmax) - np.exp2(-gmax)  # below 0 or nan: no chance
+    chance = np.exp2(graded.grade - gmax) - np.exp2(-gmax)  # of satisfaction; below 0 or nan: none
     hits = np.flatnonzero((chance > 0) if cutoff is None else (chance > 0) & (graded.rank <= cutoff))
     query = graded.query[hits]
-    place = np.arange(len(hits)) - np.searchsorted(query, np.arange(graded.queries))[query]
-    values, reading = np.zeros(graded.queries), np.ones(graded.queries)
-    # The first hit of every query, then the second, and so on: each step needs the probability of reading on.
-    for rows in np.split(hits[np.argsort(place)], np.cumsum(np.bincount(place))[:-1]):
+    nth_hit = np.arange(len(hits)) - np.searchsorted(query, np.arange(graded.queries))[query]
+    values = np.zeros(graded.queries)
+    still_reading = np.ones(graded.queries)  # the chance that no document so far satisfied the reader
+    # The first hit of every query, then the second, and so on: each step needs the chance after the one before.
+    for rows in np.split(hits[np.argsort(nth_hit)], np.cumsum(np.bincount(nth_hit))[:-1]):
         query = graded.query[rows]
-        values[query] += reading[query] * chance[rows] / graded.rank[rows]
-        reading[query] *= 1 - chance[rows]
+        values[query] += still_reading[query] * chance[rows] / graded.rank[rows]
+        still_reading[query] *= 1 - chance[rows]
     judgments = graded.judgments
     values[np.bincount(judgments.query[judgments.grade > 0], minlength=graded.queries) == 0] = np.nan
     return values
