@@ -16,18 +16,22 @@ def labels_of(collection: Collection) -> dict[float, str]:
     return {float(each.value): f"{number(float(each.value))} {each.label}" for each in collection.grades.all()}
 
 
-def confusion(found: Mapping, grades: Mapping[float, str]) -> list[dict]:
-    """A cell for each two grades: of the grades that were paired with `one`, the share that is `other`."""
-    counts = np.array(found["pairs"], np.float64).reshape(len(found["grades"]), -1)
+def confusion(matrix: Mapping, grades: Mapping[float, str]) -> list[dict]:
+    """A cell for each two grades: of the grades that were paired with `one`, the share that is `other`.
+
+    matrix: {"grades", "pairs"}, the grades and how many pairs of grades each two of them have, symmetric; grades:
+    labels by value. `couples` is that number.
+    """
+    counts = np.array(matrix["pairs"], np.float64).reshape(len(matrix["grades"]), -1)
     # A pair of grades counts once for each of them, so a pair of equal grades counts twice in its cell.
     ordered = counts + np.diag(np.diag(counts))
-    of_row = ordered.sum(axis=1)
-    labels = [grades.get(grade, number(grade)) for grade in found["grades"]]
+    row_sums = ordered.sum(axis=1)
+    labels = [grades.get(grade, number(grade)) for grade in matrix["grades"]]
     return [
         {
             "one": one,
             "other": other,
-            "share": float(ordered[row, column] / of_row[row]) if of_row[row] else None,
+            "share": float(ordered[row, column] / row_sums[row]) if row_sums[row] else None,
             "couples": int(counts[row, column]),
         }
         for row, one in enumerate(labels)
@@ -35,8 +39,20 @@ def confusion(found: Mapping, grades: Mapping[float, str]) -> list[dict]:
     ]
 
 
-def confused(cells: Sequence[dict], grades: Sequence[str], said: str) -> dict:
-    """The context of a confusion matrix, as chart and table."""
-    chart = Chart("confusion-spec", charts.confusion(cells, grades=grades), f"{said} The table has the numbers.")
-    rows = [(one, [cell for cell in cells if cell["one"] == one]) for one in reversed(grades)]
+def most_confused(cells: Sequence[dict]) -> dict | None:
+    """The cell of the two different grades that met most often, with `differing`: how many pairs of grades differ.
+
+    cells: those of `confusion`, in which a pair of different grades counts in two cells. None: no pair differs.
+    """
+    differing = [cell for cell in cells if cell["one"] != cell["other"] and cell["couples"]]
+    if not differing:
+        return None
+    most = max(differing, key=lambda cell: cell["couples"])  # of two alike, the one with the lower grades
+    return most | {"differing": sum(cell["couples"] for cell in differing) // 2}
+
+
+def confused(cells: Sequence[dict], grades: Sequence[str], about: str) -> dict:
+    """The context of a confusion matrix, as chart and table. about: a sentence for its text alternative."""
+    chart = Chart("confusion-spec", charts.confusion(cells, grades=grades), f"{about} The table has the numbers.")
+    rows = [(one, [cell for cell in cells if cell["one"] == one]) for one in grades]
     return {"charts": {"confusion": chart}, "grades": grades, "confusion_rows": rows}

@@ -14,16 +14,16 @@ from ratings.people.names import pseudonym
 from .. import agreement, record, scores
 from .. import measures as kernel
 from ..agreement import Stability, Table
-from ..agreement.coefficients import ALL_THE_SAME, FEWEST, NO_PAIR_TWICE, coefficients, lacking
+from ..agreement.coefficients import ALL_THE_SAME, FEWEST_PAIRS, NO_PAIR_TWICE, coefficients, lacking
 from ..judgments.rules import RULES_OF_ALL, Ratings, combine, stacked
 from ..measures import Judgments, Rankings
-from ..measures.arrays import groups
+from ..measures.arrays import pair_key, pair_of
 from ..page import documents
 from ..record import Opinions, Record, cache
 from ..record.sql import index_of
-from ..significance.draws import RATERS, SEED
+from ..significance.draws import RATER_DRAWS, SEED
 
-AT_ONCE = 4_000  # queries that are scored together
+QUERIES_AT_ONCE = 4_000  # queries that are scored together
 
 # Why there is no number.
 GAVE_NONE = "gave no grade"
@@ -84,15 +84,10 @@ class Order:
 
 def agreement_of(opinions: Opinions) -> Agreement:
     """The agreement of the raters, from all ratings."""
-    order = np.lexsort((opinions.document, opinions.query))
-    starts, counts = groups(opinions.query[order], opinions.document[order])
-    number = np.empty(order.size, np.int64)
-    number[order] = np.repeat(np.arange(starts.size), counts)
+    key, pair = np.unique(pair_key(opinions.query, opinions.document), return_inverse=True)
     rater = index_of(opinions.rater, list(opinions.raters))
-    table = agreement.table(number, rater, opinions.grade, len(opinions.raters), opinions.scale, opinions.moment)
-    first = order[starts]
-    pairs = np.column_stack([opinions.query[first], opinions.document[first]])
-    return Agreement(opinions.collection, opinions, pairs, table)
+    table = agreement.table(pair, rater, opinions.grade, len(opinions.raters), opinions.scale, opinions.moment)
+    return Agreement(opinions.collection, opinions, np.column_stack(pair_of(key)), table)
 
 
 def agreement_in(collection: Collection, names: Mapping[int, str]) -> Agreement:
@@ -101,46 +96,53 @@ def agreement_in(collection: Collection, names: Mapping[int, str]) -> Agreement:
     def made() -> Agreement:
         opinions = cache.opinions(collection)
         # A rater who was removed meanwhile has no name.
-        raters = ((pk, names.get(pk, pseudonym(pk))) for pk in opinions.raters)
-        in_order = sorted(raters, key=lambda pk_and_name: pk_and_name[::-1])
-        return agreement_of(replace(opinions, raters=dict(in_order)))
+        raters = {pk: names.get(pk, pseudonym(pk)) for pk in opinions.raters}
+        by_name = sorted(raters, key=lambda pk: (raters[pk], pk))
+        return agreement_of(replace(opinions, raters={pk: raters[pk] for pk in by_name}))
 
     return cache.whole(collection, ("raters", tuple(names.items())), made)
 
 
-def order_of(collection: Collection, asked: scores.Asked, draws: int = RATERS, seed: int = SEED) -> Order:
+def order_of(collection: Collection, asked: scores.Asked, draws: int = RATER_DRAWS, seed: int = SEED) -> Order:
     """The order of the systems by the measure, scored again for each draw and without each rater.
 
     ValueError as from `scores.evaluate`.
     """
     data = record.load(collection, asked.systems, asked.options.ties)
     worlds = Worlds.of(asked, data.ratings, draws, seed)
-    scored = [(_means(*each), each[1].sum(axis=0)) for each in worlds.scored(data)]
-    return _order(collection, worlds, data, np.array([means for means, _ in scored]), scored[0][1])
+    means, queries = [], []
+    for values, counted in worlds.scored(data):
+        means.append(_means(values, counted))
+        queries.append(counted.sum(axis=0))
+    with_all_ratings = queries[0]  # the first world has all ratings
+    return _order(collection, worlds, data, np.array(means), with_all_ratings)
 
 
-def cached_order(collection: Collection, asked: scores.Asked, draws: int = RATERS, seed: int = SEED) -> Order:
+def cached_order(collection: Collection, asked: scores.Asked, draws: int = RATER_DRAWS) -> Order:
     """The result of `order_of`, from the cache: only queries whose ratings changed are scored again.
 
     The cache holds a number for each draw, query and system.
     """
-    source, version = asked.source, record.version(collection)
+    source = asked.source
+    version = record.version(collection)
     data, _ = cache.read(collection, source, version)
-    worlds = Worlds.of(asked, data.ratings, draws, seed)
+    worlds = Worlds.of(asked, data.ratings, draws, SEED)
 
-    def compute(data: Record, _: Judgments) -> dict[str, np.ndarray]:
-        values, counted = zip(*worlds.scored(data), strict=True)
+    def compute(part: Record, _: Judgments) -> dict[str, np.ndarray]:
+        """The numbers of some queries, [queries, worlds, systems]: the cache keeps those of the others."""
+        values, counted = zip(*worlds.scored(part), strict=True)
         return {"values": np.stack(values, axis=1), "counted": np.stack(counted, axis=1)}
 
     columns = cache.columns(collection, version, source, ("order", worlds), compute).of
-    values, counted = columns["values"], columns["counted"]  # [queries, worlds, systems] each
+    values, counted = columns["values"], columns["counted"]
     means = [_means(values[:, world], counted[:, world]) for world in range(values.shape[1])]
-    return _order(collection, worlds, data, np.array(means), counted[:, 0].sum(axis=0))
+    with_all_ratings = counted[:, 0].sum(axis=0)  # the first world has all ratings
+    return _order(collection, worlds, data, np.array(means), with_all_ratings)
 
 
 @dataclass(frozen=True)
 class Worlds:
-    """Settings for scoring systems as if other raters had judged: a world for each draw or left-out rater."""
+    """Settings for scoring systems as if other raters had judged, in each of `agreement.worlds`."""
 
     asked: scores.Asked
     raters: tuple[int, ...]  # each is left out once
@@ -149,35 +151,36 @@ class Worlds:
 
     @classmethod
     def of(cls, asked: scores.Asked, ratings: Ratings, draws: int, seed: int) -> "Worlds":
-        raters = tuple(np.unique(ratings.rater).tolist())
-        return cls(asked, raters, draws, seed)
+        return cls(asked, tuple(np.unique(ratings.rater).tolist()), draws, seed)
 
     def scored(self, data: Record) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The values, and whether they count, [queries, systems] each, for each of `agreement.worlds`."""
-        every = agreement.worlds(data.ratings, data.queries["key"], self.raters, self.draws, self.seed)
+        worlds = agreement.worlds(data.ratings, data.queries["key"], self.raters, self.draws, self.seed)
         rankings = [self._read(data.rankings[name]) for name in data.systems]
-        at_once = 1 if self.asked.rule in RULES_OF_ALL else max(1, AT_ONCE // max(1, len(data.queries)))
-        while some := list(islice(every, at_once)):
-            yield from self._scored(some, rankings)
+        at_once = 1 if self.asked.rule in RULES_OF_ALL else max(1, QUERIES_AT_ONCE // max(1, len(data.queries)))
+        while chunk := list(islice(worlds, at_once)):
+            yield from self._scored(chunk, rankings)
 
     def _read(self, rankings: Rankings) -> Rankings:
         """The part of the rankings that the measure reads."""
         cutoff, options = self.asked.measure.cutoff, self.asked.options
-        # Under these options lower ranks can count.
-        below = options.ties != "rank" or options.unjudged in ("condensed", "require")
-        return rankings if cutoff is None or below or options.ideal == "retrieved" else rankings.top(cutoff)
+        lower_ranks_count = (
+            options.ties != "rank" or options.unjudged in ("condensed", "require") or options.ideal == "retrieved"
+        )
+        return rankings if cutoff is None or lower_ranks_count else rankings.top(cutoff)
 
-    def _scored(self, some: list[Ratings], rankings: list[Rankings]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """As `scored` for some worlds, in one go: each query of each world is a query of its own."""
-        worlds, queries, systems = len(some), some[0].queries, len(rankings)
-        judgments = combine(stacked(some), self.asked.rule, adjudications=self.asked.adjudications)
+    def _scored(self, chunk: list[Ratings], rankings: list[Rankings]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """As `scored`, for a chunk of worlds at once: each query of each world is scored as a query of its own."""
+        shape = (len(chunk), chunk[0].queries, len(rankings))
+        judgments = combine(stacked(chunk), self.asked.rule, adjudications=self.asked.adjudications)
         measure, options = self.asked.measure, self.asked.options
-        of_each_world = np.tile(np.arange(queries), worlds)
-        values, counted = np.empty((worlds, queries, systems)), np.empty((worlds, queries, systems), bool)
+        queries_of_worlds = np.tile(np.arange(chunk[0].queries), len(chunk))
+        values = np.empty(shape)
+        counted = np.empty(shape, bool)
         for system, ranking in enumerate(rankings):
-            result = kernel.evaluate([measure], judgments, ranking.of(of_each_world), options)
-            values[..., system] = result.values[measure].reshape(worlds, queries)
-            counted[..., system] = result.counted(measure).reshape(worlds, queries)
+            result = kernel.evaluate([measure], judgments, ranking.of(queries_of_worlds), options)
+            values[..., system] = result.values[measure].reshape(shape[:2])
+            counted[..., system] = result.counted(measure).reshape(shape[:2])
         return zip(values, counted, strict=True)
 
 
@@ -187,7 +190,7 @@ def _means(values: np.ndarray, counted: np.ndarray) -> list[float]:
 
 
 def _order(collection: Collection, worlds: Worlds, data: Record, means: np.ndarray, queries: np.ndarray) -> Order:
-    """The order. queries: how many count for each system with all ratings, int64[systems]."""
+    """The order and its stability. queries: how many count for each system with all ratings, int64[systems]."""
     stability = None
     if data.systems:
         stability = agreement.stability(data.ratings, means, worlds.raters, worlds.draws, worlds.seed)
@@ -211,15 +214,23 @@ def document(agreed: Agreement, order: Order | None = None) -> dict:
 
 def summary(agreed: Agreement) -> dict:
     """The document without disputed pairs, which can be many, and without the order."""
-    whole = {"collection": agreed.collection, "counts": counts(agreed), "coefficients": coefficients(agreed.table)}
-    pairs = agreement.confusion(agreed.table).tolist()
-    whole["confusion"] = {"grades": agreed.table.grades.tolist(), "pairs": pairs}
-    return whole | {"pairs_of_raters": pairs_of_raters(agreed), "raters": raters(agreed)}
+    return {
+        "collection": agreed.collection,
+        "counts": counts(agreed),
+        "coefficients": coefficients(agreed.table),
+        "confusion": {
+            "grades": agreed.table.grades.tolist(),
+            "pairs": agreement.confusion(agreed.table).tolist(),
+        },
+        "pairs_of_raters": pairs_of_raters(agreed),
+        "raters": raters(agreed),
+    }
 
 
 def counts(agreed: Agreement) -> dict:
-    """The numbers of pairs, ratings and raters."""
+    """The numbers of pairs, ratings and raters, and where there are any, of raters who are left out."""
     ratings = agreed.table.ratings
+    left_out = agreed.opinions.left_out
     return {
         "pairs": len(agreed.pairs),
         "graded": int((ratings > 0).sum()),
@@ -227,43 +238,48 @@ def counts(agreed: Agreement) -> dict:
         "ratings": int(agreed.table.pair.size),
         "cannot_judge": int(agreed.table.cannot.sum()),
         "raters": int(np.unique(agreed.table.rater).size),
-    }
+    } | ({"left_out": left_out} if left_out else {})
 
 
 def pairs_of_raters(agreed: Agreement) -> list[dict]:
     """A row for every two raters with a pair in common."""
-    names, rows = agreed.raters, []
-    for each in agreement.cohen(agreed.table):
-        row = documents.numbers(each)
-        lacking = [name for name, value in row.items() if value is None]
-        both = {"first": names[row["first"]], "second": names[row["second"]]}
-        rows.append(row | both | {"few": row["pairs"] < FEWEST, "why": dict.fromkeys(lacking, ALL_THE_SAME)})
+    rows = []
+    for row in map(documents.numbers, agreement.cohen(agreed.table)):
+        without_number = [name for name, value in row.items() if value is None]
+        row["first"] = agreed.raters[row["first"]]
+        row["second"] = agreed.raters[row["second"]]
+        row["few"] = row["pairs"] < FEWEST_PAIRS
+        row["why"] = dict.fromkeys(without_number, ALL_THE_SAME)
+        rows.append(row)
     return rows
 
 
 def raters(agreed: Agreement) -> list[dict]:
     """A row for each rater with a rating, in the order of names."""
     rows = []
-    for each in agreement.each_rater(agreed.table):
-        row = documents.numbers(each)
-        if not row["ratings"] + row["cannot"]:
+    for row in map(documents.numbers, agreement.each_rater(agreed.table)):
+        if not row["ratings"] and not row["cannot"]:
             continue
-        reason = GAVE_NONE if not row["ratings"] else SHARES_ONE if row["shared"] else SHARES_NONE
-        why = {name: reason for name, value in row.items() if value is None}
-        rows.append(row | {"rater": agreed.raters[row["rater"]], "few": row["shared"] < FEWEST, "why": why})
+        reason = SHARES_ONE if row["shared"] else SHARES_NONE if row["ratings"] else GAVE_NONE
+        without_number = [name for name, value in row.items() if value is None]
+        row["rater"] = agreed.raters[row["rater"]]
+        row["few"] = row["shared"] < FEWEST_PAIRS
+        row["why"] = dict.fromkeys(without_number, reason)
+        rows.append(row)
     return rows
 
 
 def disputed(agreed: Agreement, some: np.ndarray) -> list[dict]:
     """A row for each of `some` disputed pairs. One database query for each 20,000 documents."""
-    places = agreed.pairs[some["pair"]].tolist()
-    documents = record.document_keys({document for _, document in places})
+    pairs = agreed.pairs[some["pair"]].tolist()
+    documents = record.document_keys({document for _, document in pairs})
     keys = agreed.opinions.queries["key"].tolist()
-    return [
-        {"query": keys[query], "document": documents[document]}
-        | dict(zip(("ratings", *SPREAD), numbers, strict=True))
-        for (_, *numbers), (query, document) in zip(some.tolist(), places, strict=True)
-    ]
+    rows = []
+    for numbers, (query, document) in zip(some.tolist(), pairs, strict=True):
+        row = dict(zip(some.dtype.names, numbers, strict=True))
+        del row["pair"]
+        rows.append({"query": keys[query], "document": documents[document]} | row)
+    return rows
 
 
 def standing(order: Order) -> dict:
@@ -324,9 +340,9 @@ def table(agreed: Agreement, order: Order | None = None) -> documents.Table:
     whole = document(agreed, order)
     rows = [["counts", None, None, name, n, None, None, None, ""] for name, n in whole["counts"].items()]
 
-    def add(part: str, first, second, row: dict, n: int | None, values: Iterable[str], bounded: str = "") -> None:
-        """A row for each of `values`; the interval of `row` is that of the value named `bounded`."""
-        for name in values:
+    def add(part: str, first, second, row: dict, n: int | None, names: Iterable[str], bounded: str = "") -> None:
+        """Add a row for each of these numbers of `row`. Its low and high belong to the number named `bounded`."""
+        for name in names:
             low, high = (row["low"], row["high"]) if name == bounded else (None, None)
             rows.append([part, first, second, name, row[name], low, high, n, row.get("why", {}).get(name, "")])
 
@@ -337,19 +353,20 @@ def table(agreed: Agreement, order: Order | None = None) -> documents.Table:
         for second, count in zip(grades, line, strict=True):
             add("confusion", first, second, {"couples": count}, None, ["couples"])
     for row in whole["pairs_of_raters"]:
-        add("pair of raters", row["first"], row["second"], row, row["pairs"], BOTH)
+        add("pair of raters", row["first"], row["second"], row, row["pairs"], OF_TWO_RATERS)
     for row in whole["raters"]:
-        add("rater", row["rater"], None, row, row["shared"], EACH, "bias")
+        add("rater", row["rater"], None, row, row["shared"], OF_RATER, "bias")
     for row in whole["disputed"]:
-        add("disputed", row["query"], row["document"], row, row["ratings"], SPREAD)
+        add("disputed", row["query"], row["document"], row, row["ratings"], OF_DISPUTED)
     if order and order.stability:
-        stands = whole["order"]
-        add("order", stands["measure"], None, stands, stands["pairs"], ["holds", "leader_holds", "tau"])
-        for row in stands["systems"]:
+        whole_order = whole["order"]
+        pairs = whole_order["pairs"]
+        add("order", whole_order["measure"], None, whole_order, pairs, ["holds", "leader_holds", "tau"])
+        for row in whole_order["systems"]:
             add("order", row["system"], None, row, row["queries"], ["mean"], "mean")
-        for row in stands["kept"]:
-            add("order", row["first"], row["second"], row, stands["pairs"], ["kept"])
-        for row in stands["without"]:
+        for row in whole_order["kept"]:
+            add("order", row["first"], row["second"], row, pairs, ["kept"])
+        for row in whole_order["without"]:
             for system, mean in row["means"].items():
                 add("without", row["rater"], system, {"mean": mean}, row["ratings"], ["mean"])
     made_by = [order.asked.profile, order.asked.fingerprint] if order else [None, None]
@@ -359,6 +376,6 @@ def table(agreed: Agreement, order: Order | None = None) -> documents.Table:
 
 
 # The columns of numbers of two raters, of one rater, and of a disputed pair.
-BOTH = ("agree", "within_one", "kappa", "linear", "quadratic")
-EACH = ("ratings", "cannot", "mean", "bias", "spread", "agree")
-SPREAD = ("lowest", "highest", "mean", "deviation")
+OF_TWO_RATERS = ("agree", "within_one", "kappa", "linear", "quadratic")
+OF_RATER = ("ratings", "cannot", "mean", "bias", "spread", "agree")
+OF_DISPUTED = ("lowest", "highest", "mean", "deviation")

@@ -9,22 +9,19 @@ from math import isnan
 
 import numpy as np
 
-from ratings.desk.figures import ENOUGH, Pace, Share, latest_grades
+from ratings.desk.figures import FEWEST_ANSWERS, Pace, Share, latest_grades
 from ratings.models import Collection
-from ratings.pool.progress.counts import LOOKED_THROUGH, hits
+from ratings.pool.progress.counts import GRADES_FOR_DRIFT, hits
 
-from ..agreement import FEWEST, Course
+from ..agreement import FEWEST_GRADES, Course
 from ..page import documents
 from .consistency import SHARES_NONE, SHARES_ONE, Agreement
 
-RUSHED = 1 / 3  # of the others' median time for the same grade: below, a rater rushes
-# Seconds: to see a choice and press its key takes about half a second without reading anything. (Hick, On the rate
-# of gain of information, 1952.) Where all rush, a comparison with the others shows nothing.
-UNREAD = 0.6
+RUSHED = 1 / 3  # a rater rushes whose median time for a grade is below this share of the others'
 
 # Why there is no number.
 NO_ORDER = "most grades came at once, without times"
-FEW = f"fewer than {2 * FEWEST} grades"
+FEW = f"fewer than {2 * FEWEST_GRADES} grades"
 NOT_ASKED = "no such pair was answered"
 
 
@@ -39,7 +36,7 @@ class Checked:
 
 def checked_in(collection: Collection, raters: Sequence[int]) -> Checked:
     """Gold and repeat hits and rating times of these raters. Three database queries."""
-    latest = latest_grades(collection.raters.filter(pk__in=raters), LOOKED_THROUGH)
+    latest = latest_grades(collection.raters.filter(pk__in=raters), GRADES_FOR_DRIFT)
     by_grade: dict[float, list[tuple[int, float]]] = {}
     for rater, value, took in latest.iterator():
         by_grade.setdefault(float(value), []).append((rater, took))
@@ -49,25 +46,29 @@ def checked_in(collection: Collection, raters: Sequence[int]) -> Checked:
 
 def document(agreed: Agreement, courses: Sequence[Course], checked: Checked, labels: Mapping[float, str]) -> dict:
     """A row for each rater with a grade, those with a hint first and then by name. labels: by grade."""
-    raters, rows = list(agreed.opinions.raters.items()), []
+    grades = agreed.table.grades.tolist()
+    raters = list(agreed.opinions.raters.items())
+    rows = []
     for course in courses:
         pk, name = raters[course.rater]
-        row = one(pk, course, agreed, checked)
-        rows.append({"rater": name} | row | {"hints": hints(pk, row, checked, labels)})
+        row = {"rater": name} | row_of(pk, course, grades, checked)
+        rows.append(row | {"hints": hints(pk, row, checked, labels)})
     rows.sort(key=lambda row: (not row["hints"], row["rater"]))
-    return {"collection": agreed.collection, "grades": agreed.table.grades.tolist(), "raters": rows}
+    return {"collection": agreed.collection, "grades": grades, "raters": rows}
 
 
-def one(pk: int, course: Course, agreed: Agreement, checked: Checked) -> dict:
+def row_of(pk: int, course: Course, grades: Sequence[float], checked: Checked) -> dict:
     """The row of a rater in the document, without name and hints."""
-    names = ("ratings", "shared_early", "early", "shared_late", "late", "moved", "low", "high")
-    row = {name: documents.known(getattr(course, name)) for name in names}
-    row |= {"told": course.significant, "why": why(course)}
-    for name in ("gold", "repeats"):
-        row[name] = share(getattr(checked, name).get(pk, Share()))
-    row["seconds"] = [seconds_of(pk, grade, checked) for grade in agreed.table.grades.tolist()]
-    row["periods"] = [documents.numbers(each) for each in course.periods]
-    return row
+    names = ("ratings", "shared", "shared_early", "early", "shared_late", "late", "moved", "low", "high")
+    return {name: documents.known(getattr(course, name)) for name in names} | {
+        "told": course.significant,
+        "by_chance": course.by_chance,
+        "why": why(course),
+        "gold": share(checked.gold.get(pk, Share())),
+        "repeats": share(checked.repeats.get(pk, Share())),
+        "seconds": [seconds_of(pk, grade, checked) for grade in grades],
+        "periods": [documents.numbers(period) for period in course.periods],
+    }
 
 
 def why(course: Course) -> dict:
@@ -85,43 +86,74 @@ def why(course: Course) -> dict:
 
 def share(answered: Share) -> dict:
     low, high = answered.interval or (None, None)
-    row = {"hits": answered.hits, "n": answered.n, "share": answered.value, "low": low, "high": high}
-    return row | {"few": answered.n < ENOUGH, "why": {} if answered.n else {"share": NOT_ASKED}}
+    return {
+        "hits": answered.hits,
+        "n": answered.n,
+        "share": answered.value,
+        "low": low,
+        "high": high,
+        "few": answered.n < FEWEST_ANSWERS,
+        "why": {} if answered.n else {"share": NOT_ASKED},
+    }
 
 
 def seconds_of(pk: int, grade: float, checked: Checked) -> dict:
     """The quartiles of a rater's seconds for one grade, the median of the others, and whether the rater rushes."""
-    who, took = checked.seconds.get(grade, (np.empty(0), np.empty(0)))
-    pace, others = Pace.of(took[who == pk].tolist()), took[who != pk]
-    row = {name: getattr(pace, name) if pace else None for name in ("low", "middle", "high")}
-    row = {"grade": grade, "n": pace.n if pace else 0} | row
-    row |= {"others": float(np.median(others)) if others.size else None, "n_others": others.size}
-    enough = min(row["n"], others.size) >= ENOUGH
-    return row | {"rushed": enough and row["middle"] < RUSHED * row["others"]}
+    rater, seconds = checked.seconds.get(grade, (np.empty(0), np.empty(0)))
+    pace = Pace.of(seconds[rater == pk].tolist())
+    others = seconds[rater != pk]
+    median_of_others = float(np.median(others)) if others.size else None
+    rushed = False
+    if pace and median_of_others is not None and min(pace.n, others.size) >= FEWEST_ANSWERS:
+        rushed = pace.middle < RUSHED * median_of_others
+    return {
+        "grade": grade,
+        "n": pace.n if pace else 0,
+        "low": pace.low if pace else None,
+        "middle": pace.middle if pace else None,
+        "high": pace.high if pace else None,
+        "others": median_of_others,
+        "n_others": others.size,
+        "rushed": rushed,
+    }
 
 
 def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) -> list[str]:
-    """Hints at what is unusual in a rater's grades, as text with n; none rests on fewer than 20 answers."""
+    """Hints at what is unusual in a rater's grades. Each says on how many answers it rests, which are at least 20.
+
+    row: as from `row_of`; labels: of the grades.
+    """
     sentences = []
-    if row["told"]:
+    if row["told"]:  # the move from the earlier half to the later one is significant
         side = "higher" if row["moved"] > 0 else "lower"
         shared = f"{row['shared_early']:,} and {row['shared_late']:,} shared grades"
         sentences.append(f"grades {abs(row['moved']):.2f} {side} in the later half ({shared})")
-    for name, what in (("gold", "gold hits"), ("repeats", "same grades again")):
-        shares = getattr(checked, name)
-        own, whole = shares.get(pk, Share()), sum(shares.values(), Share())
-        if own.below(whole):
-            sentences.append(f"fewer {what} ({own.hits:,} of {own.n:,}) than all together ({whole.value:.0%})")
-    took = [seconds[who == pk] for who, seconds in checked.seconds.values()]
-    pace = Pace.of(np.concatenate(took).tolist()) if took else None
-    rushed = [each for each in row["seconds"] if each["rushed"]]
-    if pace and pace.n >= ENOUGH and pace.middle < UNREAD:
+    if row["by_chance"]:
+        sentences.append(f"agrees with the others no more than by chance ({row['shared']:,} shared grades)")
+    for shares, noun in ((checked.gold, "gold hits"), (checked.repeats, "same grades again")):
+        of_rater = shares.get(pk, Share())
+        of_all = sum(shares.values(), Share())
+        if of_rater.below(of_all):
+            hits = f"{of_rater.hits:,} of {of_rater.n:,}"
+            sentences.append(f"fewer {noun} ({hits}) than all together ({of_all.value:.0%})")
+    by_grade = [seconds[rater == pk] for rater, seconds in checked.seconds.values()]
+    pace = Pace.of(np.concatenate(by_grade).tolist()) if by_grade else None
+    rushed = [of_grade for of_grade in row["seconds"] if of_grade["rushed"]]
+    if pace and pace.unread:
         sentences.append(f"median {pace.middle:.1f} s a grade: too fast to have read ({pace.n:,} timed)")
     elif rushed:
-        at = labels[rushed[0]["grade"]] if len(rushed) == 1 else f"{len(rushed)} of {len(labels)} grades"
-        times = f"{sum(each['n'] for each in rushed):,} timed"
-        sentences.append(f"less than a third of the others’ time for {at} ({times})")
+        grades = labels[rushed[0]["grade"]] if len(rushed) == 1 else f"{len(rushed)} of {len(labels)} grades"
+        timed = sum(of_grade["n"] for of_grade in rushed)
+        sentences.append(f"less than a third of the others’ time for {grades} ({timed:,} timed)")
+    elif pace and rushes(pace, pk, checked):
+        sentences.append(f"less than a third of the others’ time over all grades ({pace.n:,} timed)")
     return sentences
+
+
+def rushes(pace: Pace, pk: int, checked: Checked) -> bool:
+    """Whether a rater rushes over all grades together, which a few of each can tell where no single grade does."""
+    others = np.concatenate([seconds[rater != pk] for rater, seconds in checked.seconds.values()])
+    return min(pace.n, others.size) >= FEWEST_ANSWERS and pace.middle < RUSHED * float(np.median(others))
 
 
 # The columns of the CSV table. `first` and `last` number the rater's grades, from 1.
@@ -134,7 +166,7 @@ def table(whole: Mapping) -> documents.Table:
 
 
 def lines(row: Mapping, grades: Sequence[float]) -> Iterator[dict]:
-    """The lines of one rater."""
+    """The lines of the CSV table for one rater's row, as cells by column. Names that are no column are dropped."""
     why = row["why"]
 
     def line(part: str, **cells) -> dict:
@@ -144,18 +176,18 @@ def lines(row: Mapping, grades: Sequence[float]) -> Iterator[dict]:
         yield line("half", name=half, value=row[half], n=row[f"shared_{half}"], why=why.get(half, ""))
     moved = {"value": row["moved"], "low": row["low"], "high": row["high"], "why": why.get("moved", "")}
     yield line("half", name="moved", n=row["shared_early"] + row["shared_late"], **moved)
-    for each in row["periods"]:
-        yield line("period", **each | {"name": "bias", "value": each["bias"], "n": each["shared"]})
-        for grade, given in zip(grades, each["given"], strict=True):
-            at = {"first": each["first"], "last": each["last"], "grade": grade}
-            yield line("period", **at, name="given", value=given, n=sum(each["given"]))
+    for period in row["periods"]:
+        yield line("period", **period | {"name": "bias", "value": period["bias"], "n": period["shared"]})
+        numbers = {"first": period["first"], "last": period["last"]}
+        for grade, count in zip(grades, period["given"], strict=True):
+            yield line("period", **numbers, grade=grade, name="given", value=count, n=sum(period["given"]))
     for name in ("gold", "repeats"):
-        each = row[name]
-        cells = {"name": "share", "value": each["share"], "why": each["why"].get("share", "")}
-        yield line(name, **each | cells)
-    for each in row["seconds"]:
+        answered = row[name]
+        cells = {"name": "share", "value": answered["share"], "why": answered["why"].get("share", "")}
+        yield line(name, **answered | cells)
+    for times in row["seconds"]:
         for name in ("low", "middle", "high"):
-            yield line("seconds", grade=each["grade"], name=name, value=each[name], n=each["n"])
-        yield line("seconds", grade=each["grade"], name="others", value=each["others"], n=each["n_others"])
+            yield line("seconds", grade=times["grade"], name=name, value=times[name], n=times["n"])
+        yield line("seconds", grade=times["grade"], name="others", value=times["others"], n=times["n_others"])
     for hint in row["hints"]:
         yield line("hint", name=hint)

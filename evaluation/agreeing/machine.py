@@ -13,11 +13,11 @@ from ..agreement.machine import Figure, Paired, bias_differences, confusion, fig
 from ..measures.arrays import pair_key
 from ..page import documents
 from ..record import Opinions, Record, cache
-from ..significance.draws import ALPHA, SEED
+from ..significance.draws import ALPHA_DRAWS, SEED
 from . import worth
 
-TOP = 10  # ranks: the pairs of a system are those in its first places
-FEWEST = 20  # pairs: with fewer, a difference of bias is not reported
+TOP_RANKS = 10  # the pairs of a system are those in its first places
+FEWEST_PAIRS = 20  # pairs: with fewer, a difference of bias is not reported
 PAIR = ["query", "document"]
 HEADER = ["figure", "of", "pairs", "value", "low", "high", "drawn", "judge", "version", "model"]
 
@@ -33,10 +33,11 @@ class Against:
     answered: int  # those with a grade of the version
     paired: Paired
     pair: np.ndarray  # int64[n], the number of the pair of each row of `paired`
-    systems: dict[str, np.ndarray]  # bool[n]: the rows whose pair the system has in its first TOP places
+    systems: dict[str, np.ndarray]  # bool[n]: the rows whose pair the system has in its first TOP_RANKS places
     tags: dict[str, np.ndarray]  # bool[n]: the rows whose query has the tag
-    again: Paired  # of pairs asked again: `person` is the version's first grade, `machine` a later one
-    unsure: int  # later answers with a grade where the first answer has none, or the other way round
+    # Of pairs that the version was asked again: `person` is its first grade, and `machine` a later one.
+    again: Paired
+    unsure: int  # how many later answers have a grade where the first answer has none, or the other way round
 
     def count(self, rows: np.ndarray | None = None) -> int:
         """The number of pairs with a grade of both, among `rows` (None: all)."""
@@ -87,44 +88,43 @@ def against_of(version: JudgeVersion) -> Against | None:
     )
 
 
-def _placed(rows: Iterable[tuple], place: Mapping[int, int], name: str) -> pd.DataFrame:
-    """Rows of query (pk), document and a number as a frame with PAIR and `name`; the query is its `place`."""
-    frame = pd.DataFrame(list(rows), columns=[*PAIR, name]).astype({name: np.float64})
+def _placed(rows: Iterable[tuple], place: Mapping[int, int], *names: str) -> pd.DataFrame:
+    """Rows of query (pk), document and numbers as a frame with PAIR and `names`; the query is its `place`."""
+    frame = pd.DataFrame(list(rows), columns=[*PAIR, *names]).astype(dict.fromkeys(names, np.float64))
     frame["query"] = frame["query"].map(place)
     return frame.dropna(subset="query").astype(dict.fromkeys(PAIR, np.int64))
 
 
 def _top(data: Record, system: str) -> np.ndarray:
-    top = data.rankings[system].top(TOP)
+    top = data.rankings[system].top(TOP_RANKS)
     return pair_key(top.query, top.documents)
 
 
 def _tags(opinions: Opinions, query: np.ndarray) -> dict[str, np.ndarray]:
-    tags = opinions.queries["tags"].tolist()
-    every = sorted({tag for each in tags for tag in each})
-    return {tag: np.isin(query, [row for row, each in enumerate(tags) if tag in each]) for tag in every}
+    """The rows of each tag, bool[n]. query: int64[n], the places of their queries."""
+    tags = opinions.queries["tags"].explode().dropna()
+    return {tag: np.isin(query, tags.index[tags == tag]) for tag in sorted(set(tags))}
 
 
 def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]) -> dict:
-    """The fields again and unsure of `Against`. One database query."""
+    """The fields `again` and `unsure` of `Against`. One database query. place: the row of each query, by pk."""
     repeated = version.grades.filter(query=OuterRef("query"), document=OuterRef("document"), repeat__gt=1)
     answers = version.grades.filter(Exists(repeated)).exclude(state=MachineGrade.State.WAITING)
-    rows = answers.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")
-    first_grade, graded_twice, unsure, known = {}, [], 0, set(scale.tolist())
-    for query, document, repeat, value in rows.values_list("query", "document", "repeat", "value"):
-        grade = None if value is None or float(value) not in known else float(value)
-        if repeat == 1:
-            first_grade[query, document] = grade
-        elif (query, document) in first_grade and query in place:
-            first = first_grade[query, document]
-            if first is not None and grade is not None:
-                graded_twice.append((place[query], first, grade))
-            elif first is not None or grade is not None:
-                unsure += 1
-    places, firsts, laters = np.array(graded_twice, np.float64).reshape(-1, 3).T
-    levels, later_levels = np.searchsorted(scale, firsts), np.searchsorted(scale, laters)
-    again = Paired(scale, places.astype(int), levels, later_levels, np.ones(len(graded_twice)))
-    return {"again": again, "unsure": unsure}
+    answers = answers.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")
+    rows = _placed(answers.values_list(*PAIR, "repeat", "value"), place, "repeat", "grade")
+    rows["grade"] = rows["grade"].where(rows["grade"].isin(scale))
+    first, later = rows[rows["repeat"] == 1], rows[rows["repeat"] > 1]
+    answered_twice = first.merge(later, on=PAIR, suffixes=("_first", "_later"))  # a row for each later answer
+    grade_counts = answered_twice[["grade_first", "grade_later"]].notna().sum(axis=1)  # 0, 1 or 2
+    graded_twice = answered_twice[grade_counts == 2]
+    again = Paired(
+        grades=scale,
+        query=graded_twice["query"].to_numpy(),
+        person=np.searchsorted(scale, graded_twice["grade_first"]),
+        machine=np.searchsorted(scale, graded_twice["grade_later"]),
+        weight=np.ones(len(graded_twice)),
+    )
+    return {"again": again, "unsure": int((grade_counts == 1).sum())}
 
 
 # As files
@@ -132,9 +132,11 @@ def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]
 
 def document(against: Against) -> dict:
     """The JSON document: counts, figures, confusion, bias by system and tag, repeats."""
-    version, shares = against.version, confusion(against.paired)
-    probed = [each for _, of in probe_results(version.judge.collection, [version]) for each in of]
-    counts = replace(against.paired, weight=np.ones(len(against.paired.query))).by_query.sum(axis=0).astype(int)
+    version = against.version
+    shares = confusion(against.paired)
+    probed = [result for _, results in probe_results(version.judge.collection, [version]) for result in results]
+    unweighted = replace(against.paired, weight=np.ones(len(against.paired.query)))
+    counts = unweighted.by_query.sum(axis=0).astype(int)
     whole = {
         "collection": version.judge.collection.slug,
         "judge": version.judge.name,
@@ -148,9 +150,9 @@ def document(against: Against) -> dict:
         "answered": against.answered,
         "compared": against.count(),
         "queries": len(np.unique(against.paired.query)),
-        "draws": ALPHA,
+        "draws": ALPHA_DRAWS,
         "seed": SEED,
-        "figures": {name: documents.numbers(each) for name, each in figures(against.paired).items()},
+        "figures": {name: documents.numbers(figure) for name, figure in figures(against.paired).items()},
         "confusion": {
             "grades": against.paired.grades.tolist(),
             "shares": [list(map(documents.known, row)) for row in shares.tolist()],
@@ -158,13 +160,13 @@ def document(against: Against) -> dict:
         },
         "systems": [{"system": name} | row for name, _, row in _by_group(against, against.systems)],
         "tags": [
-            {"tag": name} | row | {"quadratic": documents.numbers(each["quadratic"])}
-            for name, each, row in _by_group(against, against.tags)
+            {"tag": name} | row | {"quadratic": documents.numbers(of_group["quadratic"])}
+            for name, of_group, row in _by_group(against, against.tags)
         ],
         "repeats": _repeats(against),
         "probes": {
-            "asked": sum(each.asked for each in probed),
-            "through": sum(each.through for each in probed),
+            "asked": sum(result.asked for result in probed),
+            "through": sum(result.through for result in probed),
         },
         "circular": worth.circular(version.judge.collection.systems.order_by("name"), version.model),
     }
@@ -173,13 +175,14 @@ def document(against: Against) -> dict:
 
 def _repeats(against: Against) -> dict:
     """The JSON about pairs that were asked again: how often a later answer has the same grade as the first."""
-    again, each = against.again, figures(against.again)
+    again = against.again
+    of_again = figures(again)
     return {
         "answers": len(again.query),
         "same": int((again.person == again.machine).sum()),
         "unsure": against.unsure,
-        "share": documents.numbers(each["same"]),
-        "quadratic": documents.numbers(each["quadratic"]),
+        "share": documents.numbers(of_again["same"]),
+        "quadratic": documents.numbers(of_again["quadratic"]),
     }
 
 
@@ -191,27 +194,28 @@ def _by_group(against: Against, groups: dict[str, np.ndarray]) -> Iterator[tuple
     """
     differences = bias_differences(against.paired, list(groups.values()))
     for (name, rows), difference in zip(groups.items(), differences, strict=True):
-        pairs, of_group = against.count(rows), figures(against.paired.subset(rows))
-        excludes_zero = difference.low > 0 or difference.high < 0
+        pairs = against.count(rows)
+        of_group = figures(against.paired.subset(rows))
+        excludes_zero = difference.low > 0 or difference.high < 0  # False for nan
         bias = {
             "pairs": pairs,
             **documents.numbers(of_group["bias"]),
             "apart": documents.numbers(difference),
-            "differs": pairs >= FEWEST and excludes_zero,
+            "differs": pairs >= FEWEST_PAIRS and excludes_zero,
         }
         yield name, of_group, bias
 
 
 def table(whole: dict) -> documents.Table:
-    """The CSV table: a row for each figure of `document`."""
-    end = [whole["drawn"], whole["judge"], whole["version"], whole["model"]]
+    """The CSV table of `whole`, a JSON document by `document`: a row for each of its figures."""
+    last_cells = [whole["drawn"], whole["judge"], whole["version"], whole["model"]]
 
-    def row(name: str, of: str, pairs: int, figure: dict) -> list:
-        return [name, of, pairs, figure["value"], figure["low"], figure["high"], *end]
+    def row(name: str, group: str, pairs: int, figure: dict) -> list:
+        return [name, group, pairs, figure["value"], figure["low"], figure["high"], *last_cells]
 
-    rows = [row(name, "all", whole["compared"], each) for name, each in whole["figures"].items()]
-    rows += [row("bias", f"system {each['system']}", each["pairs"], each) for each in whole["systems"]]
-    rows += [row("bias", f"tag {each['tag']}", each["pairs"], each) for each in whole["tags"]]
+    rows = [row(name, "all", whole["compared"], figure) for name, figure in whole["figures"].items()]
+    rows += [row("bias", f"system {bias['system']}", bias["pairs"], bias) for bias in whole["systems"]]
+    rows += [row("bias", f"tag {bias['tag']}", bias["pairs"], bias) for bias in whole["tags"]]
     repeats = whole["repeats"]
     rows += [row(name, "asked again", repeats["answers"], repeats[name]) for name in ("share", "quadratic")]
     return HEADER, rows

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable
 
 UNKNOWN, NOTHING, HELP, LOOK = "unknown", "nothing", "help", "look"
-PAIRS, QUERIES = 100, 20  # at least: with fewer an interval is wide, or wrong
-COMPARED = 0.95  # of the sample, at least: missing pairs may differ from the rest
-ALPHA = 2 / 3  # Krippendorff's least value for tentative conclusions
-APART = 0.05  # of the range of the scale: the most by which the bias on a system may differ
-SAME = 0.9  # of the answers to pairs that were asked again, at least
-AGAIN = 20  # such answers, at least
-OF_SYSTEM = 20  # pairs of a system, at least
+LEAST_PAIRS, LEAST_QUERIES = 100, 20  # that were compared: with fewer an interval is wide, or wrong
+LEAST_SHARE_COMPARED = 0.95  # of the pairs of the sample: missing ones may differ from the rest
+LEAST_ALPHA = 2 / 3  # Krippendorff's least value for tentative conclusions
+MOST_APART = 0.05  # how far the bias on a system may be from that on all, as a share of the range of the scale
+LEAST_SHARE_SAME = 0.9  # of the answers to pairs that were asked again, those with the same grade
+LEAST_REPEATS = 20  # answers to pairs that were asked again
+LEAST_PAIRS_OF_SYSTEM = 20
 FAMILY = re.compile("[a-z]*")  # the family of qwen2.5:7b and of Qwen/Qwen3-8B is qwen
 
 
@@ -24,13 +24,15 @@ def circular(systems: Iterable, model: str) -> list[str]:
 
 
 def use_of(whole: dict) -> dict:
-    """{"verdict", "reasons"} from the figures of `analyses.machine.document`.
+    """What a judge can be used for: {"verdict", "reasons"}, from the figures of `machine.document`.
 
-    Verdicts: unknown, too little was compared; nothing, agreement may be chance; help, only where people's
-    judgments correct it; look, also columns of its own as a first look. `reasons` say why the verdict is not the
-    next better one, each {"reason": name} with details; that a machine favours a system is always among them.
+    The verdicts, from worst to best: unknown, as too little was compared; nothing, as its agreement with people
+    may be due to chance; help, only where people's judgments correct it; look, also scores of systems by its
+    grades alone, as a first look. The reasons, {"reason": name} with details, say why the verdict is not the next
+    better one; that the judge favours a system is always among them. The two better verdicts also have "apart".
     """
-    favours, low = list(_favours(whole)), whole["figures"]["quadratic"]["low"]
+    favours = list(_favours(whole))
+    low = whole["figures"]["quadratic"]["low"]
     if reasons := list(_too_little(whole)):
         return {"verdict": UNKNOWN, "reasons": reasons + favours}
     if low is None or low <= 0:
@@ -42,15 +44,15 @@ def use_of(whole: dict) -> dict:
 def _too_little(whole: dict) -> Iterable[dict]:
     if not whole["drawn"]:
         yield {"reason": "not drawn"}
-    if whole["compared"] < PAIRS or whole["queries"] < QUERIES:
+    if whole["compared"] < LEAST_PAIRS or whole["queries"] < LEAST_QUERIES:
         yield {"reason": "few", "pairs": whole["compared"], "queries": whole["queries"]}
-    if whole["compared"] < COMPARED * whole["pairs"]:
+    if whole["compared"] < LEAST_SHARE_COMPARED * whole["pairs"]:
         yield {"reason": "missing", "compared": whole["compared"], "pairs": whole["pairs"]}
 
 
 def _agreement(whole: dict) -> Iterable[dict]:
     low = whole["figures"]["alpha"]["low"]
-    if low is None or low < ALPHA:
+    if low is None or low < LEAST_ALPHA:
         yield {"reason": "alpha", "low": low}
 
 
@@ -65,13 +67,14 @@ def _of_systems(whole: dict) -> Iterable[dict]:
     few = [row["system"] for row in whole["systems"] if _is_few(row)]
     if few or not whole["systems"]:
         yield {"reason": "few of system", "systems": few}
-    furthest, scale = _furthest(whole), whole["confusion"]["grades"]
-    if furthest is not None and furthest > APART * (scale[-1] - scale[0]):
+    furthest = _furthest(whole)
+    scale = whole["confusion"]["grades"]
+    if furthest is not None and furthest > MOST_APART * (scale[-1] - scale[0]):
         yield {"reason": "wide", "apart": furthest}
 
 
 def _is_few(row: dict) -> bool:
-    return row["pairs"] < OF_SYSTEM or row["apart"]["low"] is None
+    return row["pairs"] < LEAST_PAIRS_OF_SYSTEM or row["apart"]["low"] is None
 
 
 def _furthest(whole: dict) -> float | None:
@@ -83,9 +86,9 @@ def _furthest(whole: dict) -> float | None:
 def _answers(whole: dict) -> Iterable[dict]:
     repeats, probes = whole["repeats"], whole["probes"]
     low = repeats["share"]["low"]
-    if repeats["answers"] < AGAIN or low is None:
+    if repeats["answers"] < LEAST_REPEATS or low is None:
         yield {"reason": "not asked again", "answers": repeats["answers"]}
-    elif low < SAME:
+    elif low < LEAST_SHARE_SAME:
         yield {"reason": "not the same", "low": low}
     if not probes["asked"]:
         yield {"reason": "not probed"}

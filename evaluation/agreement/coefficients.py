@@ -6,13 +6,16 @@ import numpy as np
 
 from ..judgments.rules import Ratings
 from ..measures.arrays import pair_key
-from ..significance.draws import ALPHA, SEED
+from ..significance.draws import ALPHA_DRAWS, SEED
 from .kappa import fleiss, percent
 from .krippendorff import KINDS, alpha, alpha_interval
 from .table import Table, table
 
-FEWEST = 20  # pairs with two grades: with fewer, coefficients are marked as of few pairs
+FEWEST_PAIRS = 20  # pairs with two grades: with fewer, coefficients are marked as of few pairs
 FACTS = ("low", "high", "pairs", "couples", "ratings", "draws", "seed")  # of a coefficient
+
+# The limits of the words for alpha are those of Krippendorff (2004): data below FAIR are not to be relied on.
+STRONG, FAIR = 0.8, 0.667
 
 # Why there is no number.
 NOBODY = "nobody gave a grade"
@@ -25,7 +28,9 @@ RESAMPLES = "too many resamples in which all grades are the same"
 
 def coefficients(table: Table) -> list[dict]:
     """A row for each coefficient: percentages, alpha of each kind with its interval, Fleiss' kappa."""
-    shared, same, kappa = int((table.ratings > 1).sum()), percent(table), fleiss(table)
+    shared = int((table.ratings > 1).sum())
+    same = percent(table)
+    kappa = fleiss(table)
     return [
         *(_row(table, name, same[name], pairs=shared, couples=same["pairs"]) for name in ("agree", "within_one")),
         *(_alpha(table, kind) for kind in KINDS),
@@ -46,12 +51,19 @@ def lacking(table: Table) -> str:
         return NOBODY
     if np.unique(table.rater).size == 1:
         return ONE_RATER
-    return "" if table.shared.pair.size else NO_PAIR_TWICE
+    return "" if table.graded_twice.pair.size else NO_PAIR_TWICE
+
+
+def word(alpha: float) -> str:
+    """How strong an agreement of this alpha is, in a word."""
+    if alpha >= FAIR:
+        return "strong" if alpha >= STRONG else "fair"
+    return "weak" if alpha > 0 else "no better than chance"
 
 
 def _alpha(table: Table, kind: str) -> dict:
     low, high = alpha_interval(table, kind)
-    facts = {"pairs": int((table.ratings > 1).sum()), "low": low, "high": high, "draws": ALPHA, "seed": SEED}
+    facts = {"pairs": int((table.ratings > 1).sum()), "low": low, "high": high, "draws": ALPHA_DRAWS, "seed": SEED}
     return _row(table, f"alpha_{kind}", alpha(table, kind), **facts)
 
 
@@ -64,4 +76,4 @@ def _row(table: Table, name: str, value: float, **facts) -> dict:
         why["value"] = lacking(table) or ALL_THE_SAME
     if "low" in missing:
         why["low"] = why["high"] = why.get("value") or (ONE_PAIR if row["pairs"] == 1 else RESAMPLES)
-    return row | dict.fromkeys(missing) | {"few": row["pairs"] < FEWEST, "why": why}
+    return row | dict.fromkeys(missing) | {"few": row["pairs"] < FEWEST_PAIRS, "why": why}

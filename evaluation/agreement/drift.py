@@ -8,8 +8,8 @@ from ..significance.paired import ROUNDING
 from .raters import LEVEL, describe, distances, mean_of
 from .table import Table
 
-PERIODS = 8  # of a rater, at most
-FEWEST = 20  # grades of a period, and shared grades of a half, at least
+MOST_PERIODS = 8  # of a rater, at most
+FEWEST_GRADES = 20  # grades of a period, and shared grades of a half, at least
 
 
 @dataclass(frozen=True)
@@ -40,28 +40,48 @@ class Course:
     moved: float  # late minus early
     low: float  # 95 % interval of `moved` by Welch's t; nan where a half has fewer than two shared grades
     high: float
+    shared: int  # all grades on pairs that others graded, too, in time or not
+    # Whether there are FEWEST_GRADES of these, not significantly closer to the others' grades than grades by lot.
+    by_chance: bool
 
     @property
     def significant(self) -> bool:
         """Whether the interval excludes 0 and both halves have enough shared grades."""
-        return min(self.shared_early, self.shared_late) >= FEWEST and (self.low > 0 or self.high < 0)
+        return min(self.shared_early, self.shared_late) >= FEWEST_GRADES and (self.low > 0 or self.high < 0)
 
 
 def courses(table: Table) -> list[Course]:
     """The course of each rater with a grade. `table` must have moments."""
     distance = distances(table)
+    chance = _squared_by_chance(table, distance)
     order = np.lexsort((table.pair, table.moment, table.rater))
     ends = np.cumsum(np.bincount(table.rater, minlength=table.raters))
     rows = np.split(order, ends[:-1]) if ends.size else []
-    return [_course(table, rater, mine, distance) for rater, mine in enumerate(rows) if mine.size]
+    return [_course(table, rater, own, distance, chance) for rater, own in enumerate(rows) if own.size]
 
 
-def _course(table: Table, rater: int, rows: np.ndarray, distance: np.ndarray) -> Course:
-    """The course of one rater. rows: the rater's rows of the table, in the order of time."""
+def _squared_by_chance(table: Table, distance: np.ndarray) -> float:
+    """The mean squared distance from the others of a grade drawn from all shared ones; nan without any."""
+    graded_by_others = ~np.isnan(distance)
+    if not graded_by_others.any():
+        return float("nan")
+    grades = table.grade[graded_by_others]
+    others = grades - distance[graded_by_others]
+    return float(grades.var() + others.var() + (grades.mean() - others.mean()) ** 2)
+
+
+def _course(table: Table, rater: int, rows: np.ndarray, distance: np.ndarray, chance: float) -> Course:
+    """The course of one rater. rows: the rater's rows of the table, in the order of time.
+
+    distance: float64[n], of each grade from the mean of the others' grades of its pair, nan without others;
+    chance: the mean squared distance of grades given by lot.
+    """
+    shared_distances = distance[rows][~np.isnan(distance[rows])]
     in_order = bool(2 * np.unique(table.moment[rows]).size >= rows.size)
-    halves = np.array_split(distance[rows if in_order else rows[:0]], 2)
+    halves = np.array_split(distance[rows] if in_order else np.empty(0), 2)
     early, late = (half[~np.isnan(half)] for half in halves)
     moved, low, high = _welch(early, late)
+    _, _, high_of_squares, _ = describe(shared_distances**2)  # the high end of the interval of their mean
     return Course(
         rater=rater,
         ratings=rows.size,
@@ -74,18 +94,23 @@ def _course(table: Table, rater: int, rows: np.ndarray, distance: np.ndarray) ->
         moved=moved,
         low=low,
         high=high,
+        shared=shared_distances.size,
+        # Even the high end would be below `chance` if the rater were significantly closer to the others.
+        by_chance=bool(shared_distances.size >= FEWEST_GRADES and high_of_squares >= chance > 0),
     )
 
 
 def _periods(table: Table, rows: np.ndarray, distance: np.ndarray) -> list[Period]:
-    number = min(PERIODS, rows.size // FEWEST)
-    periods, last = [], 0
-    for mine in np.array_split(rows, number) if number > 1 else ():
-        first, last = last + 1, last + mine.size
-        given = np.bincount(table.level[mine], minlength=table.grades.size).tolist()
-        apart = distance[mine][~np.isnan(distance[mine])]
-        bias, low, high, _ = describe(apart)
-        periods.append(Period(first, last, given, apart.size, bias, low, high))
+    """The periods of one rater, at least FEWEST_GRADES grades each; none where there are too few for two."""
+    number = min(MOST_PERIODS, rows.size // FEWEST_GRADES)
+    periods = []
+    last = 0
+    for part in np.array_split(rows, number) if number > 1 else ():
+        first, last = last + 1, last + part.size
+        counts = np.bincount(table.level[part], minlength=table.grades.size).tolist()
+        shared_distances = distance[part][~np.isnan(distance[part])]
+        bias, low, high, _ = describe(shared_distances)
+        periods.append(Period(first, last, counts, shared_distances.size, bias, low, high))
     return periods
 
 
@@ -102,10 +127,10 @@ def _welch(early: np.ndarray, late: np.ndarray) -> tuple[float, float, float]:
     # Means of equal distances can differ by a rounding error.
     rounding = ROUNDING * max(np.abs(early).max(), np.abs(late).max())
     moved = 0.0 if abs(moved) <= rounding else moved
-    parts = np.array([half.var(ddof=1) / half.size for half in (early, late)])
-    error = np.sqrt(parts.sum())
+    variances = np.array([half.var(ddof=1) / half.size for half in (early, late)])  # of the means
+    error = np.sqrt(variances.sum())
     if error <= rounding:
         return moved, moved, moved
-    freedom = parts.sum() ** 2 / (parts**2 / [early.size - 1, late.size - 1]).sum()
-    margin = float(stdtrit(freedom, (1 + LEVEL) / 2) * error)
+    degrees = variances.sum() ** 2 / (variances**2 / [early.size - 1, late.size - 1]).sum()
+    margin = float(stdtrit(degrees, (1 + LEVEL) / 2) * error)
     return moved, moved - margin, moved + margin

@@ -20,7 +20,8 @@ def percent(table: Table) -> dict:
 
 def confusion(table: Table) -> np.ndarray:
     """The counts of each two grades that two raters gave to the same pair: int64[levels, levels], symmetric."""
-    counts, grade_pairs = np.zeros((table.grades.size, table.grades.size), np.int64), table.grade_pairs
+    counts = np.zeros((table.grades.size, table.grades.size), np.int64)
+    grade_pairs = table.grade_pairs
     np.add.at(counts, (grade_pairs.first_level, grade_pairs.second_level), grade_pairs.count)
     return counts + counts.T - np.diag(np.diag(counts))
 
@@ -31,7 +32,8 @@ def cohen(table: Table) -> Iterator[dict]:
     first, second: the raters; pairs, agree and within_one, as `percent`; Cohen's kappa, unweighted, and as linear
     and quadratic weighted by the distance of the grades and by its square; nan where all grades are the same.
     """
-    grade_pairs, levels = table.grade_pairs, table.grades.size
+    grade_pairs = table.grade_pairs
+    levels = table.grades.size
     distance = np.abs(table.grades[:, np.newaxis] - table.grades)
     for start, count in zip(*groups(grade_pairs.first_rater, grade_pairs.second_rater), strict=True):
         rows = slice(start, start + count)
@@ -70,14 +72,14 @@ def fleiss(table: Table) -> dict:
     ratings = table.ratings[table.ratings > 1]
     if not ratings.size:
         return {"kappa": float("nan"), "pairs": 0, "ratings": 0}
-    how_many = np.bincount(ratings)
-    each = int(np.flatnonzero(how_many == how_many.max())[-1])
-    rows = table.ratings[table.pair] == each
+    pairs_by_number = np.bincount(ratings)  # how many pairs have each number of ratings
+    number = int(np.flatnonzero(pairs_by_number == pairs_by_number.max())[-1])
+    rows = table.ratings[table.pair] == number
     pairs, place = np.unique(table.pair[rows], return_inverse=True)
-    counts = np.zeros((pairs.size, table.grades.size))
+    counts = np.zeros((pairs.size, table.grades.size))  # of each grade in each pair
     np.add.at(counts, (place, table.level[rows]), 1)
-    observed = ((counts**2).sum() - counts.sum()) / (pairs.size * each * (each - 1))
+    observed = ((counts**2).sum() - counts.sum()) / (pairs.size * number * (number - 1))
     chance = ((counts.sum(axis=0) / counts.sum()) ** 2).sum()
-    varied = (counts.sum(axis=0) > 0).sum() > 1
-    kappa = float((observed - chance) / (1 - chance)) if varied else float("nan")
-    return {"kappa": kappa, "pairs": int(pairs.size), "ratings": each}
+    grades_differ = (counts.sum(axis=0) > 0).sum() > 1
+    kappa = float((observed - chance) / (1 - chance)) if grades_differ else float("nan")
+    return {"kappa": kappa, "pairs": int(pairs.size), "ratings": number}

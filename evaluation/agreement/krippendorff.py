@@ -7,25 +7,24 @@ the number of ratings between them. (Krippendorff, Content Analysis, on reliabil
 
 import numpy as np
 
-from ..significance.draws import ALPHA, SEED
+from ..significance.draws import ALPHA_DRAWS, SEED
 from .table import Table
 
 KINDS = ("nominal", "ordinal", "interval")
-AT_ONCE = 1 << 20  # counts in one chunk of resamples
+LEVEL = 0.95
+COUNTS_AT_ONCE = 1 << 20  # resamples x patterns in memory together
 
 
 def alpha(table: Table, kind: str) -> float:
     """Krippendorff's alpha; nan where no pair has two grades, and where all grades are the same."""
-    if not table.shared.pair.size:
+    if not table.graded_twice.pair.size:
         return float("nan")
     patterns, frequency = table.patterns
     return float(_alphas(patterns, frequency[np.newaxis].astype(np.float64), table.grades, kind)[0])
 
 
-def alpha_interval(
-    table: Table, kind: str, level: float = 0.95, draws: int = ALPHA, seed: int = SEED
-) -> tuple[float, float]:
-    """The percentile bootstrap interval of alpha over pairs: low and high end.
+def alpha_interval(table: Table, kind: str, draws: int = ALPHA_DRAWS, seed: int = SEED) -> tuple[float, float]:
+    """The 95 % percentile bootstrap interval of alpha over pairs: low and high end.
 
     A resample in which all grades are the same has no alpha. The ends are nan for fewer than two pairs, and where
     so many resamples have no alpha that an end would fall among them. The same seed gives the same interval.
@@ -33,38 +32,49 @@ def alpha_interval(
     pairs = int((table.ratings > 1).sum())
     if pairs < 2:
         return float("nan"), float("nan")
-    patterns, frequency = table.patterns
+    patterns, frequency = table.patterns  # of grades, and the number of pairs with each
     generator = np.random.default_rng(seed)
-    at_once = max(1, AT_ONCE // len(patterns))
-    drawn = []
+    at_once = max(1, COUNTS_AT_ONCE // len(patterns))
+    chunks = []
     for start in range(0, draws, at_once):
-        times = generator.multinomial(pairs, frequency / pairs, min(at_once, draws - start))
-        drawn.append(_alphas(patterns, times.astype(np.float64), table.grades, kind))
-    drawn = np.concatenate(drawn)
-    known = drawn[~np.isnan(drawn)]
-    if known.size < draws * (1 + level) / 2:
+        frequencies = generator.multinomial(pairs, frequency / pairs, min(at_once, draws - start))
+        chunks.append(_alphas(patterns, frequencies.astype(np.float64), table.grades, kind))
+    drawn = np.concatenate(chunks)
+    defined = drawn[~np.isnan(drawn)]
+    low_tail, high_tail = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    # Resamples without alpha could stand at either end. If they are more than lie beyond one end, it is unknown.
+    if defined.size < draws * high_tail:
         return float("nan"), float("nan")
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(defined, [low_tail, high_tail])
     return float(low), float(high)
 
 
 def _alphas(patterns: np.ndarray, times: np.ndarray, grades: np.ndarray, kind: str) -> np.ndarray:
-    """Alpha of each resample, float64[draws]. times: float64[draws, patterns], how often each pattern occurs."""
-    given = times @ patterns  # count of each grade
-    ratings = patterns.sum(axis=1)
+    """Alpha of each resample, float64[draws]: 1 - (n - 1) observed / expected disagreement, n the ratings in all.
+
+    A pattern says how many ratings of each grade a pair has, two or more in all. patterns: float64[patterns,
+    grades]; times: float64[draws, patterns], how many pairs of the resample have the pattern.
+    """
+    given = times @ patterns  # float64[draws, grades], the number of ratings with each grade
+    ratings = patterns.sum(axis=1)  # of a pair with the pattern, float64[patterns]
+    total = given.sum(axis=1)  # ratings of the resample, float64[draws]
     if kind == "nominal":
-        apart = ratings**2 - (patterns**2).sum(axis=1)
-        expected = given.sum(axis=1) ** 2 - (given**2).sum(axis=1)
-        observed = times @ (apart / (ratings - 1))
+        # Ordered pairs of ratings with different grades: in a pair with the pattern, and in the whole resample.
+        distance = ratings**2 - (patterns**2).sum(axis=1)
+        expected = total**2 - (given**2).sum(axis=1)
+        observed = times @ (distance / (ratings - 1))
     else:
-        place = np.cumsum(given, axis=1) - given / 2 if kind == "ordinal" else np.broadcast_to(grades, given.shape)
+        if kind == "ordinal":
+            place = np.cumsum(given, axis=1) - given / 2  # the mean rank of the ratings with each grade, less 1/2
+        else:
+            place = np.broadcast_to(grades, given.shape)
         # Centred, since squares of large grades would lose the digits of small differences.
         place = place - np.average(place, axis=1, weights=given)[:, np.newaxis]
-        expected = 2 * (given.sum(axis=1) * (given * place**2).sum(axis=1) - (given * place).sum(axis=1) ** 2)
-        # The sum of squared distances over all ordered pairs of grades of a pattern.
-        apart = 2 * (ratings * (place**2 @ patterns.T) - (place @ patterns.T) ** 2)
-        observed = (times * apart / (ratings - 1)).sum(axis=1)
-    result = np.full(len(times), np.nan)
-    varied = (given > 0).sum(axis=1) > 1
-    np.divide(observed * (given.sum(axis=1) - 1), expected, out=result, where=varied)
-    return 1 - result
+        # Squared distances of all ordered pairs of ratings: in the whole resample, and in a pair with the pattern.
+        expected = 2 * (total * (given * place**2).sum(axis=1) - (given * place).sum(axis=1) ** 2)
+        distance = 2 * (ratings * (place**2 @ patterns.T) - (place @ patterns.T) ** 2)
+        observed = (times * distance / (ratings - 1)).sum(axis=1)
+    disagreement = np.full(len(times), np.nan)  # observed over expected; nan where all grades are the same
+    grades_differ = (given > 0).sum(axis=1) > 1
+    np.divide(observed * (total - 1), expected, out=disagreement, where=grades_differ)
+    return 1 - disagreement

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..significance.draws import ALPHA, SEED
+from ..measures.arrays import quotient
+from ..significance.draws import ALPHA_DRAWS, SEED
 
 NAMES = ("same", "higher", "lower", "bias", "kappa", "linear", "quadratic", "alpha")
 
@@ -54,11 +55,10 @@ def confusion(paired: Paired) -> np.ndarray:
     A row is nan where people never gave its grade.
     """
     table = paired.by_query.sum(axis=0)
-    given = table.sum(axis=1, keepdims=True)
-    return np.divide(table, given, out=np.full(table.shape, np.nan), where=given > 0)
+    return quotient(table, table.sum(axis=1, keepdims=True))
 
 
-def figures(paired: Paired, draws: int = ALPHA, seed: int = SEED, level: float = 0.95) -> dict[str, Figure]:
+def figures(paired: Paired, draws: int = ALPHA_DRAWS, seed: int = SEED) -> dict[str, Figure]:
     """The figures of agreement, by NAMES.
 
     same, higher, lower: the share of pairs where the machine's grade equals the person's, is above it, is below
@@ -68,33 +68,37 @@ def figures(paired: Paired, draws: int = ALPHA, seed: int = SEED, level: float =
     tables = paired.by_query
     if not len(tables):
         return dict.fromkeys(NAMES, Figure(np.nan, np.nan, np.nan))
-    value = _figures(tables.sum(axis=0)[np.newaxis], paired.grades)[0]
-    low, high = _interval(_figures(_resampled(tables, draws, seed), paired.grades), level)
-    return {name: Figure(*map(float, row)) for name, *row in zip(NAMES, value, low, high, strict=True)}
+    values = _figures(tables.sum(axis=0)[np.newaxis], paired.grades)[0]
+    lows, highs = _interval(_figures(_resampled(tables, draws, seed), paired.grades), 0.95)
+    rows = zip(NAMES, values, lows, highs, strict=True)
+    return {name: Figure(float(value), float(low), float(high)) for name, value, low, high in rows}
 
 
 def bias_differences(
-    paired: Paired, groups: Sequence[np.ndarray], draws: int = ALPHA, seed: int = SEED
+    paired: Paired, groups: Sequence[np.ndarray], draws: int = ALPHA_DRAWS, seed: int = SEED
 ) -> list[Figure]:
     """The bias on each group of rows (bool[n]) minus the bias on all rows.
 
     The intervals hold simultaneously at 95 %, by Bonferroni's correction.
     """
-    bias = NAMES.index("bias")
-    whole = paired.by_query
-    numbers = np.unique(paired.query)
+    bias_column = NAMES.index("bias")
+    all_tables = paired.by_query  # float64[queries, levels, levels], person by machine
+    queries = np.unique(paired.query)  # the query of each of these tables
 
     def difference(tables: np.ndarray) -> np.ndarray:
-        """The bias by the first table of each two minus that by the second, float64[n]."""
-        return _figures(tables[:, 0], paired.grades)[:, bias] - _figures(tables[:, 1], paired.grades)[:, bias]
+        """The bias by table 0 minus that by table 1, float64[n]. tables: float64[n, 2, levels, levels]."""
+        of_group, of_all = _figures(tables[:, 0], paired.grades), _figures(tables[:, 1], paired.grades)
+        return of_group[:, bias_column] - of_all[:, bias_column]
 
     differences = []
     for rows in groups:
-        part, table = paired.subset(rows), np.zeros_like(whole)
-        table[np.searchsorted(numbers, np.unique(part.query))] = part.by_query
-        together = np.stack([table, whole], axis=1)  # resampled by the same queries
-        (value,) = difference(together.sum(axis=0)[np.newaxis])
-        drawn = difference(_resampled(together, draws, seed))
+        group = paired.subset(rows)
+        group_tables = np.zeros_like(all_tables)
+        group_tables[np.searchsorted(queries, np.unique(group.query))] = group.by_query
+        # In one array, so that both are resampled by the same queries.
+        both_tables = np.stack([group_tables, all_tables], axis=1)
+        (value,) = difference(both_tables.sum(axis=0)[np.newaxis])
+        drawn = difference(_resampled(both_tables, draws, seed))
         (low,), (high,) = _interval(drawn[:, np.newaxis], 1 - 0.05 / len(groups))
         differences.append(Figure(float(value), float(low), float(high)))
     return differences
@@ -121,15 +125,13 @@ def _interval(drawn: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
 def _figures(tables: np.ndarray, grades: np.ndarray) -> np.ndarray:
     """The figures of each confusion matrix, float64[tables, figures]. tables: float64[tables, levels, levels]."""
     apart = grades - grades[:, np.newaxis]  # the machine's grade minus the person's
-    total = tables.sum(axis=(1, 2))
-    share = np.divide(tables, total[:, np.newaxis, np.newaxis], out=np.full(tables.shape, np.nan),
-                      where=total[:, np.newaxis, np.newaxis] > 0)  # fmt: skip
+    share = quotient(tables, tables.sum(axis=(1, 2), keepdims=True))
     columns = [(share * weight).sum(axis=(1, 2)) for weight in (apart == 0, apart > 0, apart < 0, apart)]
     chance = share.sum(axis=2)[:, :, np.newaxis] * share.sum(axis=1)[:, np.newaxis]
     for weight in (apart != 0, np.abs(apart), apart**2):
-        observed, expected = (share * weight).sum(axis=(1, 2)), (chance * weight).sum(axis=(1, 2))
-        ratio = np.divide(observed, expected, out=np.full(len(tables), np.nan), where=expected > 0)
-        columns.append(1 - ratio)
+        observed = (share * weight).sum(axis=(1, 2))
+        expected = (chance * weight).sum(axis=(1, 2))
+        columns.append(1 - quotient(observed, expected))
     return np.column_stack([*columns, _alpha(tables, apart)])
 
 
@@ -138,5 +140,4 @@ def _alpha(tables: np.ndarray, apart: np.ndarray) -> np.ndarray:
     given = tables.sum(axis=1) + tables.sum(axis=2)
     observed = 2 * (tables * apart**2).sum(axis=(1, 2))
     expected = np.einsum("ti,ij,tj->t", given, apart**2, given)
-    ratio = np.divide(observed, expected, out=np.full(len(tables), np.nan), where=expected > 0)
-    return 1 - (given.sum(axis=1) - 1) * ratio
+    return 1 - (given.sum(axis=1) - 1) * quotient(observed, expected)

@@ -1,13 +1,13 @@
 """Stability of the order of systems under other raters. NumPy only; the caller computes the means."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..judgments.rules import Ratings
 from ..measures.arrays import groups
-from ..significance.draws import RATERS, SEED
+from ..significance.draws import RATER_DRAWS, SEED
 
 LEVEL = 0.95
 FEWEST_FOR_TAU = 5  # systems: with fewer, Kendall's tau takes only a handful of values
@@ -32,7 +32,7 @@ class Stability:
 
 
 def worlds(
-    ratings: Ratings, keys: Iterable[str], raters: Iterable[int], draws: int = RATERS, seed: int = SEED
+    ratings: Ratings, keys: Iterable[str], raters: Iterable[int], draws: int = RATER_DRAWS, seed: int = SEED
 ) -> Iterator[Ratings]:
     """The ratings as they are, then `draws` resamples of them, then the ratings without each of `raters`.
 
@@ -42,36 +42,39 @@ def worlds(
     yield ratings
     rows = np.lexsort((ratings.rater, ratings.document, ratings.query))
     starts, counts = groups(ratings.query[rows], ratings.document[rows])
-    first, choice = np.repeat(starts, counts), np.repeat(counts, counts)
+    first_of_pair, size_of_pair = np.repeat(starts, counts), np.repeat(counts, counts)  # of each rating's pair
     sizes = np.bincount(ratings.query, minlength=ratings.queries).tolist()
     streams = [np.random.default_rng([seed, int.from_bytes(key.encode())]) for key in keys]
     for _ in range(draws):
         drawn = [stream.random(size) for stream, size in zip(streams, sizes, strict=True)]
-        # Draws are below 1, and so places are below `choice`.
-        place = (np.concatenate([np.empty(0), *drawn]) * choice).astype(np.int64)
-        yield _subset(ratings, rows[first + place])
+        # Draws are below 1, and so places are below `size_of_pair`.
+        place = (np.concatenate([np.empty(0), *drawn]) * size_of_pair).astype(np.int64)
+        yield ratings.subset(rows[first_of_pair + place])
     for rater in raters:
-        yield _subset(ratings, np.flatnonzero(ratings.rater != rater))
+        yield ratings.subset(np.flatnonzero(ratings.rater != rater))
 
 
 def stability(
-    ratings: Ratings, means: np.ndarray, raters: Sequence[int], draws: int = RATERS, seed: int = SEED
+    ratings: Ratings, means: np.ndarray, raters: Sequence[int], draws: int = RATER_DRAWS, seed: int = SEED
 ) -> Stability | None:
     """The stability of the order of systems; None where no pair has two ratings.
 
-    means: float64[worlds, systems], of the systems in each of `worlds`; nan where a system has no mean.
+    means: float64[1 + draws + raters, systems], the means of the systems in each of `worlds`: by all ratings, by
+    each resample, and without each of `raters`; nan where a system has no mean.
     """
     rows = np.lexsort((ratings.document, ratings.query))
     starts, counts = groups(ratings.query[rows], ratings.document[rows])
     if not (counts > 1).any():
         return None
-    single = np.zeros(rows.size, bool)
+    single = np.zeros(rows.size, bool)  # whether the rating is the only one of its pair
     single[rows[starts[counts == 1]]] = True
-    by_all, drawn, without = means[0], means[1 : draws + 1], means[draws + 1 :]
-    signs, others = _signs(by_all), np.array([_signs(each) for each in drawn])
-    # nan >= 0 is False: a system that loses its mean keeps no order. A system that never had one is left out.
-    keeps = (signs * others >= 0) | np.isnan(signs)  # bool[draws, systems, systems]
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    by_all, by_resample, without_rater = means[0], means[1 : draws + 1], means[draws + 1 :]
+    signs = _signs(by_all)
+    resampled_signs = np.array([_signs(of_resample) for of_resample in by_resample])
+    # nan >= 0 is False: a system without a mean in the resample does not keep its order. One without a mean by all
+    # ratings has no order to lose.
+    keeps = (signs * resampled_signs >= 0) | np.isnan(signs)  # bool[draws, systems, systems]
+    low, high = np.quantile(by_resample, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     has_order = bool((signs > 0).any())
     best = by_all == np.nanmax(by_all) if has_order else np.zeros(by_all.size, bool)
     return Stability(
@@ -84,40 +87,29 @@ def stability(
         holds=float(keeps.all(axis=(1, 2)).mean()) if has_order else float("nan"),
         leader_holds=float(keeps[:, best].all(axis=(1, 2)).mean()) if has_order else float("nan"),
         kept=np.where((signs == 0) | np.isnan(signs), np.nan, keeps.mean(axis=0)),
-        tau=float(np.mean([_tau(signs, each) for each in others])),
+        tau=float(np.mean([_tau(signs, of_resample) for of_resample in resampled_signs])),
         left_out=[
-            _left_out(rater, ratings.rater == rater, single, signs, each)
-            for rater, each in zip(raters, without, strict=True)
+            _left_out(rater, ratings.rater == rater, single, signs, means_without)
+            for rater, means_without in zip(raters, without_rater, strict=True)
         ],
     )
 
 
-def _subset(ratings: Ratings, rows: np.ndarray) -> Ratings:
-    return replace(
-        ratings,
-        query=ratings.query[rows],
-        document=ratings.document[rows],
-        rater=ratings.rater[rows],
-        grade=ratings.grade[rows],
-        weight=None if ratings.weight is None else ratings.weight[rows],
-    )
-
-
-def _left_out(rater: int, mine: np.ndarray, single: np.ndarray, signs: np.ndarray, means: np.ndarray) -> dict:
-    """The result without one rater.
+def _left_out(rater: int, of_rater: np.ndarray, single: np.ndarray, signs: np.ndarray, means: np.ndarray) -> dict:
+    """The order without one rater, as a row of `Stability.left_out`.
 
     rater; ratings: their number; unjudged: pairs that nobody else graded; tau, with the order by all raters;
     reversed: systems that swap, first the one that is better with all raters; means: nan where no query counts.
 
-    mine: bool[ratings], those of the rater; single: bool[ratings], those of pairs with one rating; signs: the
+    of_rater: bool[ratings], those of the rater; single: bool[ratings], those of pairs with one rating; signs: the
     order by all raters; means: those without the rater.
     """
     without = _signs(means)
     swapped = np.argwhere((signs > 0) & (without < 0)).tolist()
     return {
         "rater": rater,
-        "ratings": int(mine.sum()),
-        "unjudged": int((mine & single).sum()),
+        "ratings": int(of_rater.sum()),
+        "unjudged": int((of_rater & single).sum()),
         "tau": _tau(signs, without),
         "reversed": [(first, second) for first, second in swapped],
         "means": means.tolist(),

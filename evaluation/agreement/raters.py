@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from ..measures.arrays import groups
+from ..measures.arrays import groups, quotient
 from ..significance.paired import t_interval
 from .table import Table
 
 LEVEL = 0.95
-# A pair with different grades. The deviation is the standard deviation (n - 1) of the grades.
+# A pair with different grades, as a row of an array and no dict: of a large table half of all pairs may be
+# disputed. The deviation is the standard deviation (n - 1) of the grades.
 DISPUTED = np.dtype(
     [("pair", int), ("ratings", int), ("lowest", float), ("highest", float), ("mean", float), ("deviation", float)]
 )
@@ -22,26 +23,27 @@ def each_rater(table: Table) -> list[dict]:
     others' grades that equal the rater's.
     """
     distance = distances(table)
-    shared = ~np.isnan(distance)
+    graded_by_others = ~np.isnan(distance)
     ratings = np.bincount(table.rater, minlength=table.raters)
-    total = np.bincount(table.rater, table.grade, table.raters)
+    mean = quotient(np.bincount(table.rater, table.grade, table.raters), ratings)
     equal, compared = _agreement_counts(table)
+    agree = quotient(equal, compared)
     rows = []
     for rater in range(table.raters):
-        mine = distance[shared & (table.rater == rater)]
-        bias, low, high, spread = describe(mine)
+        shared_distances = distance[graded_by_others & (table.rater == rater)]
+        bias, low, high, spread = describe(shared_distances)
         rows.append(
             {
                 "rater": rater,
                 "ratings": int(ratings[rater]),
                 "cannot": int(table.cannot[rater]),
-                "mean": float(total[rater] / ratings[rater]) if ratings[rater] else float("nan"),
-                "shared": mine.size,
+                "mean": float(mean[rater]),
+                "shared": shared_distances.size,
                 "bias": bias,
                 "low": low,
                 "high": high,
                 "spread": spread,
-                "agree": float(equal[rater] / compared[rater]) if compared[rater] else float("nan"),
+                "agree": float(agree[rater]),
             }
         )
     return rows
@@ -49,10 +51,9 @@ def each_rater(table: Table) -> list[dict]:
 
 def distances(table: Table) -> np.ndarray:
     """Each grade minus the mean of the others' grades of its pair, float64[n]; nan where nobody else graded it."""
-    others, sums = table.ratings[table.pair] - 1, np.bincount(table.pair, table.grade, table.pairs)[table.pair]
-    mean = np.full(others.size, np.nan)
-    np.divide(sums - table.grade, others, out=mean, where=others > 0)
-    return table.grade - mean
+    others = table.ratings[table.pair] - 1
+    sums = np.bincount(table.pair, table.grade, table.pairs)[table.pair]
+    return table.grade - quotient(sums - table.grade, others)
 
 
 def mean_of(values: np.ndarray) -> float:
@@ -84,18 +85,19 @@ def _agreement_counts(table: Table) -> tuple[np.ndarray, np.ndarray]:
 def disputed(table: Table) -> np.ndarray:
     """The pairs with different grades, as a structured array with the fields of DISPUTED.
 
-    By distance on the scale, then by deviation, descending, then by number. Half of all pairs may be disputed.
+    Those whose grades are furthest apart on the scale come first, then those with the largest deviation, then
+    those with the lowest number.
     """
-    shared = table.shared
-    if not shared.pair.size:
+    rows = table.graded_twice
+    if not rows.pair.size:
         return np.empty(0, DISPUTED)
-    starts, n = groups(shared.pair)
-    pairs = shared.pair[starts]
-    lowest, highest = np.minimum.reduceat(shared.level, starts), np.maximum.reduceat(shared.level, starts)
-    mean = np.add.reduceat(shared.grade, starts) / n
-    squares = np.add.reduceat((shared.grade - np.repeat(mean, n)) ** 2, starts)
-    deviation = np.sqrt(squares / (n - 1))
-    apart = np.flatnonzero(highest > lowest)
-    order = apart[np.lexsort((pairs[apart], -deviation[apart], (lowest - highest)[apart]))]
-    columns = (pairs, n, table.grades[lowest], table.grades[highest], mean, deviation)
+    starts, counts = groups(rows.pair)
+    pairs = rows.pair[starts]
+    lowest, highest = np.minimum.reduceat(rows.level, starts), np.maximum.reduceat(rows.level, starts)
+    mean = np.add.reduceat(rows.grade, starts) / counts
+    squares = np.add.reduceat((rows.grade - np.repeat(mean, counts)) ** 2, starts)
+    deviation = np.sqrt(squares / (counts - 1))
+    differing = np.flatnonzero(highest > lowest)
+    order = differing[np.lexsort((pairs[differing], -deviation[differing], (lowest - highest)[differing]))]
+    columns = (pairs, counts, table.grades[lowest], table.grades[highest], mean, deviation)
     return np.rec.fromarrays([column[order] for column in columns], DISPUTED)

@@ -1,5 +1,6 @@
 """Grades by rater and pair: the arrays from which agreement is computed. NumPy only."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,7 +31,7 @@ class Table:
         return np.bincount(self.pair, minlength=self.pairs)
 
     @cached_property
-    def shared(self) -> "Table":
+    def graded_twice(self) -> "Table":
         """The rows of pairs with two grades or more."""
         rows = self.ratings[self.pair] > 1
         return Table(
@@ -43,8 +44,9 @@ class Table:
 
         float64[patterns, levels] and int64[patterns]. With few raters and grades there are few patterns.
         """
-        shared, levels = self.shared, max(self.grades.size, 1)
-        counts = np.bincount(shared.pair * levels + shared.level, minlength=self.pairs * levels)
+        graded_twice = self.graded_twice
+        levels = max(self.grades.size, 1)
+        counts = np.bincount(graded_twice.pair * levels + graded_twice.level, minlength=self.pairs * levels)
         counts = counts.reshape(self.pairs, levels)[self.ratings > 1]
         # np.unique compares a row of bytes at once, which is faster than axis=0.
         rows = np.ascontiguousarray(counts.astype(">i4")).view(f"V{4 * levels}").ravel()
@@ -53,8 +55,28 @@ class Table:
 
     @cached_property
     def grade_pairs(self) -> "GradePairs":
-        """The pairs of grades that two raters gave to one pair, counted by raters and grades."""
-        return _grade_pairs(self)
+        """How often each two raters gave each two levels to the same pair.
+
+        A cell is one number, made of the first rater, the second rater and their levels.
+        """
+        levels = max(self.grades.size, 1)
+        cells = []
+        counts = []
+        # Rows of one pair are adjacent: compare each with the next, then with the one after it, and so on.
+        for offset in range(1, int(self.ratings.max(initial=0))):
+            first = np.flatnonzero(self.pair[offset:] == self.pair[:-offset])
+            second = first + offset
+            cell = self.rater[first] * self.raters + self.rater[second]
+            cell = (cell * levels + self.level[first]) * levels + self.level[second]
+            cell, count = np.unique(cell, return_counts=True)
+            cells.append(cell)
+            counts.append(count)
+        cell, place = np.unique(np.concatenate([np.empty(0, np.int64), *cells]), return_inverse=True)
+        count = np.bincount(place, np.concatenate([np.empty(0), *counts]), cell.size).astype(np.int64)
+        both_raters, both_levels = np.divmod(cell, levels * levels)
+        first_rater, second_rater = np.divmod(both_raters, max(self.raters, 1))
+        first_level, second_level = np.divmod(both_levels, levels)
+        return GradePairs(first_rater, second_rater, first_level, second_level, count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +95,7 @@ def table(
     rater: np.ndarray,
     grade: np.ndarray,
     raters: int,
-    scale: np.ndarray | None = None,
+    scale: Sequence[float] | np.ndarray | None = None,
     moment: np.ndarray | None = None,
 ) -> Table:
     """The table of these ratings. `pair` and `rater` are numbers from 0; `grade` is nan for "cannot judge".
@@ -81,31 +103,11 @@ def table(
     scale: all possible grades (None: those that occur). A rater grades a pair once.
     """
     pair, rater, grade = np.asarray(pair, np.int64), np.asarray(rater, np.int64), np.asarray(grade, np.float64)
-    graded = ~np.isnan(grade)
-    cannot = np.bincount(rater[~graded], minlength=raters)
-    order = np.flatnonzero(graded)
-    order = order[np.lexsort((rater[order], pair[order]))]
+    cannot = np.bincount(rater[np.isnan(grade)], minlength=raters)
+    graded = np.flatnonzero(~np.isnan(grade))
+    order = graded[np.lexsort((rater[graded], pair[graded]))]
     grades = np.unique(grade[order]) if scale is None else np.unique(np.asarray(scale, np.float64))
     level = np.searchsorted(grades, grade[order])
-    pairs, moment = int(pair.max(initial=-1)) + 1, None if moment is None else np.asarray(moment)[order]
+    pairs = int(pair.max(initial=-1)) + 1
+    moment = None if moment is None else np.asarray(moment)[order]
     return Table(pairs, raters, grades, pair[order], rater[order], level, cannot, moment)
-
-
-def _grade_pairs(rows: Table) -> GradePairs:
-    """The counts of a table of shared pairs. A cell is one number: (first rater, second rater, their levels)."""
-    levels, cells, counts = max(rows.grades.size, 1), [], []
-    # Rows of one pair are adjacent: compare each with the next, then with the one after it, and so on.
-    for apart in range(1, int(rows.ratings.max(initial=0))):
-        first = np.flatnonzero(rows.pair[apart:] == rows.pair[:-apart])
-        second = first + apart
-        cell = rows.rater[first] * rows.raters + rows.rater[second]
-        cell = (cell * levels + rows.level[first]) * levels + rows.level[second]
-        cell, count = np.unique(cell, return_counts=True)
-        cells.append(cell)
-        counts.append(count)
-    cell, place = np.unique(np.concatenate([np.empty(0, np.int64), *cells]), return_inverse=True)
-    count = np.bincount(place, np.concatenate([np.empty(0), *counts]), cell.size).astype(np.int64)
-    both_raters, both_levels = np.divmod(cell, levels * levels)
-    first_rater, second_rater = np.divmod(both_raters, max(rows.raters, 1))
-    first_level, second_level = np.divmod(both_levels, levels)
-    return GradePairs(first_rater, second_rater, first_level, second_level, count)

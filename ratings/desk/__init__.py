@@ -1,1 +1,1 @@
-"""The rating desk: who rates what next, what its pages show and send, and the preferences of a browser."""
+"""The rating desk: who rates what next, what its pages show and send."""

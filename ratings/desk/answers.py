@@ -12,14 +12,14 @@ from django.db.models import F, Min, OuterRef, Q, QuerySet, Subquery, Value
 from ..models import Check, Grade, Pair, Rater, Rating, RatingEvent
 from .queue import answers_of
 
-AT_ONCE = 1_000  # rows that are read at a time: a person may have rated a hundred thousand pairs
-OF_PAIR = ("pair__query__collection", "pair__document")
+ROWS_AT_ONCE = 1_000  # rows that are read at a time: a person may have rated a hundred thousand pairs
+JOINS_OF_PAIR = ("pair__query__collection", "pair__document")
 
 
 class Answer(NamedTuple):
     """One rating or answer to a repeat. The text of the document is not loaded."""
 
-    token: UUID  # of the task, as the rater saw it
+    token: UUID  # of the pair or, for a repeat, of the check: the id of the task that the rater saw
     pair: Pair
     grade: Grade | None
     reason: str
@@ -34,45 +34,62 @@ def answers(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = No
 
     `after` is a time and a token: only answers after them are returned.
     """
-
-    def read(rows: QuerySet, made: Callable) -> Iterator[Answer]:
-        if after:
-            at, token = after
-            rows = rows.filter(Q(at__gt=at) | Q(at=at, seen__gt=token))
-        rows = without_text(rows.order_by("at", "seen")).iterator(chunk_size=AT_ONCE)
-        while some := list(islice(rows, AT_ONCE)):
-            yield from made(some)
-
     ratings = Rating.objects.filter(rater__in=raters).annotate(at=F("created_at"), seen=F("pair__token"))
-    standing = RatingEvent.objects.standing().filter(
+    answers_to_check = RatingEvent.objects.standing().filter(
         rater=OuterRef("rater"), pair=OuterRef("pair"), kind=OuterRef("kind")
     )
-    first = standing.order_by().values("pair").annotate(first=Min("created_at")).values("first")
-    repeats = answered_repeats(raters).annotate(at=Subquery(first), seen=F("token"))
-    parts = read(ratings.select_related("grade", *OF_PAIR), of_ratings), read(of_checks(repeats), of_repeats)
-    return merge(*parts, key=lambda row: (row.created_at, row.token.hex))
+    first_time = answers_to_check.order_by().values("pair").annotate(first=Min("created_at")).values("first")
+    # A repeat has a token of its own, by which its rater knows it.
+    repeats = answered_repeats(raters).annotate(at=Subquery(first_time), seen=F("token"))
+    return merge(
+        _read_after(after, ratings.select_related("grade", *JOINS_OF_PAIR), of_ratings),
+        _read_after(after, of_checks(repeats), of_repeats),
+        key=lambda answer: (answer.created_at, answer.token.hex),
+    )
 
 
-def latest(rater: Rater) -> QuerySet:
+def _read_after(
+    after: tuple[datetime, UUID] | None, rows: QuerySet, to_answers: Callable[[list], list[Answer]]
+) -> Iterator[Answer]:
+    """The answers that `to_answers` makes of the rows, by time and token; ROWS_AT_ONCE rows are read at a time.
+
+    `rows` are annotated with the time, as `at`, and the token, as `seen`.
+    """
+    if after:
+        at, token = after
+        rows = rows.filter(Q(at__gt=at) | Q(at=at, seen__gt=token))
+    row_iterator = without_text(rows.order_by("at", "seen")).iterator(chunk_size=ROWS_AT_ONCE)
+    while chunk := list(islice(row_iterator, ROWS_AT_ONCE)):
+        yield from to_answers(chunk)
+
+
+def latest(rater: Rater, query: str = "", grade: Grade | None = None) -> QuerySet:
     """Keys for `look_up`, the latest first: (time, 1 for a repeat or 0, id).
 
+    Only those for a query whose text has `query` in it and, if there is a `grade`, those with it.
     Only the rows of one page are joined: joining a hundred thousand before the sort would take seconds.
     """
-    ratings = Rating.objects.filter(rater=rater).annotate(at=F("changed_at"), repeat=Value(0))
-    repeats = answered_repeats([rater]).annotate(at=F("event__created_at"), repeat=Value(1))
-    first, second = (rows.values_list("at", "repeat", "pk") for rows in (ratings, repeats))
-    return first.union(second, all=True).order_by("-at", "-repeat", "-pk")
+    ratings = Rating.objects.filter(rater=rater, pair__query__text__icontains=query)
+    repeats = answered_repeats([rater]).filter(pair__query__text__icontains=query)
+    if grade:
+        ratings, repeats = ratings.filter(grade=grade), repeats.filter(event__value=grade.value)
+    ratings = ratings.annotate(at=F("changed_at"), repeat=Value(0))
+    repeats = repeats.annotate(at=F("event__created_at"), repeat=Value(1))
+    columns = ("at", "repeat", "pk")
+    keys = ratings.values_list(*columns).union(repeats.values_list(*columns), all=True)
+    return keys.order_by("-at", "-repeat", "-pk")
 
 
 def look_up(keys: Iterable[tuple[datetime, int, int]]) -> list[Answer]:
     """The answers with these keys, without those that were withdrawn meanwhile."""
     keys = list(keys)
-    ids = [[pk for _, repeat, pk in keys if repeat == kind] for kind in (0, 1)]
-    ratings = list(without_text(Rating.objects.select_related("grade", *OF_PAIR).filter(pk__in=ids[0])))
-    repeats = list(without_text(of_checks(Check.objects.filter(pk__in=ids[1], event__isnull=False))))
-    by_key = {(0, row.pk): each for row, each in zip(ratings, of_ratings(ratings), strict=True)}
-    by_key |= {(1, row.pk): each for row, each in zip(repeats, of_repeats(repeats), strict=True)}
-    return [by_key[kind, pk] for _, kind, pk in keys if (kind, pk) in by_key]
+    rating_ids = [pk for _, is_repeat, pk in keys if not is_repeat]
+    check_ids = [pk for _, is_repeat, pk in keys if is_repeat]
+    ratings = list(without_text(Rating.objects.select_related("grade", *JOINS_OF_PAIR).filter(pk__in=rating_ids)))
+    repeats = list(without_text(of_checks(Check.objects.filter(pk__in=check_ids, event__isnull=False))))
+    by_key = {(0, row.pk): answer for row, answer in zip(ratings, of_ratings(ratings), strict=True)}
+    by_key |= {(1, row.pk): answer for row, answer in zip(repeats, of_repeats(repeats), strict=True)}
+    return [by_key[is_repeat, pk] for _, is_repeat, pk in keys if (is_repeat, pk) in by_key]
 
 
 def answered_repeats(raters: Iterable[Rater]) -> QuerySet:
@@ -80,7 +97,7 @@ def answered_repeats(raters: Iterable[Rater]) -> QuerySet:
 
 
 def of_checks(rows: QuerySet) -> QuerySet:
-    return rows.select_related("event", *OF_PAIR)
+    return rows.select_related("event", *JOINS_OF_PAIR)
 
 
 def without_text(rows: QuerySet) -> QuerySet:
@@ -92,7 +109,7 @@ def of_ratings(rows: list[Rating]) -> list[Answer]:
 
 
 def of_repeats(rows: list[Check]) -> list[Answer]:
-    """Two queries."""
+    """The answers to these answered repeats. Two queries."""
     return [of_rating(row.token, answer) for row, answer in zip(rows, answers_of(rows), strict=True)]
 
 

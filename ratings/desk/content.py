@@ -8,20 +8,22 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from django.template.loader import render_to_string
+from django.utils.crypto import salted_hmac
+from django.utils.formats import number_format
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from ..models import Rater, RatingEvent, plain_value
 from ..presentation.content import source_of, source_of_query
 from ..presentation.html import html_of, render_document
 from ..presentation.parts import Presented, pieces_of
-from ..presentation.pictures import NONE, Pictures, pictures_of
+from ..presentation.pictures import NO_PICTURES, Pictures, pictures_of
 from ..presentation.versions import presented_in
 from ..web.template_tags.figures import left_words
-from ..words import counted
 from .queue import Outlook, Saved, Task
 
-# What a rater is told about the fate of a rating. "Surplus" is missing, as it would reveal extra gold.
-FATES = {
-    "retired": "This document is no longer needed. Your rating is kept.",
+# What a rater is told about the outcome of a rating. "Surplus" is missing, as it would reveal extra gold.
+OUTCOME_MESSAGES = {
+    "retired": gettext_lazy("This document is no longer needed. Your rating is kept."),
 }
 
 
@@ -31,29 +33,30 @@ class Showing(NamedTuple):
     version: int
     presented: Presented
     pictures: Pictures
+    rater: int = 0  # the id of the rater who is shown the tasks; 0: nobody
 
     @classmethod
     def of(cls, rater: Rater, tasks: Sequence[Task]) -> "Showing":
         """The presentation for a rater annotated with `presentation_now`.
 
-        No query without a presentation, one with it, two with pictures.
+        Database queries: none without a presentation, one with it, two with pictures.
         """
         version = rater.presentation_now or 0
         presented = presented_in(rater.collection_id, version)
         if not presented.has_pictures:
-            return cls(version, presented, NONE)
+            return cls(version, presented, NO_PICTURES, rater.pk)
         sources = [source_of(task.pair.document) for task in tasks]
         sources += [source_of_query(task.pair.query) for task in tasks]
         parts = (*presented.document, *presented.query)
-        return cls(version, presented, pictures_of(rater.collection_id, parts, sources))
+        return cls(version, presented, pictures_of(rater.collection_id, parts, sources), rater=rater.pk)
 
 
-def task_json(task: Task, showing: Showing, read: Callable[[Task, Showing], dict] | None = None) -> dict:
-    """The task as JSON. `read` makes the member `document`; by default it is HTML."""
+def task_json(task: Task, showing: Showing, to_json: Callable[[Task, Showing], dict] | None = None) -> dict:
+    """The task as JSON. `to_json` makes its member `document`; None: `document_json`, which makes HTML."""
     return {
         "token": str(task.token),
         "query": query_json(task, showing),
-        "document": (read or document_json)(task, showing),
+        "document": (to_json or document_json)(task, showing),
         "presentation": showing.version,
         "own": rating_json(task.rating),
         "base_revision": task.rating.revision if task.rating else 0,
@@ -65,7 +68,17 @@ def task_json(task: Task, showing: Showing, read: Callable[[Task, Showing], dict
 def query_json(task: Task, showing: Showing) -> dict:
     query = task.pair.query
     pieces = pieces_of(showing.presented.query, source_of_query(query))
-    return {"text": query.text, "need": query.need, "html": html_of(pieces, showing.pictures) if pieces else ""}
+    return {
+        "token": query_token(showing.rater, query.pk),
+        "text": query.text,
+        "need": query.need,
+        "html": html_of(pieces, showing.pictures) if pieces else "",
+    }
+
+
+def query_token(rater: int, query: int) -> str:
+    """What names the query on the pages of the rater: its id would tell the order of import."""
+    return salted_hmac("ratings.desk.query", f"{rater} {query}").hexdigest()[:16]
 
 
 def document_json(task: Task, showing: Showing) -> dict:
@@ -76,7 +89,7 @@ def document_json(task: Task, showing: Showing) -> dict:
 
 
 def parts_json(task: Task, showing: Showing) -> dict:
-    """The document for programs, part by part."""
+    """The document for programs, part by part. The `items` of a part with pictures are their sources: not sent."""
     rendered = render_document(showing.presented, source_of(task.pair.document), showing.pictures)
     parts = [
         {**piece._asdict(), "items": [], "pictures": [picture._asdict() for picture in pictures]}
@@ -96,11 +109,11 @@ def rating_json(rating) -> dict | None:
 
 def saved_json(saved: Saved) -> dict:
     """The response to a save. Only that of a warm-up has the known grade."""
-    answer = saved.answer
-    known = {"grade": answer.grade.plain, "reason": "", "explanation": answer.explanation} if answer else None
+    right = saved.right_answer  # None but for a warm-up
+    known = {"grade": right.grade.plain, "reason": "", "explanation": right.explanation} if right else None
     return {
         "revision": saved.rating.revision if saved.rating else 0,
-        "said": FATES.get(saved.fate, ""),
+        "said": OUTCOME_MESSAGES.get(saved.outcome, ""),
         "warm_up": known,
     }
 
@@ -118,8 +131,11 @@ def acts_json(events: Iterable[RatingEvent]) -> list[dict]:
     ]
 
 
-def outlook_json(outlook: Outlook) -> dict:
+def outlook_json(outlook: Outlook, rater: Rater) -> dict:
+    """The progress as JSON. Its `queries` are those of the outlook, by token in place of id."""
+    queries = outlook.queries
     return {
+        "queries": queries and {query_token(rater.pk, query): counts for query, counts in queries.items()},
         "done": outlook.done,
         "total": total_of(outlook),
         "more": outlook.more,
@@ -136,36 +152,53 @@ def total_of(outlook: Outlook) -> int:
 def outlook_words(outlook: Outlook) -> tuple[str, str]:
     """Two sentences for this rater: what there is to do, and what happens next."""
     done, left = outlook.done, outlook.left
+    by_admin = gettext("An admin of the collection decides that. Your ratings are kept.")
     if outlook.why == "put_away":
-        return (
-            "This collection is put away: nothing is rated in it at the moment.",
-            "An admin of the collection decides that. Your ratings are kept.",
-        )
+        return gettext("This collection is put away: nothing is rated in it at the moment."), by_admin
     if outlook.why == "not_active":
-        return (
-            "You get no documents here at the moment.",
-            "An admin of the collection decides that. Your ratings are kept.",
-        )
+        return gettext("You get no documents here at the moment."), by_admin
     if outlook.why == "limit":
-        return f"You have rated all that you were asked for: {counted(done, 'document')}. Thank you.", ""
+        asked = ngettext(
+            "You have rated all that you were asked for: %(n)s document. Thank you.",
+            "You have rated all that you were asked for: %(n)s documents. Thank you.",
+            done,
+        )
+        return with_number(asked, done), ""
+    if outlook.why == "warm_up":
+        first = ngettext("%(n)s warm-up comes first.", "%(n)s warm-ups come first.", left)
+        return with_number(first, left), ""
     if left:
-        words = left_words(outlook, "document").capitalize()
-        words += f" wait{'s' if outlook.left == 1 else ''} for your rating"
-        return f"{words}; you have rated {done}." if done else f"{words}.", ""
+        return waiting_words(outlook), ""
     if outlook.held_by_others:
-        others = outlook.held_by_others
-        verb = "are" if others > 1 else "is"
-        back = f"{outlook.next_return:%H:%M} UTC"
-        return (
-            "Nothing for you at this moment.",
-            f"{counted(others, 'document')} {verb} open at other raters and may come back at {back}.",
+        held = ngettext(
+            "%(n)s document is open at other raters and may come back at %(time)s UTC.",
+            "%(n)s documents are open at other raters and may come back at %(time)s UTC.",
+            outlook.held_by_others,
         )
+        held = with_number(held, outlook.held_by_others, time=f"{outlook.next_return:%H:%M}")
+        return gettext("Nothing for you at this moment."), held
     if done:
-        return (
-            f"All done. Thank you for {counted(done, 'rating')}.",
-            "When new documents come in they will wait here.",
-        )
+        thanks = ngettext("All done. Thank you for %(n)s rating.", "All done. Thank you for %(n)s ratings.", done)
+        return with_number(thanks, done), gettext("When new documents come in they will wait here.")
     return (
-        "There is nothing to rate yet.",
-        "An admin of the collection chooses which documents want ratings. They will wait for you here.",
+        gettext("There is nothing to rate yet."),
+        gettext("An admin of the collection chooses which documents want ratings. They will wait for you here."),
     )
+
+
+def waiting_words(outlook: Outlook) -> str:
+    """What waits for the rater, and what they have done."""
+    left = outlook.left
+    if outlook.more:
+        waits = gettext("More than %(n)s documents wait for your rating.")
+    else:
+        waits = ngettext("%(n)s document waits for your rating.", "%(n)s documents wait for your rating.", left)
+    waits = with_number(waits, left)
+    if not outlook.done:
+        return waits
+    rated = ngettext("You have rated %(n)s document.", "You have rated %(n)s documents.", outlook.done)
+    return f"{waits} {with_number(rated, outlook.done)}"
+
+
+def with_number(words: str, number: int, **more: str) -> str:
+    return words % {"n": number_format(number, force_grouping=True), **more}

@@ -12,8 +12,11 @@ from ..models import Rater, RatingEvent
 
 Kind = RatingEvent.Kind
 TIMED_KINDS = (Kind.GRADE, Kind.IMPORT)
-TIMED = 200  # latest acts of a rater that make the pace
-ENOUGH = 20  # with fewer answers there are no hints and no interval of a pace
+ACTS_FOR_PACE = 200  # latest acts of a rater that make the pace
+FEWEST_ANSWERS = 20  # with fewer there are no hints and no interval of a pace
+# Seconds: to see a choice and press its key takes about half a second without reading anything. (Hick, On the rate
+# of gain of information, 1952.) Where all rush, a comparison with the others shows nothing.
+SECONDS_TOO_FAST_TO_READ = 0.6
 Z = 1.959964  # the 97.5 % quantile of the normal distribution
 
 
@@ -38,8 +41,8 @@ class Share:
         return max(0.0, middle - half), min(1.0, middle + half)
 
     def below(self, other: "Share") -> bool:
-        """Whether the whole interval lies below the share of `other`; False below ENOUGH answers."""
-        return self.n >= ENOUGH and bool(other.n) and self.interval[1] < other.value
+        """Whether the whole interval lies below the share of `other`; False below FEWEST_ANSWERS answers."""
+        return self.n >= FEWEST_ANSWERS and bool(other.n) and self.interval[1] < other.value
 
     def __add__(self, other: "Share") -> "Share":
         return Share(self.hits + other.hits, self.n + other.n)
@@ -53,7 +56,7 @@ class Pace:
     """
 
     n: int
-    low: float
+    low: float  # the quartiles: 25 % of the times are below `low`, 50 % below `middle`, 75 % below `high`
     middle: float
     high: float
     mean: float
@@ -61,18 +64,26 @@ class Pace:
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> "Pace | None":
-        if len(seconds) < 2:
-            return cls(1, *seconds, *seconds, *seconds, *seconds, None) if seconds else None
+        """The pace of grades that took so many seconds each; None for no grade."""
+        if not seconds:
+            return None
         n, mean = len(seconds), fmean(seconds)
+        if n == 1:
+            return cls(n, low=mean, middle=mean, high=mean, mean=mean, error=None)
         error = sqrt(sum((each - mean) ** 2 for each in seconds) / (n - 1) / n)
         return cls(n, *quantiles(seconds, n=4, method="inclusive"), mean, error)
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """The 95 % interval of the mean; None for few grades."""
-        if self.n < ENOUGH:
+        if self.n < FEWEST_ANSWERS:
             return None
         return max(0.0, self.mean - Z * self.error), self.mean + Z * self.error
+
+    @property
+    def unread(self) -> bool:
+        """Whether most grades came too fast for somebody who reads; False for few grades."""
+        return self.n >= FEWEST_ANSWERS and self.middle < SECONDS_TOO_FAST_TO_READ
 
     def hours(self, ratings: int) -> float:
         """The time of so many ratings together."""
@@ -84,7 +95,7 @@ def pace_of(rater: Rater) -> Pace | None:
 
     Repeats count: otherwise a rater who sends an extreme time would find out whether that grade was a repeat.
     """
-    rows = latest_grades(Rater.objects.filter(pk=rater.pk), TIMED, [*TIMED_KINDS, Kind.REPEAT])
+    rows = latest_grades(Rater.objects.filter(pk=rater.pk), ACTS_FOR_PACE, [*TIMED_KINDS, Kind.REPEAT])
     return Pace.of(list(rows.values_list("events__seconds", flat=True)))
 
 
@@ -96,7 +107,7 @@ def latest_grades(raters: QuerySet, acts: int, kinds: Sequence[str] = TIMED_KIND
     index for each.
     """
     newest_first = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("pk")
-    # The oldest of the latest events; 0, which is before all, for a rater who has fewer.
+    # The id of the oldest of these events; 0, which is before all, for a rater who has fewer events.
     since = Coalesce(Subquery(newest_first[acts - 1 : acts]), 0)
     graded = Q(events__kind__in=kinds, events__value__isnull=False)
     rows = raters.order_by().annotate(since=since)

@@ -4,22 +4,27 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from django import forms
+from django.utils.translation import gettext
 
 from ..database.prepared import Blank, Prepared
-from ..models import Collection, Grade, Reason, Shown
+from ..models import Grade, Reason, Shown
+from ..web.forms import OfCollection
 from .queue import MOST_HELD, Submission
 
 LONGEST_VISIT = 600.0  # seconds; a page left open overnight says nothing about effort
-LONGEST_COMMENT = 5_000
+LONGEST_COMMENT = 5_000  # characters
 
 
 scale_of = Prepared(lambda: Grade.objects.filter(collection=Blank("collection", Grade, "collection")))
 
 
 def on_scale(value: Decimal, scale: Sequence[Grade]) -> Grade:
-    if found := next((grade for grade in scale if grade.value == value), None):
-        return found
-    raise forms.ValidationError(f"The scale has no grade {value}. Choose one of the buttons.")
+    """The grade with this value. Raises ValidationError if the scale has none."""
+    if grade := next((grade for grade in scale if grade.value == value), None):
+        return grade
+    raise forms.ValidationError(
+        gettext("The scale has no grade %(grade)s. Choose one of the buttons."), params={"grade": value}
+    )
 
 
 class CommentField(forms.CharField):
@@ -29,7 +34,7 @@ class CommentField(forms.CharField):
         return super().to_python(value).replace("\r\n", "\n")
 
 
-class RatingForm(forms.Form):
+class RatingForm(OfCollection):
     """One rating: a grade by its value, or a reason."""
 
     grade = forms.DecimalField(required=False)
@@ -44,10 +49,6 @@ class RatingForm(forms.Form):
     presentation = forms.IntegerField(required=False, min_value=0)  # the version in which it was shown
     opened = forms.BooleanField(required=False)
 
-    def __init__(self, *args, collection: Collection, **kwargs) -> None:
-        self.collection = collection
-        super().__init__(*args, **kwargs)
-
     def clean_grade(self) -> Grade | None:
         value = self.cleaned_data["grade"]
         return None if value is None else on_scale(value, scale_of(collection=self.collection.pk))
@@ -60,9 +61,10 @@ class RatingForm(forms.Form):
         return self.cleaned_data["shown"] or Shown.ALONE
 
     def clean(self) -> dict:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         if not self.errors and (cleaned["grade"] is None) == (cleaned["reason"] == ""):
-            raise forms.ValidationError("Choose a grade, or the reason why this cannot be judged.")
+            raise forms.ValidationError(gettext("Choose a grade, or the reason why this cannot be judged."))
         return cleaned
 
     @property

@@ -5,25 +5,27 @@ from itertools import zip_longest
 
 from ..models import Grade
 
-MOST = 10  # grades that have a key, where keys go by place
-LETTERS = "asdwertvb"  # of the left hand; no other act of the desk has one of them
+DIGIT_KEYS = 10  # the keys 1 to 9 and 0: so many grades have one, where keys go by place
+LETTER_KEYS = "asdwertvb"  # under the left hand; no other act of the desk has one of them
 
 
 def keys_of(scale: Sequence[Grade]) -> list[str]:
-    """The key of each grade, in the order of the scale.
+    """The keys of the grades, in the order of the scale. Grades beyond the end of the list have none.
 
-    The key of a whole number from -9 to 9 is its digit, and - stands for -1. With further negative grades, such as
-    -2, each of these has - and then its digit. If other grades are on the scale, such as 0.5 or 100, keys go by
-    place, and only the first ten grades have one; but no key may be the digit of another grade. Where it would be,
-    the grades without a digit have letters, or "" when these are used up.
+    1. Whole numbers from -9 to 9 have their digits: 2 for 2, - alone for -1, and -2 (two keystrokes) for -2.
+    2. Where a grade has no digit, as on the scale 0, 0.5, 100, keys go by place: 1, 2, 3, and 0 for the tenth.
+    3. Where a key by place would be the digit of another grade, as on 0, 0.5, 1, each grade with a digit keeps it,
+       and the others have letters, or "" when these are used up.
     """
     digits = [_digit(grade) for grade in scale]
     if all(digits):
         return digits
-    by_place = [str(place % 10) for place in range(1, min(len(digits), MOST) + 1)]
-    if all(key == own or key not in digits for key, own in zip(by_place, digits, strict=False)):
+    by_place = [str(place % 10) for place in range(1, min(len(digits), DIGIT_KEYS) + 1)]
+    # A place is the digit of another grade: whoever presses 2 for the grade 2 would give the second grade.
+    misleads = any(key != digit and key in digits for key, digit in zip(by_place, digits, strict=False))
+    if not misleads:
         return by_place
-    letters = iter(LETTERS)
+    letters = iter(LETTER_KEYS)
     return [digit or next(letters, "") for digit in digits]
 
 

@@ -1,8 +1,10 @@
 from django.urls import path
 
+from ..web.language import catalog
 from .views import acts, desk_settings, rate, session
 
 urlpatterns = [
+    path("words/<str:code>.js", catalog, name="catalog"),
     path("accounts/session/", session.session, name="session"),
     path("collections/<slug:slug>/rate/", rate.rate, name="rate"),
     path("collections/<slug:slug>/rate/next/", acts.claim, name="claim"),

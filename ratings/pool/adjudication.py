@@ -40,12 +40,13 @@ def disputed(collection: Collection) -> QuerySet:
     sorted by spread, the greatest first, then by query. Two database queries: for the scale, and one that reads
     every rating of the collection.
     """
-    places = [When(grade=grade.pk, then=place) for place, grade in enumerate(collection.grades.all())]
-    place = Case(*places, default=None, output_field=IntegerField())
-    rated = Rating.objects.filter(pair__query__collection=collection, pair__adjudication__isnull=True)
-    apart = rated.values("pair").annotate(spread=Max(place) - Min(place)).filter(spread__gt=0)
-    # Without a scale the Case is empty, and PostgreSQL cannot subtract values without a type.
-    return (apart if places else apart.none()).order_by("-spread", "pair__query__key", "pair")
+    steps = [When(grade=grade.pk, then=step) for step, grade in enumerate(collection.grades.all())]
+    step = Case(*steps, default=None, output_field=IntegerField())  # of the scale; NULL for "cannot judge"
+    rated = Rating.objects.counted().filter(pair__query__collection=collection, pair__adjudication__isnull=True)
+    differing = rated.values("pair").annotate(spread=Max(step) - Min(step)).filter(spread__gt=0)
+    if not steps:  # the Case is empty, and PostgreSQL cannot subtract values without a type
+        differing = differing.none()
+    return differing.order_by("-spread", "pair__query__key", "pair")
 
 
 def latest_act(pair: Pair) -> int:
@@ -61,13 +62,13 @@ def latest_act(pair: Pair) -> int:
 def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | None = None) -> Adjudication:
     """The adjudication that makes `grade` the judgment of the pair, whatever its ratings are.
 
-    `actor` is the account that decides. The same call again changes nothing. Raises
-    Adjudicated if the pair has another adjudication.
+    `actor` is the account that decides. The same call again changes nothing. Raises Adjudicated if the pair has
+    another adjudication.
     """
     now = now or timezone.now()
     fields = {"grade": grade, "reason": reason, "actor": actor}
-    adjudication, new = Adjudication.objects.get_or_create(pair=pair, defaults={**fields, "created_at": now})
-    if new:
+    adjudication, created = Adjudication.objects.get_or_create(pair=pair, defaults={**fields, "created_at": now})
+    if created:
         _event(pair, Kind.ADJUDICATE, now, value=grade.value, comment=reason, actor=actor)
         audit.note(audit.Act.DECIDED, pair.query.collection, about=pair, grade=str(grade.value))
     elif fields != {name: getattr(adjudication, name) for name in fields}:
@@ -76,34 +77,42 @@ def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | 
 
 
 @transaction.atomic
-def withdraw(pair: Pair, *, reason: str, actor, seen: int | None = None, now: datetime | None = None) -> None:
-    """Delete the adjudication, so that the ratings of the pair count again.
+def withdraw(pair: Pair, *, reason: str, actor, seen: int) -> None:
+    """Delete the adjudication with the id `seen`, so that the ratings of the pair count again.
 
-    `seen` is the id of the adjudication; None: any. Raises NotAdjudicated if it is gone.
+    Raises NotAdjudicated if it is gone.
     """
-    standing = Adjudication.objects.filter(pair=pair)
-    # If two people withdraw it at once, only one of them deletes a row.
-    if not (standing if seen is None else standing.filter(pk=seen)).delete()[0]:
-        raise NotAdjudicated(standing.first())
+    adjudications = Adjudication.objects.filter(pair=pair)
+    deleted, _ = adjudications.filter(pk=seen).delete()
+    if not deleted:  # as if two people withdraw it at once
+        raise NotAdjudicated(adjudications.first())
     decided = RatingEvent.objects.filter(pair=pair, kind=Kind.ADJUDICATE).latest("pk")
-    _event(pair, Kind.UNDO, now or timezone.now(), undoes=decided, comment=reason, actor=actor)
+    _event(pair, Kind.UNDO, timezone.now(), undoes=decided, comment=reason, actor=actor)
     audit.note(audit.Act.DECISION_WITHDRAWN, pair.query.collection, about=pair)
 
 
 def summary(adjudication: Adjudication) -> str:
-    """The decision for a message: grade, person, date and reason."""
+    """The decision for a message: grade, person, date, and the reason if there is one."""
     by = f" by {adjudication.actor.get_username()}" if adjudication.actor else ""
-    return f"{adjudication.grade}{by} on {adjudication.created_at:%Y-%m-%d} ({adjudication.reason})"
+    why = f" ({adjudication.reason})" if adjudication.reason else ""
+    return f"{adjudication.grade}{by} on {adjudication.created_at:%Y-%m-%d}{why}"
 
 
 def _event(pair: Pair, kind: str, now: datetime, **fields) -> None:
+    """Write the event of a decision, and its id into the collection."""
     collection = pair.query.collection
-    guidelines, presentation = collection.latest_guidelines(), collection.latest_presentation()
+    guidelines = collection.latest_guidelines()
+    presentation = collection.latest_presentation()
     # Locked before the event gets its id, so that the ids of decisions ascend in the order of their commits.
-    this = Collection.written.filter(pk=collection.pk)
-    this.order_by().select_for_update(no_key=True).get()
-    fields["scale_version"] = collection.scale_version
-    fields["guidelines_version"] = guidelines.version if guidelines else 0
-    fields["presentation_version"] = presentation.version if presentation else 0
-    event = RatingEvent.objects.create(pair=pair, kind=kind, created_at=now, **fields)
-    this.update(decided=event.pk)
+    collection_row = Collection.written.filter(pk=collection.pk)
+    collection_row.order_by().select_for_update(no_key=True).get()
+    event = RatingEvent.objects.create(
+        pair=pair,
+        kind=kind,
+        created_at=now,
+        scale_version=collection.scale_version,
+        guidelines_version=guidelines.version if guidelines else 0,
+        presentation_version=presentation.version if presentation else 0,
+        **fields,
+    )
+    collection_row.update(decided=event.pk)

@@ -18,15 +18,15 @@ def set_anchor(
 
     The pair of a warm-up is retired, because raters learn its grade. A gold pair stays in the pool.
     """
-    now = now or timezone.now()
     # Locked, so that the second of two concurrent calls finds the anchor of the first and changes it.
     Pair.objects.select_for_update(no_key=True).get(pk=pair.pk)
     anchor = Anchor.objects.filter(pair=pair).first()
     if anchor and anchor.use != use:
         remove_anchor(pair)
         anchor = None
-    anchor = anchor or Anchor(pair=pair, use=use, created_at=now)
-    anchor.grade, anchor.explanation = grade, explanation.strip()
+    anchor = anchor or Anchor(pair=pair, use=use, created_at=now or timezone.now())
+    anchor.grade = grade
+    anchor.explanation = explanation.strip()
     anchor.save()
     if use == Anchor.Use.WARM_UP:
         queue.retire([pair.pk], now=anchor.created_at)

@@ -7,8 +7,10 @@ from django import forms
 
 from ..desk.forms import on_scale
 from ..models import Anchor, Collection, Grade, Pair, System
+from ..web.forms import OfCollection
 from ..web.settings_forms import Versioned
-from .pooling import MOST_RATINGS
+from .asking_again import EVENT_PATH, Scope
+from .pooling import MOST_RATINGS_OF_PAIR
 
 
 class WithReason(forms.Form):
@@ -32,9 +34,10 @@ class WithGrade(forms.Form):
         return on_scale(self.cleaned_data["grade"], self.scale)
 
 
-class AdjudicationForm(WithGrade, WithReason):
-    """A grade, a reason, and `latest_act` of the pair when the page was made."""
+class AdjudicationForm(WithGrade):
+    """A grade, a reason or none, and `latest_act` of the pair when the page was made."""
 
+    reason = forms.CharField(max_length=5_000, required=False)
     seen = forms.IntegerField(min_value=0)
 
 
@@ -45,7 +48,7 @@ class WithdrawalForm(WithReason):
 
 
 def ratings_field(label: str, **more) -> forms.IntegerField:
-    return forms.IntegerField(label=label, min_value=1, max_value=MOST_RATINGS, **more)
+    return forms.IntegerField(label=label, min_value=1, max_value=MOST_RATINGS_OF_PAIR, **more)
 
 
 class PlanForm(forms.Form):
@@ -97,6 +100,27 @@ class FewerForm(forms.Form):
     )
 
 
+class ScopeForm(OfCollection):
+    """One query, document, pair or rater of a collection. If it is valid, `scope` has it."""
+
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
+        super().__init__(*args, collection=collection, **kwargs)
+        pairs = Pair.objects.filter(query__collection=collection).select_related("query", "document")
+        self.fields |= {
+            "query": forms.ModelChoiceField(collection.queries.all(), required=False),
+            "document": forms.ModelChoiceField(collection.documents.all(), required=False),
+            "pair": forms.ModelChoiceField(pairs, required=False, to_field_name="token"),
+            "rater": forms.ModelChoiceField(collection.raters.all(), required=False),
+        }
+
+    def clean(self) -> None:
+        named = {kind: row for kind in EVENT_PATH if (row := self.cleaned_data.get(kind))}
+        if len(named) != 1:
+            raise forms.ValidationError("Name one query, document, pair or rater.")
+        [(kind, row)] = named.items()
+        self.scope = Scope(self.collection, kind, row)
+
+
 class HolesForm(forms.Form):
     """A system, and the depth down to which its unjudged documents are listed."""
 
@@ -112,7 +136,7 @@ class WantHolesForm(HolesForm):
     wanted = ratings_field("Ratings of each")
 
 
-class PairsForm(forms.Form):
+class PairsForm(OfCollection):
     """Pairs by the ids of their query and document, or all pairs of a query, one a line."""
 
     lines = forms.CharField(
@@ -122,10 +146,6 @@ class PairsForm(forms.Form):
         error_messages={"required": "Name at least one query."},
     )
 
-    def __init__(self, *args, collection: Collection, **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        self.collection = collection
-
     def clean_lines(self) -> list[int]:
         """The ids of the pairs. An error names the number of its line."""
         pair_ids: list[int] = []
@@ -134,14 +154,13 @@ class PairsForm(forms.Form):
             if not keys:
                 continue
             pairs = Pair.objects.filter(query__collection=self.collection, query__key=keys[0])
-            if len(keys) == 2:
-                pairs = pairs.filter(document__key=keys[1])
-            ids = list(pairs.values_list("pk", flat=True)) if len(keys) <= 2 else []
+            if len(keys) > 1:
+                pairs = pairs.filter(document__key=" ".join(keys[1:]))
+            ids = list(pairs.values_list("pk", flat=True))
             if not ids:
-                typed = f"“{line.strip()[:80]}”"
                 raise forms.ValidationError(
-                    f"Line {number}: {typed} names no pair of the pool. Write the id of a query, or the ids of a"
-                    " query and a document with a blank between them. Nothing was changed."
+                    f"Line {number}: “{line.strip()[:80]}” names no pair of the pool. Write the id of a query, or"
+                    " the ids of a query and a document with a blank between them. Nothing was changed."
                 )
             pair_ids += ids
         if not pair_ids:
@@ -158,7 +177,7 @@ class JudgingForm(Versioned, forms.ModelForm):
         labels = {"order": "Order", "gold_share": "Gold", "repeat_share": "Repeats", "break_after": "Break after"}
         help_texts = {
             "gold_share": "The share of a rater's work whose grade is known: 0.1 is one in ten. It shows who "
-            "reads with care. A rater gets each gold pair once. In the orders query by query and most informative "
+            "reads with care. A rater gets each gold pair once. In the orders query by query and most useful "
             "first, gold comes among the pairs of its query, so that its place does not give it away: spread gold "
             "over the queries. In the other two orders, have more gold than the busiest rater gets.",
             "repeat_share": "The share of a rater's work that they have graded before. It shows whether they "
@@ -167,7 +186,8 @@ class JudgingForm(Versioned, forms.ModelForm):
         }
 
     def clean(self) -> dict:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         shares = [cleaned.get("gold_share"), cleaned.get("repeat_share")]
         if None not in shares and sum(shares) > Decimal("0.5"):
             raise forms.ValidationError("Gold and repeats together may be at most half of the work.")
@@ -200,21 +220,18 @@ class AnchorForm(WithGrade):
         return self.cleaned_data["explanation"].strip()
 
     def clean(self) -> dict:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         if cleaned.get("use") == Anchor.Use.WARM_UP and cleaned.get("explanation") == "":
             self.add_error("explanation", "Say why: raters read it after their answer.")
         return cleaned
 
 
-class FindPairForm(forms.Form):
+class FindPairForm(OfCollection):
     """A pair, by the ids of its query and document. It may be outside the pool."""
 
     query = forms.CharField(label="Id of the query", max_length=500)
     document = forms.CharField(label="Id of the document", max_length=500)
-
-    def __init__(self, *args, collection: Collection, **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        self.collection = collection
 
     def clean_query(self) -> int:
         return self.id_of(self.collection.queries, self.cleaned_data["query"], "query")

@@ -1,31 +1,22 @@
 """Pooling: choose the union of the systems' top documents to be rated."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from operator import itemgetter
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from ..desk import queue
-from ..formats.values import natural
-from ..models import (
-    Adjudication,
-    Anchor,
-    Assignment,
-    Collection,
-    Document,
-    Pair,
-    Query,
-    Ranking,
-    Rating,
-    System,
-)
+from ..models import Adjudication, Anchor, Assignment, Collection, Document, Pair, Query, Ranking, Rating, System
 from ..people.audit import Act, note
+from ..words import natural
 
-MOST_RATINGS = 100  # of a pair
+MOST_RATINGS_OF_PAIR = 100
 
 
 @dataclass(frozen=True)
@@ -43,12 +34,12 @@ def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
     """The result of wanting `wanted` ratings of every document in the first `depth` places of a system.
 
     Reads each ranking once. The same pool again adds nothing. A deeper pool, or one with a new system, adds what
-    is missing. Raises ValueError if `depth` or `wanted` is below 1, or `wanted` above MOST_RATINGS.
+    is missing. Raises ValueError if `depth` or `wanted` is below 1, or `wanted` above MOST_RATINGS_OF_PAIR.
     """
     chosen = list(systems if systems is not None else collection.systems.all())
     tops = _tops(chosen, depth, wanted)
-    pairs = queue.pairs_for(list(tops.by))
-    added = queue.want(sorted(pairs.values()), wanted, depths={pairs[key]: tops.best[key] for key in pairs})
+    pairs = queue.pairs_for(list(tops.systems_by_pair))
+    added = queue.want(sorted(pairs.values()), wanted, depths={pairs[key]: tops.best_place[key] for key in pairs})
     collection.touch()
     names = [system.name for system in chosen]
     note(Act.POOL, collection, depth=depth, wanted=wanted, systems=names, pairs=len(pairs), added=added)
@@ -60,19 +51,19 @@ class Plan:
     """What a pool would add."""
 
     pairs: int
-    new_pairs: int  # those of which no rating was wanted before
-    retired: int  # those that are retired, which stay out
-    new_ratings: int  # as `Pooled.new_assignments`, unless somebody rates or pools meanwhile
-    by_system: dict[str, int]
-    only_by_system: dict[str, int]
+    new_pairs: int = 0  # those of which no rating was wanted before
+    retired: int = 0  # those that are retired, which stay out
+    new_ratings: int = 0  # as `Pooled.new_assignments`, unless somebody rates or pools meanwhile
+    by_system: dict[str, int] = field(default_factory=dict)
+    only_by_system: dict[str, int] = field(default_factory=dict)
 
 
 def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System] | None = None) -> Plan:
     """What `pool` would add with the same arguments. Three queries besides those for the systems."""
     chosen = list(systems if systems is not None else collection.systems.all())
     tops = _tops(chosen, depth, wanted)
-    states, unknown = _pair_states(collection), _PairState(wanted=0, retired=False)
-    pairs = [states.get(key, unknown) for key in tops.by]
+    states = _pair_states(collection)
+    pairs = [states.get(key, NO_PAIR) for key in tops.systems_by_pair]
     return Plan(
         pairs=len(pairs),
         new_pairs=sum(not pair.retired and not pair.wanted for pair in pairs),
@@ -86,7 +77,7 @@ def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
 def plan_more(collection: Collection, wanted: int) -> Plan:
     """What `want_more` would add."""
     pairs = [pair for pair in _pair_states(collection).values() if pair.wanted and not pair.retired]
-    return Plan(len(pairs), 0, 0, sum(pair.lacks(wanted) for pair in pairs), {}, {})
+    return Plan(len(pairs), new_ratings=sum(pair.lacks(wanted) for pair in pairs))
 
 
 @transaction.atomic
@@ -114,23 +105,25 @@ def plan_fewer(collection: Collection, wanted: int, *, now: datetime | None = No
     pairs = Pair.objects.filter(query__collection=collection, wanted__gt=wanted, retired_at__isnull=True)
     assigned = Assignment.objects.filter(collection=collection, pair__wanted__gt=wanted, extra=False).order_by()
     of_pairs = assigned.values("pair").annotate(
-        n=Count("pk"),
+        all=Count("pk"),
         done=Count("pk", filter=Q(state=Assignment.State.DONE)),
         running=Count("pk", filter=Q(leased_until__gte=now)),
     )
     ratings = held = 0
-    for n, done, running in of_pairs.values_list("n", "done", "running"):
-        room = max(0, wanted - done)
-        ratings += max(0, n - done - running - max(0, room - running))
+    for assignments, done, running in of_pairs.values_list("all", "done", "running"):
+        room = max(0, wanted - done)  # how many ratings may still come
+        free = assignments - done - running
+        ratings += max(0, free - max(0, room - running))  # what is held fills the room first
         held += max(0, running - room)
-    return Withdrawal(pairs.count(), ratings, held)
+    return Withdrawal(pairs=pairs.count(), ratings=ratings, held=held)
 
 
 @transaction.atomic
 def want_fewer(collection: Collection, wanted: int) -> int:
     """How many free assignments were withdrawn by wanting at most `wanted` ratings of every pair."""
     pairs = Pair.objects.filter(query__collection=collection, wanted__gt=wanted).order_by("pk")
-    if not (ids := list(pairs.values_list("pk", flat=True))):
+    ids = list(pairs.values_list("pk", flat=True))
+    if not ids:
         return 0
     withdrawn = queue.want_fewer(ids, wanted)
     collection.touch()
@@ -151,7 +144,7 @@ class Hole:
 @dataclass(frozen=True)
 class QueryHoles:
     query: Query
-    returned: int  # documents in the first `depth` places
+    returned: int  # how many documents the system has in the first `depth` places
     holes: list[Hole]  # at least one, best place first
 
     @property
@@ -169,56 +162,67 @@ def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles
 
     A document is unjudged if it has neither an adjudication nor a grade. Raises ValueError for a depth below 1.
     """
-    tops = _tops([system], depth, 1)
-    known = set(judged(collection))
-    unjudged = sorted((key[0], place, key) for key, place in tops.best.items() if key not in known)
-    retired, wanted = set(), set()
+    places = _tops([system], depth, wanted=1).best_place  # `wanted` is only checked
+    judged_keys = set(judged(collection))
+    unjudged = {key: place for key, place in places.items() if key not in judged_keys}
     pairs = Pair.objects.filter(query__collection=collection)
-    for *pair, ratings, retired_at in pairs.values_list("query", "document", "wanted", "retired_at"):
-        if retired_at is not None:
-            retired.add(tuple(pair))
-        elif ratings > 0:
-            wanted.add(tuple(pair))
-    returned = Counter(query_id for query_id, _ in tops.by)
-    queries = {query.pk: query for query in collection.queries.all()}
-    documents = _documents({document_id for *_, (_, document_id) in unjudged})
+    states = {
+        (query_id, document_id): _PairState(wanted, retired=retired_at is not None)
+        for query_id, document_id, wanted, retired_at in pairs.values_list(*STATE_COLUMNS)
+    }
+    returned = Counter(query_id for query_id, _ in places)
+    queries = collection.queries.in_bulk()
+    documents = Document.objects.only("key", "title", "collection").in_bulk({document for _, document in unjudged})
     by_query: dict[int, QueryHoles] = {}
-    for query_id, place, key in unjudged:
-        row = by_query.setdefault(query_id, QueryHoles(queries[query_id], returned[query_id], []))
-        row.holes.append(Hole(place, documents[key[1]], wanted=key in wanted, retired=key in retired))
-    return sorted(by_query.values(), key=lambda row: natural(row.query.key))
+    for (query_id, document_id), place in sorted(unjudged.items(), key=itemgetter(1)):
+        state = states.get((query_id, document_id), NO_PAIR)
+        is_wanted = state.wanted > 0 and not state.retired
+        hole = Hole(place, documents[document_id], wanted=is_wanted, retired=state.retired)
+        query_holes = by_query.setdefault(query_id, QueryHoles(queries[query_id], returned[query_id], holes=[]))
+        query_holes.holes.append(hole)
+    return sorted(by_query.values(), key=lambda query_holes: natural(query_holes.query.key))
+
+
+def holes_by_system(collection: Collection, systems: Sequence[System], depth: int) -> dict[int, int]:
+    """How many of the first `depth` places of each system are unjudged, by pk. Reads all their rankings."""
+    judged_keys = set(judged(collection))
+    counts = dict.fromkeys((system.pk for system in systems), 0)
+    for key, returned_by in _tops(systems, depth, wanted=1).systems_by_pair.items():
+        if key not in judged_keys:
+            for system_id in returned_by:
+                counts[system_id] += 1
+    return counts
 
 
 @transaction.atomic
 def want_holes(collection: Collection, system: System, depth: int, wanted: int) -> int:
     """How many open assignments were made by wanting `wanted` ratings of each hole that is not retired."""
-    places = {
-        (of.query.pk, hole.document.pk): hole.place
-        for of in holes(collection, system, depth)
-        for hole in of.holes
-        if not hole.retired
-    }
-    pairs = queue.pairs_for(list(places))
-    added = queue.want(sorted(pairs.values()), wanted, depths={pairs[key]: place for key, place in places.items()})
+    rows = holes(collection, system, depth)
+    places = {(row.query.pk, hole.document.pk): hole.place for row in rows for hole in row.holes}
+    return want_places(collection, places, wanted, about=f"holes of {system.name}", depth=depth)
+
+
+@transaction.atomic
+def want_places(collection: Collection, places: Mapping[tuple[int, int], int], wanted: int, **facts: Any) -> int:
+    """How many open assignments were made by wanting `wanted` ratings of these pairs. `facts`: for the audit.
+
+    `places`: (query id, document id) → place in a ranking. Retired pairs are left as they are.
+    """
+    retired = Pair.objects.filter(query__collection=collection, retired_at__isnull=False)
+    kept = places.keys() - set(retired.values_list("query", "document"))
+    pairs = queue.pairs_for(sorted(kept))
+    added = queue.want(sorted(pairs.values()), wanted, depths={pairs[key]: places[key] for key in pairs})
     collection.touch()
-    note(Act.POOL, collection, about=f"holes of {system.name}", depth=depth, wanted=wanted, added=added)
+    note(Act.POOL, collection, wanted=wanted, added=added, **facts)
     return added
 
 
 def judged(collection: Collection) -> Iterator[tuple[int, int]]:
     """(query id, document id) of every pair that has a judgment."""
-    graded = Rating.objects.filter(grade__isnull=False, rater__collection=collection)
+    graded = Rating.objects.counted().filter(grade__isnull=False, rater__collection=collection)
     yield from graded.values_list("query", "document").distinct()
     decided = Adjudication.objects.filter(pair__query__collection=collection)
     yield from decided.values_list("pair__query", "pair__document")
-
-
-def _documents(ids: set[int]) -> dict[int, Document]:
-    """Id → document, with key and title loaded. They are read in portions, since SQLite limits parameters."""
-    by_id, ordered = {}, sorted(ids)
-    for start in range(0, len(ordered), 10_000):
-        by_id |= Document.objects.only("key", "title", "collection").in_bulk(ordered[start : start + 10_000])
-    return by_id
 
 
 @transaction.atomic
@@ -244,55 +248,62 @@ def bring_back(collection: Collection, pair_ids: Sequence[int]) -> int:
 class _Tops:
     """For each (query id, document id): the systems with the document in their top, and its best place."""
 
-    by: dict[tuple[int, int], set[int]]
-    best: dict[tuple[int, int], int]
+    systems_by_pair: dict[tuple[int, int], set[int]]
+    best_place: dict[tuple[int, int], int]
 
-    def by_system(self, systems: Sequence[System]) -> dict[str, int]:
-        return {s.name: sum(s.pk in by for by in self.by.values()) for s in systems}
+    def by_system(self, chosen: Sequence[System]) -> dict[str, int]:
+        return {system.name: sum(system.pk in pks for pks in self.systems_by_pair.values()) for system in chosen}
 
-    def only_by_system(self, systems: Sequence[System]) -> dict[str, int]:
-        return {s.name: sum(by == {s.pk} for by in self.by.values()) for s in systems}
+    def only_by_system(self, chosen: Sequence[System]) -> dict[str, int]:
+        return {system.name: sum(pks == {system.pk} for pks in self.systems_by_pair.values()) for system in chosen}
 
 
 def _tops(systems: Sequence[System], depth: int, wanted: int) -> _Tops:
+    """The first `depth` documents of these systems. Raises ValueError for a depth or a number that no pool has."""
     if depth < 1 or wanted < 1:
         raise ValueError(f"A pool needs a depth and a number of ratings of at least 1, not {depth} and {wanted}.")
-    if wanted > MOST_RATINGS:
-        raise ValueError(f"A pair gets at most {MOST_RATINGS} ratings, not {wanted}.")
+    if wanted > MOST_RATINGS_OF_PAIR:
+        raise ValueError(f"A pair gets at most {MOST_RATINGS_OF_PAIR} ratings, not {wanted}.")
     rankings = Ranking.objects.filter(system__in=systems).values_list("system_id", "query_id", "documents")
-    tops = _Tops({}, {})
+    tops = _Tops(systems_by_pair={}, best_place={})
     for system_id, query_id, documents in rankings.iterator():
         for place, document_id in enumerate(documents[:depth].tolist(), 1):
             key = query_id, document_id
-            tops.by.setdefault(key, set()).add(system_id)
-            tops.best[key] = min(place, tops.best.get(key, place))
+            tops.systems_by_pair.setdefault(key, set()).add(system_id)
+            tops.best_place[key] = min(place, tops.best_place.get(key, place))
     return tops
 
 
 @dataclass
 class _PairState:
-    """How many ratings a pair has or wants."""
+    """How many ratings a pair has and wants."""
 
-    wanted: int
+    wanted: int  # 0: it is not in the pool
     retired: bool
     ratings: int = 0  # assignments, and surplus grades, which will fill new assignments
 
     def lacks(self, wanted: int) -> int:
+        """How many ratings are missing if `wanted` are to be given; none of a retired pair."""
         return 0 if self.retired else max(0, wanted - self.ratings)
+
+
+NO_PAIR = _PairState(wanted=0, retired=False)
+STATE_COLUMNS = ("query", "document", "wanted", "retired_at")
 
 
 def _pair_states(collection: Collection) -> dict[tuple[int, int], _PairState]:
     """(query id, document id) → its state, for all pairs of the collection. Three queries."""
+    states = {}
+    state_by_id = {}
     pairs = Pair.objects.filter(query__collection=collection)
-    states, by_id = {}, {}
-    rows = pairs.values_list("pk", "query", "document", "wanted", "retired_at")
-    for pk, query_id, document_id, wanted, retired in rows:
-        states[query_id, document_id] = by_id[pk] = _PairState(wanted, retired is not None)
+    for pk, query_id, document_id, wanted, retired_at in pairs.values_list("pk", *STATE_COLUMNS):
+        states[query_id, document_id] = state_by_id[pk] = _PairState(wanted, retired=retired_at is not None)
     assigned = Assignment.objects.filter(collection=collection, extra=False)
-    own = Assignment.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))
-    surplus = Rating.objects.filter(~Exists(own), pair__query__collection=collection, grade__isnull=False)
+    of_rater = Assignment.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))
+    grades = Rating.objects.counted().filter(pair__query__collection=collection, grade__isnull=False)
+    surplus = grades.filter(~Exists(of_rater))
     for ratings in (assigned, surplus):
         counts = ratings.order_by().values("pair").annotate(n=Count("pk"))
         for pair_id, n in counts.values_list("pair", "n"):
-            by_id[pair_id].ratings += n
+            state_by_id[pair_id].ratings += n
     return states

@@ -148,12 +148,12 @@ def test_who_changes_the_order_is_named_for_admins_alone(client):
 def test_the_number_of_draws_goes_down_with_the_work_and_ends(client, monkeypatch):
     analyst(client, make_two())  # two systems, two queries, two raters: four values each time
     for work, draws in [(4 * 300, 200), (4 * 102, 100), (4 * 22, 20), (4 * 9, 20)]:
-        monkeypatch.setattr(agreement, "WORK", work)
+        monkeypatch.setattr(agreement, "SCORES_A_SECOND", work)
         assert client.get(URL + "agreement.json").json()["order"]["draws"] == draws
-    monkeypatch.setattr(agreement, "WORK", 4 * 7)
+    monkeypatch.setattr(agreement, "SCORES_A_SECOND", 4 * 7)
     assert "order" not in client.get(URL + "agreement.json").json()
     # A rule that learns from all ratings takes longer.
-    monkeypatch.setattr(agreement, "WORK", 4 * 300)
+    monkeypatch.setattr(agreement, "SCORES_A_SECOND", 4 * 300)
     dawid_skene = client.get(URL + "agreement.json", {"rule": "dawid_skene"})
     assert dawid_skene.json()["order"]["draws"] == 20
 
@@ -173,3 +173,27 @@ def test_it_is_made_once_for_each_state_of_the_collection(client, monkeypatch):
     rate(collection, {("q1", "c"): "0"}, rater="canary-boris")
     client.get(URL)
     assert len(made) == 7
+
+
+def test_it_says_in_a_word_how_far_raters_agree_and_which_grades_are_confused(client):
+    """On 20 pairs both give 0 or both 1; on one more Anna gives 1 and Boris 0."""
+    documents = [f"d{number}" for number in range(21)]
+    collection = make_hills(grades={}, rankings={"good": {"q1": documents}}, documents=documents)
+    grades = {("q1", name): str(place % 2) for place, name in enumerate(documents)}
+    rate(collection, grades | {("q1", "d1"): "1"}, rater=NAMES[0])
+    rate(collection, grades | {("q1", "d1"): "0"}, rater=NAMES[1])
+    page = text_of(analyst(client, collection).get(URL))
+    assert "Agreement is strong" in page
+    assert "most often confused are 0 Irrelevant and 1 Related : 1 of 1" in page
+    assert "Agreement strong" in text_of(client.get("/collections/hills/"))
+
+
+def test_there_is_no_word_on_few_pairs(client):
+    assert "Too few pairs" in text_of(analyst(client, make_two()).get(URL))
+
+
+def test_the_diagonal_of_the_matrix_runs_down(client):
+    response = analyst(client, make_two()).get(URL)
+    matrix = spec_of(response, "confusion-spec")["layer"][0]["encoding"]
+    assert matrix["y"]["scale"]["domain"] == matrix["x"]["scale"]["domain"]
+    assert [one for one, _ in response.context["confusion_rows"]] == response.context["grades"]

@@ -79,11 +79,22 @@ def test_who_rushes_is_told_grade_by_grade(client, world):
     assert found == {1: [30, 2, 120, True], 2: [0, None, 0, False], 3: [30, 2, 0, False]}
 
 
+def test_a_cheat_who_gives_every_grade_is_found_by_haste_and_by_chance(client, world):
+    # Eight, seven or six of each grade: no grade has the 20 that a mark of its own needs.
+    world.grades("dora", [str(place % 4) for place in range(29)], seconds=1)
+    [dora] = [row for row in rows_of(admin(client, world)).values() if row["rater"] == "dora"]
+    assert dora["hints"] == [
+        "agrees with the others no more than by chance (29 shared grades)",
+        "less than a third of the others’ time over all grades (29 timed)",
+    ]
+    assert not any("by chance" in hint for hint in rows_of(client)["canary-boris"]["hints"])
+
+
 @pytest.mark.parametrize(("took", "n", "told"), [(0.4, 20, True), (0.4, 19, False), (0.7, 20, False)])
 def test_a_median_in_which_nobody_reads_is_told_even_where_all_are_as_fast(took, n, told):
     raters, seconds = np.repeat([1, 2, 3], n), np.full(3 * n, took)
     checked = Checked({}, {}, {1.0: (raters, seconds)})
-    row = {"told": False, "seconds": [seconds_of(1, 1.0, checked)]}
+    row = {"told": False, "by_chance": False, "seconds": [seconds_of(1, 1.0, checked)]}
     assert hints(1, row, checked, {1.0: "Good"}) == (
         [f"median 0.4 s a grade: too fast to have read ({n} timed)"] if told else []
     )
@@ -147,7 +158,7 @@ def test_an_analyst_reads_no_name_anywhere(client, world):
 
 def test_raters_come_in_pages_those_worth_a_look_first(client, world, monkeypatch):
     world.grades("aaa", ["1"] * 10)
-    monkeypatch.setattr(drift, "AT_ONCE", 3)
+    monkeypatch.setattr(drift, "RATERS_ON_PAGE", 3)
     admin(client, world)
     assert [row["rater"] for row in client.get(URL).context["raters"]][:1] == ["canary-anna"]
     assert [row["rater"] for row in client.get(URL, {"page": 2}).context["raters"]] == ["aaa"]

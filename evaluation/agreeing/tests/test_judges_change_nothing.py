@@ -24,7 +24,7 @@ OF_JUDGES = {"judges", "alone_csv", "alone_xlsx", "alone_json"}  # pages and fil
 OF_ONE = {
     "query": "queries", "query_documents": "queries", "query_csv": "queries", "query_json": "queries",
     "system": "systems", "system_csv": "systems", "system_json": "systems", "document": "documents",
-    "rater": "raters", "rater_settings": "raters", "member": "memberships",
+    "rater": "raters", "member": "memberships",
 }  # fmt: skip
 CALLS = ["", "/queries", "/documents", "/systems", "/ratings", "/drawn", "/unjudged?system=bm25", "/evaluation",
          "/comparison?baseline=bm25", "/judgments"]  # fmt: skip

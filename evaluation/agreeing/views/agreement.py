@@ -16,6 +16,7 @@ from ratings.people.access import readers_page
 from ratings.web.pages import paged
 
 from ... import charts
+from ...agreement.coefficients import FAIR, STRONG, word
 from ...judgments.rules import RULES_OF_ALL
 from ...page.address import page, told_to_reader, with_options
 from ...page.charts import Chart, charted, dot
@@ -26,46 +27,51 @@ from ...record import cache
 from ...results.lists import titles
 from ...results.step_by_step import step_by_step
 from ...scores import Asked
-from ...significance.draws import FEWEST_RATERS, RATERS
+from ...significance.draws import FEWEST_RATER_DRAWS, RATER_DRAWS
 from .. import consistency
-from ..confusion import confused, confusion, labels_of
-from ..consistency import FEWEST, Agreement, Order, agreement_in
+from ..confusion import confused, confusion, labels_of, most_confused
+from ..consistency import FEWEST_PAIRS, Agreement, Order, agreement_in
 
-# How much a page scores for the order of systems, in systems x queries x times: about a second. It scores at least
-# FEWEST_RATERS draws, and once without each rater. Where these take over three times as long, use the command.
-WORK = 180_000
-LEARNING = 20  # times as long under a rule that learns the errors of each rater
+# About how many scores (systems x queries x draws) a page computes for the order of systems, in about a second. It
+# computes at least FEWEST_RATER_DRAWS draws, and the order without each rater. Where these take over three times
+# as long, readers are sent to the command.
+SCORES_A_SECOND = 180_000
+TIMES_AS_LONG = 20  # how much longer a draw takes under a rule that learns the errors of each rater
 
-DISPUTED = 20  # pairs on a page: they are many, and the first are the ones that matter
-MATRIX = 12  # raters of whom every two are listed without opening anything
+DISPUTED_ON_PAGE = 20  # pairs: they are many, and the first are the ones that matter
+MOST_IN_MATRIX = 12  # raters of whom every two are listed without opening anything
 
 
 @readers_page
 @with_options("page")
 @step_by_step("agreement")
 def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    agreed, _, whole = found_in(collection, asked)
-    order, pks = whole.get("order"), {name: pk for pk, name in agreed.opinions.raters.items()}
+    agreed, _, whole = agreement_and_order(collection, asked)
+    order = whole.get("order")
+    pks = {name: pk for pk, name in agreed.opinions.raters.items()}
     context = page(request, collection, "agreement", asked) | {
         "counts": whole["counts"],
         "lacking": agreed.lacking,
-        "fewest": FEWEST,
+        "fewest": FEWEST_PAIRS,
+        "limits": {"strong": STRONG, "fair": FAIR},
+        "opened": "page" in request.GET,
         "named": collection.role == Role.ADMIN,
         "raters": [row | {"pk": pks[row["rater"]]} for row in whole["raters"]],
         "twos": whole["pairs_of_raters"],
-        "many": len(whole["raters"]) > MATRIX,
+        "many": len(whole["raters"]) > MOST_IN_MATRIX,
         "order": order,
         "moved": [row["rater"] for row in order.get("without", ()) if row["reversed"]] if order else [],
         "neighbours": neighbours(order) if order else [],
         "label": asked.label,
         "charts": {},
         **coefficients_in(whole),
-        **in_dispute(request, collection, agreed),
+        **disputed_page(request, collection, agreed),
     }
     if not agreed.lacking:
         grades = labels_of(collection)
-        said = "For each grade, how often the other rater gave which grade."
-        context |= confused(confusion(whole["confusion"], grades), list(grades.values()), said)
+        alt_text = "For each grade, how often the other rater gave which grade."
+        cells = confusion(whole["confusion"], grades)
+        context |= confused(cells, list(grades.values()), alt_text) | {"most_confused": most_confused(cells)}
     context["charts"] |= chart_of_biases(whole["raters"])
     return charted(request, "evaluation/agreement.html", context)
 
@@ -78,6 +84,7 @@ def coefficients_in(whole: dict) -> dict:
         "same": coefficients["agree"],
         "alpha": alpha,
         "chance": None if alpha["value"] is None else 1 - alpha["value"],
+        "word": "" if alpha["value"] is None else word(alpha["value"]),
         "coefficients": [(consistency.NAMES[name], row) for name, row in coefficients.items()],
     }
 
@@ -88,14 +95,14 @@ def chart_of_biases(raters: Sequence[dict]) -> dict[str, Chart]:
     if not biased:
         return {}
     listed = "; ".join(f"{row['rater']} {decimals(row['bias'])}" for row in biased)
-    said = f"Mean distance of each rater from the others: {listed}."
-    return {"bias": Chart("bias-spec", charts.differences([dot_of(row) for row in biased]), said)}
+    alt_text = f"Mean distance of each rater from the others: {listed}."
+    return {"bias": Chart("bias-spec", charts.differences([dot_of(row) for row in biased]), alt_text)}
 
 
 # Results, and the names in them
 
 
-def found_in(collection: Collection, asked: Asked) -> tuple[Agreement, Order | None, dict]:
+def agreement_and_order(collection: Collection, asked: Asked) -> tuple[Agreement, Order | None, dict]:
     """The agreement, the order of systems (None: too large for a page), and the JSON document of both.
 
     Names are those that the reader may see, read each time, as they can be removed. All else is cached.
@@ -125,12 +132,12 @@ def order_in(collection: Collection, asked: Asked, agreed: Agreement) -> Order |
 
 def draws_for(collection: Collection, asked: Asked, agreed: Agreement) -> int:
     """The number of draws that take about a second, the same for the same settings; 0 if too few would fit."""
-    once = max(1, len(agreed.opinions.queries) * collection.systems.count())
-    once *= LEARNING if asked.rule in RULES_OF_ALL else 1
-    raters = np.unique(agreed.table.rater).size
-    if (FEWEST_RATERS + raters) * once > 3 * WORK:
+    scores_of_draw = max(1, len(agreed.opinions.queries) * collection.systems.count())
+    scores_of_draw *= TIMES_AS_LONG if asked.rule in RULES_OF_ALL else 1
+    raters = np.unique(agreed.table.rater).size  # as many draws more: the order without each of them
+    if (FEWEST_RATER_DRAWS + raters) * scores_of_draw > 3 * SCORES_A_SECOND:
         return 0
-    return min(RATERS, max(FEWEST_RATERS, WORK // once - raters))
+    return min(RATER_DRAWS, max(FEWEST_RATER_DRAWS, SCORES_A_SECOND // scores_of_draw - raters))
 
 
 def neighbours(order: Mapping) -> list[dict]:
@@ -154,35 +161,32 @@ def dot_of(row: Mapping) -> dict:
     return dot(row["rater"], row["bias"], low, high, row["shared"], significant=significant)
 
 
-def in_dispute(request: HttpRequest, collection: Collection, agreed: Agreement) -> dict:
-    """One page of the disputed pairs, with their links. Two queries, for admins three."""
-    context = paged(request, cast(Sequence, agreed.disputed), DISPUTED)
-    on_page = context["page"].object_list
-    queries, shown = agreed.opinions.queries, []
-    places = agreed.pairs[on_page["pair"]].tolist()
-    for row, (query, document) in zip(consistency.disputed(agreed, on_page), places, strict=True):
-        shown.append((row, queries["pk"].iat[query].item(), queries["text"].iat[query], document))
-    documents = titles({document for *_, document in shown})
+def disputed_page(request: HttpRequest, collection: Collection, agreed: Agreement) -> dict:
+    """The context of one page of the disputed pairs, with what their links need. Two queries, for admins three."""
+    pagination = paged(request, cast(Sequence, agreed.disputed), DISPUTED_ON_PAGE)
+    on_page = pagination["page"].object_list
+    places, document_pks = agreed.pairs[on_page["pair"]].T
+    queries = agreed.opinions.queries.iloc[places]
+    pairs = list(zip(queries["pk"].tolist(), document_pks.tolist(), strict=True))
+    document_titles = titles({document for _, document in pairs})
     tokens = {}
     if collection.role == Role.ADMIN:
-        pairs = Pair.objects.filter(query__in={query for _, query, *_ in shown}, document__in=documents)
-        rows = pairs.values_list("query", "document", "token")
-        tokens = {(query, document): token for query, document, token in rows}
-    return context | {
-        "total": len(agreed.disputed),
-        "disputed": [
-            {
-                **row,
-                "lowest": number(row["lowest"]),
-                "highest": number(row["highest"]),
-                "query_pk": query,
-                "text": text,
-                "document": documents.get(document) or row["document"],
-                "token": tokens.get((query, document)),
-            }
-            for row, query, text, document in shown
-        ],
-    }
+        stored = Pair.objects.filter(query__in=set(queries["pk"].tolist()), document__in=document_titles)
+        tokens = {(pair.query_id, pair.document_id): pair.token for pair in stored}
+    rows = consistency.disputed(agreed, on_page)
+    disputed = [
+        {
+            **row,
+            "lowest": number(row["lowest"]),
+            "highest": number(row["highest"]),
+            "query_pk": query,
+            "text": text,
+            "document": document_titles.get(document) or row["document"],
+            "token": tokens.get((query, document)),
+        }
+        for row, (query, document), text in zip(rows, pairs, queries["text"], strict=True)
+    ]
+    return pagination | {"total": len(agreed.disputed), "disputed": disputed}
 
 
 # As files
@@ -191,7 +195,7 @@ def in_dispute(request: HttpRequest, collection: Collection, agreed: Agreement) 
 @files()
 def agreement_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV and JSON of the command `agreement`, with the names of the page."""
-    agreed, order, _ = found_in(collection, asked)
+    agreed, order, _ = agreement_and_order(collection, asked)
     return Files(
         f"{collection.slug}-agreement-{asked.measure}",
         table=lambda: consistency.table(agreed, order),

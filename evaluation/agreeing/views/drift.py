@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from django.http import HttpRequest, HttpResponse
 
-from ratings.desk.figures import ENOUGH
+from ratings.desk.figures import FEWEST_ANSWERS
 from ratings.models import Collection, Role
 from ratings.people.access import readers_page
-from ratings.pool.progress.counts import LOOKED_THROUGH
+from ratings.pool.progress.counts import GRADES_FOR_DRIFT
 from ratings.web.pages import paged
 
 from ... import charts
-from ...agreement import FEWEST, courses
+from ...agreement import FEWEST_GRADES, courses
 from ...page.address import page, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
@@ -25,27 +25,29 @@ from ...scores import Asked
 from ..consistency import agreement_in
 from ..drift import checked_in, document, table
 
-AT_ONCE = 12  # raters on a page
+RATERS_ON_PAGE = 12
 
 
 @readers_page
 @with_options("page")
 def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    found, labels, pks = found_in(collection)
-    context = page(request, collection, "agreement", asked) | paged(request, found["raters"], AT_ONCE)
-    rows = list(context["page"].object_list)
+    whole, labels, pks = drift_document(collection)
+    pagination = paged(request, whole["raters"], RATERS_ON_PAGE)
+    rows = list(pagination["page"].object_list)
     drawn = [row for row in rows if row["periods"]]
-    noted = [row["rater"] for row in found["raters"] if row["hints"]]
-    context |= {
+    noted = [row["rater"] for row in whole["raters"] if row["hints"]]
+    context = {
+        **page(request, collection, "agreement", asked),
+        **pagination,
         "noted": noted,
         "raters": [row | {"pk": pks[row["rater"]]} for row in rows],
-        "total": len(found["raters"]),
+        "total": len(whole["raters"]),
         "grades": list(labels.items()),
         "scale": list(labels),
         "named": collection.role == Role.ADMIN,
-        "fewest": FEWEST,
-        "enough": ENOUGH,
-        "latest": LOOKED_THROUGH,
+        "fewest": FEWEST_GRADES,
+        "enough": FEWEST_ANSWERS,
+        "latest": GRADES_FOR_DRIFT,
         "drawn": drawn,
         **pictured(drawn, noted),
     }
@@ -54,7 +56,7 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
 
 def pictured(drawn: list[dict], noted: list[str]) -> dict:
     """The context of the chart of the distances from the others, with its reach; no chart where nobody has one."""
-    if all(each["bias"] is None for row in drawn for each in row["periods"]):
+    if all(period["bias"] is None for row in drawn for period in row["periods"]):
         return {"charts": {}}
     dots, reach = distances(drawn)
     look = f"Mean distance from the others, period by period. Worth a look: {', '.join(noted) or 'nobody'}."
@@ -62,19 +64,20 @@ def pictured(drawn: list[dict], noted: list[str]) -> dict:
     return {"charts": {"course": Chart("course-spec", spec, look)}, "reach": reach}
 
 
-def found_in(collection: Collection) -> tuple[dict, dict[float, str], dict[str, int]]:
+def drift_document(collection: Collection) -> tuple[dict, dict[float, str], dict[str, int]]:
     """The document with the names that its reader may see, the labels of grades, and the pks of raters by name.
 
-    Labels have the lowest grade first. Courses are cached for each state of the collection; names, checks and
-    times are read each time.
+    Labels have the lowest grade first. The courses, each rater's grades over time, are cached for each state of
+    the collection; names, checks and times are read each time.
     """
     names = names_in(collection)
     agreed = agreement_in(collection, names)
-    found = cache.whole(collection, ("courses", tuple(names.items())), lambda: courses(agreed.table))
+    rater_courses = cache.whole(collection, ("courses", tuple(names.items())), lambda: courses(agreed.table))
     scale = {float(grade.value): str(grade) for grade in collection.grades.all()}
     labels = {grade: scale.get(grade, number(grade)) for grade in agreed.table.grades.tolist()}
     pks = {name: pk for pk, name in agreed.opinions.raters.items()}
-    return document(agreed, found, checked_in(collection, [*pks.values()]), labels), labels, pks
+    checked = checked_in(collection, [*pks.values()])
+    return document(agreed, rater_courses, checked, labels), labels, pks
 
 
 # As pictures
@@ -83,10 +86,10 @@ def found_in(collection: Collection) -> tuple[dict, dict[float, str], dict[str, 
 def distances(rows: Sequence[Mapping]) -> tuple[list[dict], float]:
     """A dot for each rater and period, and the reach of a strip to either side; intervals may end outside."""
     dots = [
-        {"place": place, "rater": row["rater"], "period": period, "significant": row["told"], **each}
+        {"place": place, "rater": row["rater"], "period": number, "significant": row["told"], **period}
         for place, row in enumerate(rows)
-        for period, each in enumerate(row["periods"], 1)
-        if each["bias"] is not None
+        for number, period in enumerate(row["periods"], 1)
+        if period["bias"] is not None
     ]
     reach = 1.3 * max(abs(dot["bias"]) for dot in dots)
     return dots, round(reach, 1) or 0.1
@@ -98,5 +101,5 @@ def distances(rows: Sequence[Mapping]) -> tuple[list[dict], float]:
 @files()
 def drift_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV table and JSON document of drift, with the names of the page."""
-    found, *_ = found_in(collection)
-    return Files(f"{collection.slug}-drift", table=lambda: table(found), json=lambda: found)
+    whole, *_ = drift_document(collection)
+    return Files(f"{collection.slug}-drift", table=lambda: table(whole), json=lambda: whole)

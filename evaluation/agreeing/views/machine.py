@@ -13,7 +13,7 @@ from ...scores import Asked
 from .. import machine as analysis
 from .. import worth
 from ..confusion import confused, labels_of
-from ..machine import TOP, Against
+from ..machine import TOP_RANKS
 
 LABELS = {
     "same": "Same grade",
@@ -31,26 +31,27 @@ SHARES = ("same", "higher", "lower")
 @readers_page
 @with_options("version")
 def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
+    """The agreement of a version with people; without a version, a sample or a common pair, what is missing."""
     judge = judge_of(collection, pk)
     version = version_of(request, judge)
-    found = analysis.against_of(version) if version else None
+    against = analysis.against_of(version) if version else None
     context = page(request, collection, "agreement", asked) | {
         "judge": judge,
         "version": version,
         "may_ask": collection.role == Role.ADMIN,
         "versions": list(judge.versions.values_list("number", flat=True)),
-        "found": found,
+        "found": against,
         "probed": probe_results(collection, [version] if version else []),
         "least": short_value(collection.relevant_from),
-        "top": TOP,
+        "top": TOP_RANKS,
         "charts": {},
     }
-    if found and found.count():
-        whole = analysis.document(found)
+    if against and against.count():
+        whole = analysis.document(against)
         context |= {
             "whole": whole,
             "files": f"?version={version.number}",
-            "figures": [(LABELS[name], name in SHARES, each) for name, each in whole["figures"].items()],
+            "figures": [(LABELS[name], name in SHARES, figure) for name, figure in whole["figures"].items()],
             "worth": worth,
             **confusion(collection, whole["confusion"]),
         }
@@ -67,40 +68,32 @@ def version_of(request: HttpRequest, judge: Judge) -> JudgeVersion | None:
     """The version that the address names, else the latest; None where there is none yet."""
     asked = request.GET.get("version", "")
     if not asked:
-        version = judge.latest()
-    elif asked.isascii() and asked.isdecimal() and len(asked) < 10:
-        version = get_object_or_404(judge.versions, number=int(asked))
-    else:
+        return judge.latest()
+    # Every number of nine digits fits the column.
+    if not (asked.isascii() and asked.isdecimal() and len(asked) < 10):
         raise Http404("A version is a number.")
-    if version:
-        version.judge = judge
-    return version
+    return get_object_or_404(judge.versions, number=int(asked))
 
 
-def confusion(collection: Collection, found: dict) -> dict:
+def confusion(collection: Collection, matrix: dict) -> dict:
     labels = labels_of(collection)
-    grades = [labels[grade] for grade in found["grades"]]
+    grades = [labels[grade] for grade in matrix["grades"]]
     cells = [
         {"one": one, "other": other, "share": value, "couples": count}
-        for one, shares, counts in zip(grades, found["shares"], found["counts"], strict=True)
+        for one, shares, counts in zip(grades, matrix["shares"], matrix["counts"], strict=True)
         for other, value, count in zip(grades, shares, counts, strict=True)
     ]
     return confused(cells, grades, "For each grade of people, how often the machine gave which grade.")
 
 
-def against_in(request: HttpRequest, collection: Collection, pk: int) -> Against:
-    version = version_of(request, judge_of(collection, pk))
-    found = analysis.against_of(version) if version else None
-    if found is None:
-        raise Http404("There is no version, or no sample.")
-    return found
-
-
 @files("version")
 def machine_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
-    found = against_in(request, collection, pk)
+    version = version_of(request, judge_of(collection, pk))
+    against = analysis.against_of(version) if version else None
+    if against is None:
+        raise Http404("There is no version, or no sample.")
     return Files(
-        f"{collection.slug}-machine-{pk}-{found.version.number}",
-        table=lambda: analysis.table(analysis.document(found)),
-        json=lambda: analysis.document(found),
+        f"{collection.slug}-machine-{pk}-{against.version.number}",
+        table=lambda: analysis.table(analysis.document(against)),
+        json=lambda: analysis.document(against),
     )

@@ -160,7 +160,7 @@ def test_the_seed_makes_the_interval_of_alpha_and_pieces_do_not_change_it(kind, 
     whole = alpha_interval(found, kind)
     assert alpha_interval(found, kind) == whole
     assert alpha_interval(found, kind, seed=2) != whole
-    monkeypatch.setattr("evaluation.agreement.krippendorff.AT_ONCE", 300)
+    monkeypatch.setattr("evaluation.agreement.krippendorff.COUNTS_AT_ONCE", 300)
     assert alpha_interval(found, kind) == pytest.approx(whole, abs=1e-12)
 
 

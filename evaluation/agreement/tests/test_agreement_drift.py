@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from evaluation import agreement
-from evaluation.agreement import FEWEST, Table, courses, table
+from evaluation.agreement import FEWEST_GRADES, Table, courses, table
 
 NAN = float("nan")
 
@@ -54,10 +54,10 @@ def test_a_move_is_told_only_beyond_chance_and_on_enough_grades():
     def of(n: int, late: float) -> agreement.Course:
         return course_of([1, 2] * (n // 2) + [1 + late, 2 + late] * (n // 2), [1] * (2 * n))
 
-    assert of(FEWEST, 1).significant and not of(FEWEST, 0).significant
-    assert not of(FEWEST - 2, 1).significant
+    assert of(FEWEST_GRADES, 1).significant and not of(FEWEST_GRADES, 0).significant
+    assert not of(FEWEST_GRADES - 2, 1).significant
     # Without any spread the interval is the move itself.
-    same = course_of([1] * FEWEST + [2] * FEWEST, [1] * (2 * FEWEST))
+    same = course_of([1] * FEWEST_GRADES + [2] * FEWEST_GRADES, [1] * (2 * FEWEST_GRADES))
     assert (same.moved, same.low, same.high, same.significant) == (1, 1, 1, True)
 
 
@@ -91,3 +91,20 @@ def test_rounding_is_no_move():
     moved = [(pair, rater, grade + (pair > 21 and rater == 0), at) for pair, rater, grade, at in rows]
     found = courses(of_rows(moved, raters=4))[0]
     assert found.significant and (found.low, found.high) == pytest.approx((1, 1))
+
+
+@pytest.mark.parametrize(
+    ("grades", "told"),
+    [
+        ("0123" * 10, False),  # the others' own grades
+        ("1230" * 10, True),  # all wrong, and spread as the others'
+        ("1212" * 10, False),  # timid, and closer than chance
+        ("0" * 40, True),  # always the lowest, whatever the document
+        ("1230" * 4, False),  # all wrong, on fewer than FEWEST_GRADES
+    ],
+)
+def test_grades_no_closer_than_by_chance_are_told_in_any_order_of_time(grades, told):
+    others = [int(grade) for grade in "0123" * 10][: len(grades)]
+    for moments in (None, [0] * len(grades)):
+        assert course_of([int(grade) for grade in grades], others, moments).by_chance is told
+    assert not course_of([1] * 40, [1] * 40).by_chance

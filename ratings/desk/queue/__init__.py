@@ -18,20 +18,27 @@ tabs of one person take turns. On SQLite every transaction is a writer from its 
 pair are decided by conditional updates and unique indexes, never by a read followed by a write. No process cleans
 up: an expired lease counts as free.
 
+Terms: `me` is a rater as the lock read them. A grade that fills no assignment, because others had filled the pair
+or it was imported, is surplus. An extra assignment is beyond the number wanted, for one rater: of gold, or a
+lease that `want_fewer` left. A task's turn is its position among the tasks that its rater holds. A check is a
+warm-up or a repeat; its answer is no rating.
+
 For raters: `claim`, `save`, `skip`, `stop`, `undo`; to read: `held`, `task`, `last_acts`, `outlook`.
-For admins: `want`, `want_fewer`, `retire`, `unretire`, `stop`; for imports of ratings `differing`,
-`stage`, `record_staged` and `take_back_import`; for rounds `store_round`, `waiting_in_rounds` and
-`raters_at_work`.
+For admins: `want`, `want_fewer`, `retire`, `unretire`, `ask_again`, `take_back_asking`, `leave_out`,
+`count_again`, `stop`; for imports of ratings `differing`, `stage`, `record_staged` and `take_back_import`; for
+rounds `store_round`, `waiting_in_rounds` and `raters_at_work`.
 """
 
 from .acts import KeyUsed
+from .asking_again import ask_again, askable, asked_again, take_back_asking
 from .claiming import MOST_HELD, claim, stop
-from .importing import PAST, ImportedRating, differing, record_staged, stage, take_back_import
+from .importing import HISTORY_ONLY, ImportedRating, differing, record_staged, stage, take_back_import
 from .leases import LEASE
+from .leaving_out import count_again, leave_out
 from .order import comes_by_query
-from .outlook import COUNTED, Outlook, outlook
+from .outlook import MOST_COUNTED_PAIRS, Outlook, outlook
 from .rounds import NewDrawn, NewRound, raters_at_work, store_round, waiting_in_rounds
 from .saving import Conflict, Saved, Submission, save, skip, used
 from .tasks import Task, answers_of, held, task
-from .undoing import RATING_KINDS, UNDO_DEPTH, last_acts, undo
+from .undoing import ACTS_TO_UNDO, RATING_KINDS, last_acts, undo
 from .wanting import pairs_for, retire, unretire, want, want_fewer

@@ -13,8 +13,8 @@ from ...database.prepared import Blank, Prepared, PreparedInsert
 from ...models import Pair, Rater, Rating, RatingEvent
 from ...web import limits
 
-AGAIN = 3
-MOST_ON_PAIR = 100  # events of one rater in a day
+MOST_RETRIES = 3  # of a transaction, before its error is raised
+MOST_ACTS_ON_PAIR = 100  # of one rater in a day
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -40,7 +40,7 @@ def transacted(work: Callable[Params, Result]) -> Callable[Params, Result]:
 
     @wraps(work)
     def run(*args: Params.args, **kwargs: Params.kwargs) -> Result:
-        for _ in range(AGAIN):
+        for _ in range(MOST_RETRIES):
             try:
                 with transaction.atomic():
                     return work(*args, **kwargs)
@@ -104,9 +104,9 @@ def record(
     return event
 
 
-def refuse_over(me: Rater, pair: Pair) -> None:
+def refuse_excess(me: Rater, pair: Pair) -> None:
     """Raise limits.Reached for more acts of the rater on this pair than anybody needs: each is kept for ever."""
-    limits.refuse_over(MOST_ON_PAIR, "acts on one document", RatingEvent.objects.filter(pair=pair, rater=me))
+    limits.refuse_above(MOST_ACTS_ON_PAIR, "acts on one document", RatingEvent.objects.filter(pair=pair, rater=me))
 
 
 def _version_seen(version: int | None, latest: int | None) -> int:

@@ -23,8 +23,8 @@ from . import order
 from .leases import COLLECTION, NOW, RATER, State, assignment_of, fill_expired, free, takable
 from .tasks import held_checks, leased_to
 
-PLENTY = 200  # open assignments; if there are fewer, each rater gets a fair share of them
-BATCH = 20  # lists of ids are padded to multiples of this, so that few different statements are prepared
+PLENTY_OPEN = 200  # open assignments; if there are fewer, each rater gets a fair share of them
+IDS_AT_ONCE = 20  # lists of ids are padded to multiples of this, so that few different statements are prepared
 
 Kind = RatingEvent.Kind
 
@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
 
 
 class ExtraGold(NamedTuple):
-    """A gold pair that needs no more grades. The rater gets it by an extra assignment."""
+    """A gold pair without a free assignment. The rater gets it by an extra one."""
 
     pair: int
     query: int
@@ -61,8 +61,8 @@ class Holding(NamedTuple):
     """What a rater holds already."""
 
     leases: tuple[int, ...]  # ids of assignments
-    checks: int
-    last_turn: int
+    checks: int  # how many warm-ups and repeats they hold
+    last_turn: int  # the turn of the last task that they hold; 0: they hold none
 
     @property
     def tasks(self) -> int:
@@ -73,7 +73,7 @@ class Holding(NamedTuple):
 class Quota(NamedTuple):
     """How much more a rater may get."""
 
-    tasks: int
+    tasks: int  # of any kind
     candidates: int  # how many of these may be candidates: near the end, the rater's fair share
 
 
@@ -82,18 +82,18 @@ class Choice(NamedTuple):
 
     holding: Holding
     quota: Quota
-    new: list[Candidate]
+    new: list[Candidate]  # of pairs that the rater did not put off
     put_off: list[Item]
 
 
 class StatementKey(NamedTuple):
     """All that changes the text of a statement for candidates; other values are its parameters."""
 
-    order: str
-    restricted: bool
-    count: int
-    seen: int = 0  # how many groups come before
-    taken: int = 0  # how many blanks there are for assignments that others took first
+    order: str  # of `Collection.Order`; "": the statement has no groups
+    restricted: bool  # whether the rater rates only some queries
+    count: int  # how many candidates are read at most
+    seen: int = 0  # how many groups were read before this one: it has a blank for each
+    taken: int = 0  # how many blanks there are for ids of assignments that others took first
 
 
 START = Blank("start", Assignment, "lot")
@@ -103,9 +103,10 @@ CURRENT_QUERY = Blank("current_query", Assignment, "query")
 def claimants() -> QuerySet:
     """Raters with what the choice depends on, read by the statement that locks the row.
 
-    `last_pair` and `last_query` are at the end of their tasks, or of their last act; `acts`: the number of their
-    acts, 0 where neither gold nor repeats are mixed in; `restricted`: whether they rate only some queries;
-    `plenty`: set if at least PLENTY assignments are open.
+    `last_pair` and `last_query`: those of the last task that they hold, or else of their last act. `acts`: the
+    number of their acts, 0 where neither gold nor repeats are mixed in. `restricted`: whether they rate only some
+    queries. `to_warm_up`: whether the collection has warm-ups and they have not done all. `plenty`: the id of the
+    PLENTY_OPEN-th open assignment; None if fewer are open.
 
     PostgreSQL reads these facts before it waits for the lock, so they may be outdated. They must not decide about
     a limit or about what another rater holds.
@@ -115,6 +116,7 @@ def claimants() -> QuerySet:
     acts = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk")
     warm_ups = Anchor.objects.of(OuterRef("collection")).filter(use=Anchor.Use.WARM_UP)
     still_open = Assignment.objects.waiting().filter(collection=OuterRef("collection"), rater__isnull=True)
+    open_in_order = still_open.filter(HAS_ROUND).order_by("round", "lot").values("pk")
     raters = Rater.objects.with_able().annotate(
         last_lease=Subquery(leased.values("turn")[:1]), last_check=Subquery(checks.values("turn")[:1])
     )
@@ -129,7 +131,7 @@ def claimants() -> QuerySet:
         acts=Case(When(mixes, then=row_count(acts, "rater")), default=0),
         restricted=is_restricted(),
         to_warm_up=Case(When(warmed_up_at__isnull=True, then=Exists(warm_ups)), default=False),
-        plenty=Subquery(still_open.filter(HAS_ROUND).order_by("round", "lot").values("pk")[PLENTY - 1 : PLENTY]),
+        plenty=Subquery(open_in_order[PLENTY_OPEN - 1 : PLENTY_OPEN]),
     )
 
 
@@ -143,27 +145,29 @@ def choose(me: Rater, count: int, now: datetime, taken: set[int]) -> Choice:
 
     `taken`: ids of assignments that other raters took since they were chosen.
     """
-    start = order.start_point(me.pk, me.last_pair)
-    # There is no query with the id 0: it stands for no current query.
-    values = {**parameters(me, now, taken), "current_query": me.last_query or 0}
-    values["start"] = start
+    values = {
+        **parameters(me, now, taken),
+        "current_query": me.last_query or 0,  # no query has the id 0: it stands for no current query
+        "start": order.start_point(me.pk, me.last_pair),
+    }
     key = StatementKey(me.collection.order, me.restricted, count, taken=len(padded(taken)))
-    if me.restricted and not _has_candidates(key)(**values):
-        key = key._replace(count=0)
-    leases, checks, *rows = _candidates(key)(**values)
+    if me.restricted and not _any_candidate_statement(key)(**values):
+        key = key._replace(count=0)  # no candidates, so only what the rater holds is read
+    leases, checks, *candidate_rows = _candidates_statement(key)(**values)
     last_turn = max((turn for *_, turn in (*leases, *checks)), default=0)
-    holding = Holding(tuple(pk for pk, *_ in leases), len(checks), last_turn)
+    holding = Holding(leases=tuple(pk for pk, *_ in leases), checks=len(checks), last_turn=last_turn)
     quota = quota_for(me, holding, count)
     if min(quota) <= 0:
-        return Choice(holding, quota, [], [])
-    first_group = [Candidate(*row) for row in chain(*rows)]
+        return Choice(holding, quota, new=[], put_off=[])
+    first_group = [Candidate(*row) for row in chain(*candidate_rows)]
     new = list(islice(chain(first_group, next_groups(key, first_group, values)), quota.candidates))
     if len(new) == quota.candidates:
-        return Choice(holding, quota, new, [])
+        return Choice(holding, quota, new, put_off=[])
+    # A surplus grade keeps all expired leases of its pair from being taken, until it has filled one of them.
     if fill_expired(me.collection_id, now):
         return choose(me, count, now, taken)
-    rest = Quota(quota.tasks - len(new), quota.candidates - len(new))
-    return Choice(holding, quota, new, put_off_items(me, key, values, rest))
+    quota_left = Quota(quota.tasks - len(new), quota.candidates - len(new))
+    return Choice(holding, quota, new, put_off_items(me, key, values, quota_left))
 
 
 def parameters(me: Rater, now: datetime, taken: set[int] = frozenset()) -> dict[str, Any]:
@@ -172,8 +176,8 @@ def parameters(me: Rater, now: datetime, taken: set[int] = frozenset()) -> dict[
 
 
 def padded(ids: Sequence[int]) -> list[int]:
-    """The ids and zeros, as many as the next multiple of BATCH."""
-    return [*ids, *[0] * (-len(ids) % BATCH)]
+    """The ids and zeros, as many as the next multiple of IDS_AT_ONCE."""
+    return [*ids, *[0] * (-len(ids) % IDS_AT_ONCE)]
 
 
 def numbered(name: str, values: list[int]) -> dict[str, int]:
@@ -181,7 +185,12 @@ def numbered(name: str, values: list[int]) -> dict[str, int]:
 
 
 def free_assignments(key: StatementKey) -> QuerySet:
-    """One free assignment of each pair that the rater has not rated and does not hold."""
+    """One free assignment, the oldest, of each pair that the rater has neither rated nor holds.
+
+    The rater, the collection, the time and the ids in `taken` are blanks of a prepared statement; `parameters` has
+    their values.
+    """
+    # Assignments that others took since they were chosen. A younger one of the pair then stands for it.
     taken = [Blank(f"taken{place}", Assignment, "id") for place in range(key.taken)]
     older = Assignment.objects.filter(free(NOW), pair=OuterRef("pair"), pk__lt=OuterRef("pk"))
     rows = Assignment.objects.waiting().filter(takable(NOW), collection=COLLECTION)
@@ -201,23 +210,26 @@ def candidates(key: StatementKey) -> QuerySet:
     return free_assignments(key).filter(~Exists(skips().filter(pair=OuterRef("pair"))))
 
 
-COUNTED = 500  # so many free pairs are counted: to count a million takes a second
+MOST_COUNTED_PAIRS = 500  # free pairs: to count a million takes a second
 
 
 def free_by_query(me: Rater, now: datetime, queries: set[int] | None) -> Counter[int]:
-    """How many candidates a claim could find of each query: of these queries, or the first COUNTED of any."""
-    blanks = len(padded(list(queries or ())))
-    values = numbered("query", padded(list(queries or ())))
-    (rows,) = _free_queries(me.restricted, blanks)(**parameters(me, now), **values)
+    """Query id → how many candidates a claim could find: of these `queries`; None: of any.
+
+    At most MOST_COUNTED_PAIRS + 1 candidates are counted in all.
+    """
+    ids = padded(list(queries or ()))
+    (rows,) = _free_queries_statement(me.restricted, len(ids))(**parameters(me, now), **numbered("query", ids))
     return Counter(query for (query,) in rows)
 
 
 @cache
-def _free_queries(restricted: bool, queries: int) -> PreparedUnion:
-    rows = candidates(StatementKey("", restricted, 0)).filter(HAS_ROUND).order_by("round", "lot")
+def _free_queries_statement(restricted: bool, queries: int) -> PreparedUnion:
+    """A statement for the query of each candidate: of any query for `queries` = 0, else of so many given ones."""
+    rows = candidates(StatementKey("", restricted, count=0)).filter(HAS_ROUND).order_by("round", "lot")
     if queries:
         rows = rows.filter(reduce(or_, (Q(query=Blank(f"query{i}", Assignment, "query")) for i in range(queries))))
-    return PreparedUnion(lambda: [rows.values_list("query")[: COUNTED + 1]])
+    return PreparedUnion(lambda: [rows.values_list("query")[: MOST_COUNTED_PAIRS + 1]])
 
 
 def is_restricted() -> Exists:
@@ -235,28 +247,26 @@ def skips(rater: Rater | Blank = RATER) -> QuerySet:
 
 
 @cache
-def _candidates(key: StatementKey) -> PreparedUnion:
-    """A statement for the candidates of the group after the `seen` ones. The first also reads what the rater
-    holds.
-    """
+def _candidates_statement(key: StatementKey) -> PreparedUnion:
+    """A statement for the candidates of the group after the `seen` ones. The first also reads what is held."""
 
-    def parts() -> list[QuerySet]:
-        holding = [
+    def querysets() -> list[QuerySet]:
+        held = [
             leased_to(RATER).values_list("pk", "pair", "query", "turn"),
             held_checks(RATER).values_list("pk", "pair", "pair__query", "turn"),
         ]
         if not key.count:
-            return holding
+            return held
         seen = [Blank(f"seen{place}", Assignment, "id") for place in range(key.seen)]
         group = order.ORDERS[key.order].group(candidates(key), CURRENT_QUERY, seen, START)
-        rows = order.from_start(group, START, key.count, *Candidate._fields)
-        return rows if key.seen else holding + rows
+        in_lot_order = order.from_start(group, START, key.count, *Candidate._fields)
+        return in_lot_order if key.seen else held + in_lot_order
 
-    return PreparedUnion(parts)
+    return PreparedUnion(querysets)
 
 
 @cache
-def _has_candidates(key: StatementKey) -> Prepared:
+def _any_candidate_statement(key: StatementKey) -> Prepared:
     """A statement that finds out whether a restricted rater has candidates.
 
     The statement that uses lots would read the whole pool to find that there are none.
@@ -266,80 +276,84 @@ def _has_candidates(key: StatementKey) -> Prepared:
 
 
 def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[str, Any]) -> Iterator[Candidate]:
-    """The candidates of the groups after the first one."""
-    field, seen = order.ORDERS[key.order].group_field, []
-    if field and first_group:
-        seen = [getattr(first_group[-1], field)]
-    elif field == "query":  # the current query has no candidates left, but others may have
+    """The candidates of the groups after the first one. Each group is read when the one before it is used up."""
+    group_field = order.ORDERS[key.order].group_field
+    seen = []  # for each group so far, the value by which the order leaves it out
+    if group_field and first_group:
+        seen = [getattr(first_group[-1], group_field)]
+    elif group_field == "query":  # the current query has no candidates left, but others may have
         seen = [values["current_query"]]
-    while seen and key.count:
-        rows = _candidates(key._replace(seen=len(seen)))(**values, **numbered("seen", seen))
-        group = [Candidate(*row) for row in chain(*rows)]
+    while seen and key.count:  # no count: `choose` found that there are no candidates at all
+        statement = _candidates_statement(key._replace(seen=len(seen)))
+        group = [Candidate(*row) for row in chain(*statement(**values, **numbered("seen", seen)))]
         if not group:
             return
         yield from group
-        seen.append(getattr(group[-1], field))
+        seen.append(getattr(group[-1], group_field))
 
 
 def put_off_items(me: Rater, key: StatementKey, values: dict[str, Any], quota: Quota) -> list[Item]:
     """What the rater put off and can still get, the earliest first: pairs, extra gold and repeats alike."""
-    skipped_pairs, assignments = _put_off(key._replace(order="", count=0), me.collection.gold_share > 0)
-    (rows,) = skipped_pairs(**values)
-    if not rows:
+    key = key._replace(order="", count=0)
+    (put_off_rows,) = _put_off_statement(key, me.collection.gold_share > 0)(**values)
+    if not put_off_rows:
         return []
-    pairs = [pair for pair, *_ in rows] + [0] * (BATCH - len(rows))
-    (free_rows,) = assignments(**values, **numbered("pair", pairs))
-    by_pair = {candidate.pair: candidate for candidate in map(Candidate._make, free_rows)}
+    pairs = padded([pair for pair, *_ in put_off_rows])
+    (free_rows,) = _free_of_pairs_statement(key)(**values, **numbered("pair", pairs))
+    free_by_pair = {candidate.pair: candidate for candidate in map(Candidate._make, free_rows)}
     items: list[Item] = []
-    for pair, query, is_repeat, _ in rows[: quota.tasks]:
-        item = RepeatPair(pair, query) if is_repeat else by_pair.get(pair, ExtraGold(pair, query))
-        used = sum(isinstance(earlier, Candidate) for earlier in items)
-        if isinstance(item, Candidate) and used == quota.candidates:
+    candidates_left = quota.candidates
+    for pair, query, is_repeat, _ in put_off_rows[: quota.tasks]:
+        if is_repeat:
+            items.append(RepeatPair(pair, query))
+        elif pair not in free_by_pair:
+            items.append(ExtraGold(pair, query))
+        elif candidates_left:
+            items.append(free_by_pair[pair])
+            candidates_left -= 1
+        else:
             break
-        items.append(item)
     return items
 
 
-def put_off_beside(me: Rater, restricted: bool, now: datetime) -> int:
-    """How many repeats and extra gold pairs `me` put off and can still get."""
-    skipped_pairs, _ = _put_off(StatementKey("", restricted, 0), me.collection.gold_share > 0, beside=True)
-    return len(skipped_pairs(**parameters(me, now))[0])
+def put_off_extras(me: Rater, restricted: bool, now: datetime) -> list[int]:
+    """The query of each repeat and each extra gold pair that `me` put off and can still get."""
+    key = StatementKey(order="", restricted=restricted, count=0)
+    (rows,) = _put_off_statement(key, me.collection.gold_share > 0, only_extras=True)(**parameters(me, now))
+    return [query for _, query, *_ in rows]
 
 
 @cache
-def _put_off(key: StatementKey, gold: bool, *, beside: bool = False) -> tuple[PreparedUnion, PreparedUnion]:
-    """Two statements: for BATCH put-off pairs that the rater can get, and for free assignments of BATCH pairs.
+def _put_off_statement(key: StatementKey, gold: bool, *, only_extras: bool = False) -> PreparedUnion:
+    """A statement for (pair, query, 1 for a repeat or 0, last event) of what the rater put off and can get.
 
-    `beside`: all repeats and extra gold, and nothing else.
+    It has the first IDS_AT_ONCE of them, the earliest first. `gold`: whether extra gold is among them.
+    `only_extras`: it has all repeats and extra gold pairs instead, and no other pairs.
     """
+    repeat = Check.objects.filter(
+        rater=RATER,
+        pair=OuterRef("pair"),
+        kind=Check.Kind.REPEAT,
+        event__isnull=True,
+        turn__isnull=True,
+        created_at__lte=OuterRef("created_at"),
+        pair__retired_at__isnull=True,
+    )
+    skipped = skips().annotate(repeat=Case(When(Exists(repeat), then=1), default=0))
+    is_gold = Exists(extra_golds(key.restricted).filter(pair=OuterRef("pair")))
+    is_extra = Q(is_gold) if gold else Q(pk__in=[])  # without gold: a condition that is never true
+    has_free = Exists(free_assignments(key).filter(pair=OuterRef("pair")))
+    can_get = (is_extra & ~has_free) if only_extras else (is_extra | has_free)
+    rows = skipped.filter(can_get | Q(repeat=1)).values("pair", "pair__query", "repeat").annotate(last=Max("pk"))
+    rows = rows.order_by("last").values_list("pair", "pair__query", "repeat", "last")
+    return PreparedUnion(lambda: [rows if only_extras else rows[:IDS_AT_ONCE]])
 
-    def skipped_pairs() -> list[QuerySet]:
-        repeat = Check.objects.filter(
-            rater=RATER,
-            pair=OuterRef("pair"),
-            kind=Check.Kind.REPEAT,
-            event__isnull=True,
-            turn__isnull=True,
-            created_at__lte=OuterRef("created_at"),
-            pair__retired_at__isnull=True,
-        )
-        extra = extra_golds(key.restricted).filter(pair=OuterRef("pair"))
-        has_free = Exists(free_assignments(key).filter(pair=OuterRef("pair")))
-        skipped = skips().annotate(repeat=Case(When(Exists(repeat), then=1), default=0))
-        is_extra = Q(Exists(extra)) if gold else Q(pk__in=[])
-        can_get = (is_extra & ~has_free) if beside else (is_extra | has_free)
-        skipped = skipped.filter(can_get | Q(repeat=1))
-        rows = skipped.values("pair", "pair__query", "repeat").annotate(last=Max("pk")).order_by("last")
-        rows = rows.values_list("pair", "pair__query", "repeat", "last")
-        return [rows if beside else rows[:BATCH]]
 
-    def assignments() -> list[QuerySet]:
-        of_pairs = Q()
-        for place in range(BATCH):
-            of_pairs |= Q(pair=Blank(f"pair{place}", Assignment, "pair"))
-        return [free_assignments(key).filter(of_pairs).values_list(*Candidate._fields)]
-
-    return PreparedUnion(skipped_pairs), PreparedUnion(assignments)
+@cache
+def _free_of_pairs_statement(key: StatementKey) -> PreparedUnion:
+    """A statement for the free assignments of IDS_AT_ONCE pairs."""
+    of_pairs = reduce(or_, (Q(pair=Blank(f"pair{place}", Assignment, "pair")) for place in range(IDS_AT_ONCE)))
+    return PreparedUnion(lambda: [free_assignments(key).filter(of_pairs).values_list(*Candidate._fields)])
 
 
 def extra_golds(restricted: bool) -> QuerySet:
@@ -364,13 +378,13 @@ def quota_for(me: Rater, holding: Holding, count: int) -> Quota:
     if tasks > 0 and me.limit is not None:
         tasks = min(tasks, me.limit - graded(me) - holding.tasks)
     if tasks <= 0 or me.plenty:
-        return Quota(tasks, tasks)
+        return Quota(tasks, candidates=tasks)
     share = max(fair_share(me), 1)
     if holding.tasks + tasks <= share:
-        return Quota(tasks, tasks)
-    mixes = me.collection.gold_share or me.collection.repeat_share
-    of_share = 0 if mixes and holding.tasks else share - holding.tasks
-    return Quota(tasks if mixes else of_share, of_share)
+        return Quota(tasks, candidates=tasks)
+    if me.collection.gold_share or me.collection.repeat_share:
+        return Quota(tasks, candidates=0 if holding.tasks else share)
+    return Quota(share - holding.tasks, candidates=share - holding.tasks)
 
 
 def graded(me: Rater) -> int:
@@ -379,23 +393,18 @@ def graded(me: Rater) -> int:
 
 
 def grades_of(rater: OuterRef) -> CombinedExpression:
-    """The number of a rater's grades, including repeats. If a limit did not count them, it would give them
-    away.
-    """
+    """The number of a rater's grades, with those of repeats: a limit that left them out would give them away."""
     ratings = Rating.objects.filter(rater=rater, grade__isnull=False)
-    return row_count(ratings, "rater") + row_count(
-        answered_repeats(rater).filter(event__value__isnull=False), "rater"
-    )
+    repeats = answered_repeats().filter(rater=rater, event__value__isnull=False)
+    return row_count(ratings, "rater") + row_count(repeats, "rater")
 
 
-def answered_repeats(rater: OuterRef) -> QuerySet:
-    return Check.objects.filter(rater=rater, kind=Check.Kind.REPEAT, event__isnull=False)
+def answered_repeats() -> QuerySet[Check]:
+    return Check.objects.filter(kind=Check.Kind.REPEAT, event__isnull=False)
 
 
 def fair_share(me: Rater) -> int:
-    """The waiting assignments for each rater who can rate now. With more than this, one rater would leave others
-    without work.
-    """
+    """The waiting assignments for each rater who can rate now: with more, one would leave others without work."""
     people = Rater.objects.able().filter(collection=me.collection_id).count()
     waiting = Assignment.objects.waiting().filter(collection=me.collection_id, extra=False).count()
     return waiting // max(people, 1)

@@ -11,19 +11,9 @@ from ...database.prepared import Blank, Prepared, PreparedUpdate
 from ...models import Assignment, Rater, Rating
 from ..happenings import happened
 from .acts import lock, locking, transacted
-from .choosing import (
-    Candidate,
-    ExtraGold,
-    Holding,
-    Item,
-    RepeatPair,
-    choose,
-    claimants,
-    numbered,
-    padded,
-)
+from .choosing import Candidate, ExtraGold, Holding, Item, RepeatPair, choose, claimants, numbered, padded
 from .leases import LEASE, NOW, RATER, State, free, record_lost, release_all
-from .mixing import hold_extras, mixed, put_before, to_warm_up, warm_up
+from .mixing import hold_checks, hold_extras, mixed, to_warm_up, warm_up
 from .tasks import REPEAT, Task, held, held_assignments, in_turn, open_checks
 
 MOST_HELD = 20
@@ -37,7 +27,8 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
     lease expires and another rater takes the pair. Four queries, where the current query has enough candidates and
     neither gold nor repeats are mixed in.
     """
-    now, count = now or timezone.now(), min(count, MOST_HELD)
+    now = now or timezone.now()
+    count = min(count, MOST_HELD)
     me = _look(rater=rater.pk)[0]
     happened("claim")
     if not me.is_able or me.collection.put_away_at:
@@ -46,8 +37,8 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
     if me.to_warm_up and to_warm_up(me).exists():
         warm_up(me, count, now)
         return held(me)
-    taken: set[int] = set()
-    rows: list[Assignment] = []
+    taken: set[int] = set()  # ids of assignments for which other raters were faster
+    held_rows: list[Assignment] = []  # what the rater holds after the last pass of the loop
     while True:
         choice = choose(me, count, now, taken)
         items = mixed(me, choice, now)
@@ -56,16 +47,17 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
         turns = {item: choice.holding.last_turn + place for place, item in enumerate(items, 1)}
         candidates = [item for item in items if isinstance(item, Candidate)]
         # After an earlier pass locked rows, this one must not wait for others: two raters could deadlock.
-        rows = _hold(me, choice.holding, turns, candidates, now, wait=not (taken and rows))
-        got = {row.pk for row in rows}
-        record_lost((candidate.rater, candidate.pair) for candidate in candidates if candidate.pk in got)
-        failed = {candidate.pk for candidate in candidates} - got
-        if failed and not Rater.objects.able().filter(pk=me.pk).exists():
-            release_all(me)
-            return []
+        held_rows = _hold(me, choice.holding, turns, candidates, now, wait=not (taken and held_rows))
+        held_ids = {row.pk for row in held_rows}
+        record_lost((candidate.rater, candidate.pair) for candidate in candidates if candidate.pk in held_ids)
+        failed = {candidate.pk for candidate in candidates} - held_ids  # other raters were faster
         if not failed:
             has_checks = choice.holding.checks or any(isinstance(item, RepeatPair) for item in items)
-            return in_turn(rows, open_checks(me) if has_checks else ())
+            return in_turn(held_rows, open_checks(me) if has_checks else ())
+        # Or none was leased, because somebody took the role of the rater meanwhile: see `_lease`.
+        if not Rater.objects.able().filter(pk=me.pk).exists():
+            release_all(me)
+            return []
         taken |= failed
 
 
@@ -94,16 +86,16 @@ def _hold(
     _lease(me, holding.leases, {candidate.pk: turns[candidate] for candidate in candidates}, now, wait=wait)
     if len(candidates) < len(turns):
         hold_extras(me, {item: turn for item, turn in turns.items() if isinstance(item, ExtraGold)}, now)
-        repeats = {item: turn for item, turn in turns.items() if isinstance(item, RepeatPair)}
-        by_pair = {item.pair: turn for item, turn in repeats.items()}
-        put_before(me, REPEAT, by_pair, now, {item.pair: item.place for item in repeats})
+        repeats = [item for item in turns if isinstance(item, RepeatPair)]
+        turn_of_pair = {repeat.pair: turns[repeat] for repeat in repeats}
+        hold_checks(me, REPEAT, turn_of_pair, now, {repeat.pair: repeat.place for repeat in repeats})
     return held_assignments(me)
 
 
 def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetime, *, wait: bool) -> None:
     """Lease to `me` those of the assignments (id → turn) that are still free, and renew the leases of those that
-    they held. One query. Nothing changes if somebody took the role of `me` while the look waited for its lock:
-    on PostgreSQL the look reads the role as it was before.
+    they held. One query. Nothing changes if somebody took the role of `me` while `_look` waited for its lock: on
+    PostgreSQL it reads the role as it was before.
 
     A slower rater waits for the row lock and then finds that the row is not free. Rows are locked in the order of
     their ids, so two raters never wait for each other.
@@ -111,21 +103,30 @@ def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetim
     if not leases and not turns:
         return
     leases = padded(leases)
-    values = (
-        numbered("lease", leases) | numbered("assignment", list(turns)) | numbered("turn", list(turns.values()))
+    _leasing(len(leases), len(turns), wait)(
+        rater=me.pk,
+        now=now,
+        until=now + LEASE,
+        **numbered("lease", leases),
+        **numbered("assignment", list(turns)),
+        **numbered("turn", list(turns.values())),
     )
-    _leasing(len(leases), len(turns), wait)(rater=me.pk, now=now, until=now + LEASE, **values)
 
 
 @cache
 def _leasing(leases: int, count: int, wait: bool) -> PreparedUpdate:
+    """The statement that leases `count` assignments to a rater and renews as many of theirs as `leases` says.
+
+    wait: whether it waits for rows that others have locked, or else passes them over.
+    """
     renewed = [Blank(f"lease{place}", Assignment, "id") for place in range(leases)]
     ids = [Blank(f"assignment{place}", Assignment, "id") for place in range(count)]
     turns = [Blank(f"turn{place}", Assignment, "turn") for place in range(count)]
     chosen = Q(rater=RATER, state=State.LEASED)
     if ids:
         chosen |= Q(free(NOW), pk__in=ids)
-    # By ids: a database that has counted the rows takes those of a rater for many, and reads the whole table.
+    # The ids of the renewed ones, too, though `rater` and `state` would find them: by its statistics the database
+    # may expect that a rater has many rows, and would then read the whole table.
     chosen &= Q(pk__in=[*renewed, *ids]) & Q(Exists(Rater.objects.able().filter(pk=RATER)))
     locked = Assignment.objects.filter(chosen).order_by("pk").select_for_update(no_key=True, skip_locked=not wait)
     cases = (When(pk=pk, then=turn) for pk, turn in zip(ids, turns, strict=True))

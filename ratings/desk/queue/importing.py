@@ -18,8 +18,9 @@ from ...database.bulk import check_links, insert
 from ...models import UNRANKED, Collection, Job, Rater, RatingEvent, StagedRating
 from .undoing import RATING_KINDS
 
-MANY = 2_000  # ratings
-PAST = 0  # in place of a rating: a later row of the import replaces it, so it is in the history alone
+MANY_RATINGS = 2_000
+# In place of the id of a rating: a later row of the import replaces this one, so it makes an event and no rating.
+HISTORY_ONLY = 0
 
 
 class ImportedRating(NamedTuple):
@@ -34,7 +35,7 @@ class ImportedRating(NamedTuple):
     seconds: float | None = None
     at: datetime | None = None  # None: the time of recording
     # The rating that this one changes, and its revision, as `differing` read them. None: this is a new rating; or
-    # PAST.
+    # HISTORY_ONLY.
     rating_id: int | None = None
     revision: int | None = None
 
@@ -53,24 +54,24 @@ def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[Im
 
     Three queries. Call it with some thousand rows at a time.
     """
-    raters = dict(collection.raters.filter(name__in={row.rater for row in rows}).values_list("pk", "name"))
-    if not raters:
+    rater_names = dict(collection.raters.filter(name__in={row.rater for row in rows}).values_list("pk", "name"))
+    if not rater_names:
         return list(rows)
-    values = dict(collection.grades.values_list("pk", "value"))
+    grade_values = dict(collection.grades.values_list("pk", "value"))
     pairs = {(row.query_id, row.document_id) for row in rows if row.document_id}
-    stored = {}
+    stored = {}  # (rater's name, query id, document id) → id, revision and content of the rating
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT rating.rater_id, pair.query_id, pair.document_id, rating.id, rating.revision,"
             f" rating.grade_id, rating.reason, rating.comment FROM {_WANTED[connection.vendor]}"
             " ON pair.query_id = wanted.query_id AND pair.document_id = wanted.document_id"
             " JOIN ratings_rating AS rating ON rating.pair_id = pair.id"
-            f" WHERE rating.rater_id IN ({', '.join(map(str, raters))})",
+            f" WHERE rating.rater_id IN ({', '.join(map(str, rater_names))})",
             [json.dumps(list(pairs))],
         )
         for rater, query, document, pk, revision, grade, reason, comment in cursor.fetchall():
-            content = values.get(grade), reason, comment
-            stored[raters[rater], query, document] = pk, revision, content
+            content = grade_values.get(grade), reason, comment
+            stored[rater_names[rater], query, document] = pk, revision, content
     changed = []
     for row in rows:
         pair_and_rater = row.rater, row.query_id, row.document_id
@@ -83,6 +84,7 @@ def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[Im
 def stage(job: Job, rows: Iterable[ImportedRating]) -> None:
     """Write the rows to the staging table, from which `record_staged` makes ratings."""
     moment = connection.ops.adapt_datetimefield_value
+    # The fields in their order; the column of `at` is called rated_at.
     columns = ["job_id", "token", *ImportedRating._fields[:7], "rated_at", *ImportedRating._fields[8:]]
     values = (
         row._replace(value=None if row.value is None else f"{row.value:f}", at=moment(row.at)) for row in rows
@@ -97,11 +99,11 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
     Raises IntegrityError if a rating has changed since `differing` read it, or if a name now belongs to a person.
     """
     params = _params(job, now or timezone.now())
-    total, past = job.staged_ratings.count(), job.staged_ratings.filter(rating_id=PAST).count()
+    total, replaced = job.staged_ratings.count(), job.staged_ratings.filter(rating_id=HISTORY_ONLY).count()
     _make_raters(job)
     # The statistics do not have the new pairs yet. For as few as before, PostgreSQL may choose nested loops, which
     # take minutes with thousands.
-    many = total > MANY and connection.vendor == "postgresql"
+    many = total > MANY_RATINGS and connection.vendor == "postgresql"
     with connection.cursor() as cursor:
         cursor.execute(_PAIRS, params)
         if many:
@@ -111,11 +113,12 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
         cursor.execute(_CHANGED, params)
         recorded += cursor.rowcount
         cursor.execute(_EVENTS, params)
-        if recorded != total - past or cursor.rowcount != total:
+        # Each row makes an event, and each but those for the history alone a rating.
+        if recorded != total - replaced or cursor.rowcount != total:
             raise IntegrityError("somebody changed these ratings or their raters meanwhile")
         if many:
             cursor.execute("SET LOCAL enable_nestloop = on")
-    _settle(job)
+    _sync_assignments(job)
     job.staged_ratings.all()._raw_delete(job.staged_ratings.db)
 
 
@@ -130,7 +133,7 @@ def take_back_import(job: Job, *, by=None, now: datetime | None = None) -> None:
     with connection.cursor() as cursor:
         for statement in (_UNDO, _RESTORED, _REMOVED):
             cursor.execute(statement, params)
-    _settle(job)
+    _sync_assignments(job)
     check_links()
 
 
@@ -147,11 +150,11 @@ def _params(job: Job, now: datetime) -> dict:
 def _make_raters(job: Job) -> None:
     """Make the missing raters. Raises IntegrityError if a name now belongs to a person."""
     named = job.staged_ratings.order_by().values("rater").distinct()
-    here = Rater.objects.filter(collection=job.collection_id, kind=Rater.Kind.IMPORTED)
-    missing = named.exclude(rater__in=here.values("name")).order_by("rater").values_list("rater", flat=True)
+    imported = Rater.objects.filter(collection=job.collection_id, kind=Rater.Kind.IMPORTED)
+    missing = named.exclude(rater__in=imported.values("name")).order_by("rater").values_list("rater", flat=True)
     facts = {"collection_id": job.collection_id, "kind": Rater.Kind.IMPORTED}
     Rater.objects.bulk_create(Rater(name=name, **facts) for name in missing)
-    _lock(here.filter(name__in=named))
+    _lock(imported.filter(name__in=named))
 
 
 def _lock(raters) -> None:
@@ -159,7 +162,7 @@ def _lock(raters) -> None:
     list(raters.order_by("pk").select_for_update(no_key=True).values_list("pk"))
 
 
-def _settle(job: Job) -> None:
+def _sync_assignments(job: Job) -> None:
     """Make the assignments of all pairs of an import agree with their ratings.
 
     A grade fills the assignment that its rater holds. Done assignments without a grade are opened, or deleted
@@ -194,7 +197,8 @@ _NEW = f"""
 
 _CHANGED = f"""
     UPDATE ratings_rating AS rating SET grade_id = staged.grade_id, reason = staged.reason,
-        comment = staged.comment, revision = rating.revision + 1, changed_at = COALESCE(staged.rated_at, %(now)s)
+        comment = staged.comment, revision = rating.revision + 1, changed_at = COALESCE(staged.rated_at, %(now)s),
+        set_aside_at = NULL
     FROM (SELECT staged.*, grade.id AS grade_id
         FROM ratings_stagedrating AS staged LEFT JOIN {_GRADE} = staged.value
         WHERE staged.job_id = %(job)s AND staged.rating_id IS NOT NULL) AS staged
@@ -266,8 +270,10 @@ _FILL_OPEN = """
         SELECT rating.pair_id, rating.rater_id,
             ROW_NUMBER() OVER (PARTITION BY rating.pair_id ORDER BY rating.id) AS place
         FROM ratings_rating AS rating
+        JOIN ratings_rater AS rater ON rater.id = rating.rater_id AND rater.left_out_at IS NULL
         LEFT JOIN ratings_assignment AS own ON own.pair_id = rating.pair_id AND own.rater_id = rating.rater_id
         WHERE rating.pair_id IN (SELECT pair_id FROM vacant) AND rating.grade_id IS NOT NULL AND own.id IS NULL
+            AND rating.set_aside_at IS NULL
     )
     UPDATE ratings_assignment AS filled SET state = 'done', rater_id = surplus.rater_id
     FROM vacant JOIN surplus ON surplus.pair_id = vacant.pair_id AND surplus.place = vacant.place

@@ -11,7 +11,7 @@ from ...database.prepared import Blank, Prepared
 from ...models import Assignment, LostLease, Rater, Rating
 from ..happenings import happened
 
-LEASE = timedelta(minutes=30)
+LEASE = timedelta(minutes=30)  # each claim of the rater renews it
 
 State = Assignment.State
 
@@ -39,22 +39,27 @@ def assignment_of(pair, rater) -> QuerySet:
 
 
 def surplus_grades() -> QuerySet:
-    """Grades that fill no assignment: imported ones, and ones sent after their lease was lost."""
+    """Grades that count and fill no assignment: imported ones, and ones sent after their lease was lost."""
     no_assignment = ~Exists(assignment_of(OuterRef("pair"), OuterRef("rater")))
-    return Rating.objects.filter(no_assignment, grade__isnull=False)
+    # Not by `counted`: with its join SQLite no longer reads the assignments of a claim in the order of an index.
+    left_out = Rater.objects.filter(left_out_at__isnull=False)
+    graded = Rating.objects.filter(no_assignment, grade__isnull=False, set_aside_at=None)
+    return graded.exclude(rater__in=left_out)
 
 
 def take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
-    """Whether a free assignment of the pair could be given to this rater, who has none of it."""
-    lease = (
-        {"leased_until": now + LEASE, "turn": turn_before_all(rater)}
-        if state == State.LEASED
-        else {"leased_until": None}
-    )
+    """Give a free assignment of the pair to this rater, who has none of it. False: none was free.
+
+    `state`: LEASED, or DONE for one that a grade fills.
+    """
+    if state == State.LEASED:
+        lease_fields = {"leased_until": now + LEASE, "turn": turn_before_all(rater)}
+    else:
+        lease_fields = {"leased_until": None}
     rows = Assignment.objects.filter(free(now), pair=pair_id, pair__retired_at__isnull=True)
     for pk, holder in rows.order_by("pk").values_list("pk", "rater"):
         # The update checks the condition again: of two raters, one gets the row.
-        if Assignment.objects.filter(free(now), pk=pk).update(rater=rater, state=state, **lease):
+        if Assignment.objects.filter(free(now), pk=pk).update(rater=rater, state=state, **lease_fields):
             record_lost([(holder, pair_id)])
             return True
     return False
@@ -62,11 +67,10 @@ def take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
 
 def turn_before_all(rater: Rater) -> int:
     """A turn before the turns of all tasks that the rater holds."""
-    turns = (
-        Assignment.objects.filter(rater=rater, state=State.LEASED).order_by("turn").values_list("turn", flat=True)
-    )
-    checks = rater.checks.filter(turn__isnull=False).order_by("turn").values_list("turn", flat=True)
-    return min([*turns[:1], *checks[:1]], default=0) - 1
+    leased = Assignment.objects.filter(rater=rater, state=State.LEASED).order_by("turn")
+    checks = rater.checks.filter(turn__isnull=False).order_by("turn")
+    turns = [*leased.values_list("turn", flat=True)[:1], *checks.values_list("turn", flat=True)[:1]]
+    return min(turns, default=0) - 1
 
 
 def record_lost(holders: Iterable[tuple[int | None, int]]) -> None:
@@ -97,13 +101,13 @@ def give_back(rows: QuerySet) -> int:
 
 def _give_back(rows: Iterable[Assignment]) -> int:
     """As `give_back`, of rows that `to_give_back` annotated."""
-    changed, alike = 0, {}
+    changed, opened_together = 0, {}  # rows with one `_state_of` are opened by one query
     for row in rows:
         if row.extra or row.retired or row.has_surplus:
             changed += _delete_or_fill(row)
         else:
-            alike.setdefault((row.rater_id, row.state, row.leased_until), []).append(row)
-    return changed + sum(_open(rows_of_rater) for rows_of_rater in alike.values())
+            opened_together.setdefault((row.rater_id, row.state, row.leased_until), []).append(row)
+    return changed + sum(_open(rows_of_rater) for rows_of_rater in opened_together.values())
 
 
 def _state_of(row: Assignment) -> dict:
@@ -112,9 +116,7 @@ def _state_of(row: Assignment) -> dict:
 
 
 def _open(rows: list[Assignment]) -> int:
-    """How many of these rows, which all have one `_state_of`, were opened. Rows taken meanwhile stay as they
-    are.
-    """
+    """How many of these rows, which all have one `_state_of`, were opened. Rows taken meanwhile are not."""
     unchanged = Assignment.objects.filter(pk__in=[row.pk for row in rows], **_state_of(rows[0])).order_by("pk")
     locked = unchanged.select_for_update(no_key=True).values("pk")
     opened = Assignment.objects.filter(pk__in=locked).update(rater=None, state=State.OPEN, leased_until=None)
@@ -130,10 +132,11 @@ def _delete_or_fill(row: Assignment) -> int:
     if row.extra or row.retired:
         changed = unchanged.delete()[0]
     else:
-        grades = surplus_grades().filter(pair=row.pair_id).exclude(rater=row.rater_id).order_by("pk")
-        grade = grades.first()
-        filled = {"rater": grade.rater_id, "state": State.DONE} if grade else {"rater": None, "state": State.OPEN}
-        changed = unchanged.update(**filled, leased_until=None)
+        surplus = surplus_grades().filter(pair=row.pair_id).exclude(rater=row.rater_id).order_by("pk").first()
+        if surplus:
+            changed = unchanged.update(rater=surplus.rater_id, state=State.DONE, leased_until=None)
+        else:
+            changed = unchanged.update(rater=None, state=State.OPEN, leased_until=None)
     if changed and row.state == State.LEASED:
         record_lost([(row.rater_id, row.pair_id)])
     return changed

@@ -2,11 +2,15 @@
 others.
 
 Gold and repeats have the same fields, labels, addresses, places and counts as other tasks. Marks decide where they
-come, so that the number that is still to come is known from the start (`Mix.to_come`).
+come, so that the number that is still to come is known from the start (`Mix.to_come`). A mark is drawn for a place
+among the wanted pairs of a rater: gold or a repeat comes before the pair at this place.
+
+Wanted gold is a gold pair with a free assignment, so that raters get it at its own turn, too. Extra gold has none:
+a rater gets it by an extra assignment.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -20,26 +24,16 @@ from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquer
 
 from ...database.prepared import Blank, Prepared, PreparedInsert, PreparedUnion
 from ...models import Anchor, Assignment, Check, LostLease, Rater, Rating, RatingEvent
-from .choosing import (
-    COLLECTION,
-    Candidate,
-    Choice,
-    ExtraGold,
-    Item,
-    RepeatPair,
-    extra_golds,
-    free_by_query,
-    skips,
-)
+from .choosing import COLLECTION, Candidate, Choice, ExtraGold, Item, RepeatPair, extra_golds, free_by_query, skips
 from .leases import LEASE, NOW, RATER, State, assignment_of, free, takable, turn_before_all
 from .order import comes_by_query
 from .tasks import REPEAT, WARM_UP
 
 Kind = RatingEvent.Kind
 
-REPEAT_AFTER = 20  # acts that lie at least between a grade and its repeat, so that the grade may be forgotten
-FIRST_REPEAT = REPEAT_AFTER + 10  # pairs before the first repeat: ten may be held when a claim looks for it
-GIVEN_BACK = 100  # the most repeats that are read of those that a rater gave back unanswered
+ACTS_BEFORE_REPEAT = 20  # at least so many lie between a grade and its repeat, so that the grade may be forgotten
+PAIRS_BEFORE_REPEATS = ACTS_BEFORE_REPEAT + 10  # ten may be held when a claim looks for the first repeat
+MOST_GIVEN_BACK = 100  # repeats that a rater gave back unanswered: so many of them are read at most
 # The first turns of warm-ups, which come before all other tasks, and of warm-ups that were put off.
 FIRST_TURN, LATER_TURN = -2_000_000, -1_000_000
 
@@ -56,31 +50,34 @@ def warm_up(me: Rater, count: int, now: datetime) -> None:
     Raters should see every grade early: those who first see only irrelevant documents grade higher afterwards.
     """
     shuffled = sorted(to_warm_up(me).values_list("grade", "pair"), key=lambda row: keyed_random(me.pk, *row))
-    of_grade: Counter[int] = Counter()
-    round_of = {}
+    pairs_of_grade: Counter[int] = Counter()
+    round_of_pair = {}
     for grade, pair in shuffled:
-        of_grade[grade] += 1
-        round_of[pair] = of_grade[grade]
-    in_order = sorted(round_of, key=lambda pair: round_of[pair])  # within a round as shuffled
+        pairs_of_grade[grade] += 1
+        round_of_pair[pair] = pairs_of_grade[grade]
+    in_order = sorted(round_of_pair, key=lambda pair: round_of_pair[pair])  # within a round as shuffled
     put_off = set(
         me.checks.filter(kind=WARM_UP, event__isnull=True, turn__gte=LATER_TURN).values_list("pair", flat=True)
     )
     # What was put off takes places, too, but at least one new warm-up comes first.
     pairs = [pair for pair in in_order if pair not in put_off][: max(count - len(put_off), 1)]
-    put_before(me, WARM_UP, {pair: FIRST_TURN + place for place, pair in enumerate(pairs)}, now)
+    hold_checks(me, WARM_UP, {pair: FIRST_TURN + place for place, pair in enumerate(pairs)}, now)
 
 
-def put_before(
+def hold_checks(
     me: Rater, kind: str, turns: dict[int, int], now: datetime, places: Mapping[int, int] = MappingProxyType({})
 ) -> None:
-    """Make the rater hold checks of these pairs (pair id → turn). `places`: of repeats, see `Mix`."""
-    known = {check.pair_id for check in _unanswered(rater=me.pk) if check.kind == kind} if turns else ()
+    """Make the rater hold checks of this kind, of the pairs in `turns` (pair id → turn).
+
+    `places`: pair id of a repeat → before which of the rater's wanted pairs it comes. Warm-ups have none.
+    """
+    unanswered = {check.pair_id for check in _unanswered(rater=me.pk) if check.kind == kind} if turns else ()
     for pair, turn in turns.items():
-        facts = {"turn": turn, "place": places.get(pair, 0)}
-        if pair in known:
-            me.checks.filter(kind=kind, event__isnull=True, pair=pair).update(**facts)
+        place = places.get(pair, 0)
+        if pair in unanswered:
+            me.checks.filter(kind=kind, event__isnull=True, pair=pair).update(turn=turn, place=place)
         else:
-            _insert_check(Check(rater=me, pair_id=pair, kind=kind, created_at=now, **facts))
+            _insert_check(Check(rater=me, pair_id=pair, kind=kind, created_at=now, turn=turn, place=place))
 
 
 # Prepared, because a claim may need several of them.
@@ -88,7 +85,7 @@ _unanswered = Prepared(lambda: Check.objects.filter(rater=RATER, event__isnull=T
 _insert_check, _insert_extra = PreparedInsert(Check), PreparedInsert(Assignment)
 
 
-ANY = 0  # stands for all queries, in the orders that do not go by query; no query has this id
+ALL_QUERIES = 0  # stands for all queries, in the orders that do not go by query; no query has this id
 
 
 def mixed(me: Rater, choice: Choice, now: datetime) -> list[Item]:
@@ -96,21 +93,21 @@ def mixed(me: Rater, choice: Choice, now: datetime) -> list[Item]:
 
     Nothing follows the last candidate, because its place would give it away. The result is cut to the quota.
     """
-    collection, new, places = me.collection, choice.new, choice.quota.tasks
-    if not (collection.gold_share or collection.repeat_share) or min(choice.quota) <= 0 or not new:
-        return (new + choice.put_off)[:places]
-    queries = {candidate.query for candidate in new} if comes_by_query(collection) else None
+    collection, most = me.collection, choice.quota.tasks
+    if not (collection.gold_share or collection.repeat_share) or not choice.new:
+        return (choice.new + choice.put_off)[:most]
+    queries = {candidate.query for candidate in choice.new} if comes_by_query(collection) else None
     mix = mix_of(me, me.restricted, free_by_query(me, now, queries), now, me.acts)
-    repeats = _repeats_for(me, places) if collection.repeat_share else []
-    chosen = {candidate.pair for candidate in new}
+    repeats = _repeats_for(me, most) if collection.repeat_share else []
+    chosen = {candidate.pair for candidate in choice.new}
     items: list[Item] = []
-    for candidate in new:
-        if len(items) >= places:
+    for candidate in choice.new:
+        if len(items) >= most:
             break
         extra = mix.take_gold_before(candidate, chosen) or mix.take_repeat_before(candidate, repeats)
         items += [extra, candidate] if extra else [candidate]
         mix.count(candidate)
-    return (items + choice.put_off)[:places]
+    return (items + choice.put_off)[:most]
 
 
 def marks(share: float, count: int, *key: object) -> int:
@@ -130,17 +127,21 @@ def marks(share: float, count: int, *key: object) -> int:
 class Group:
     """The wanted pairs of a rater among which the same gold is mixed in: those of a query, or all."""
 
-    own: int = 0  # wanted pairs that they have had, hold or put off
-    free: int = 0  # wanted pairs that they can still get, without those they put off
-    had: int = 0  # gold that they have had, hold or put off
-    wanted_gold: dict[int, Candidate] = field(default_factory=dict)  # by pair: some of the free pairs
-    extra_gold: list[ExtraGold] = field(default_factory=list)  # that they can get beside those
-    filled: list[int] = field(default_factory=list)  # the places before which extra gold came
+    own_pairs: int = 0  # how many wanted pairs they have had, hold or put off
+    free_pairs: int = 0  # how many wanted pairs they can still get, without those that they put off
+    gold_had: int = 0  # how many gold pairs they have had, hold or put off
+    wanted_gold: dict[int, Candidate] = field(default_factory=dict)  # by pair: the gold among the free pairs
+    extra_gold: list[ExtraGold] = field(default_factory=list)  # gold that they can get besides the free pairs
+    filled_places: list[int] = field(default_factory=list)  # the places before which extra gold came
+
+    @property
+    def all_pairs(self) -> int:
+        return self.own_pairs + self.free_pairs
 
     def take_extra_gold(self, place: int) -> ExtraGold:
         """Take the first extra gold, and count it at the place before which it comes."""
-        self.had += 1
-        self.filled.append(place)
+        self.gold_had += 1
+        self.filled_places.append(place)
         return self.extra_gold.pop(0)._replace(place=place)
 
 
@@ -152,21 +153,32 @@ class Mix:
     at its own turn. It is extra gold while some is to come, and then wanted gold ahead of its turn. In the orders
     that go by query, each query has its own marks and gold: the place of another query's pair would tell.
 
-    A repeat comes before marked pairs after the first FIRST_REPEAT. In the orders that go by query, it comes only
-    before the first pair of a query, or after so many pairs of its own query. Where no grade is old enough, none
-    comes.
+    A repeat comes before marked pairs after the first PAIRS_BEFORE_REPEATS. In the orders that go by query, it
+    comes only before the first pair of a query, or after so many pairs of its own query. Where no grade is old
+    enough, none comes.
     """
 
     rater: Rater
-    gold: float  # how many gold pairs come with each wanted pair
-    repeat: float  # how many repeats
+    gold_per_pair: float  # the share of wanted pairs that are marked for gold
+    repeats_per_pair: float  # the share of wanted pairs that are marked for repeats
     by_query: bool
-    repeated: Counter[int]  # how many repeats the rater has had, by their place among all wanted pairs
-    groups: dict[int, Group]  # by query, or ANY
+    repeats_at: Counter[int]  # place among all wanted pairs → how many repeats the rater has had before it
+    groups: dict[int, Group]  # by query, or ALL_QUERIES
 
     def to_come(self) -> int:
         """How many gold pairs and repeats are still mixed in, if the rater gets all pairs that are free."""
         return sum(self._gold_to_come(key) for key in self.groups) + self._repeats_to_come()
+
+    def to_come_of(self, query: int) -> int:
+        """How many of these are of the query, in the orders that go by query.
+
+        The repeat before the first pair of a query does not count: it is of another query.
+        """
+        group = self.groups[query]
+        later = self._repeat_marks(query, group.all_pairs) - self._repeat_marks(query, max(group.own_pairs, 1))
+        # Held before a pair that is not: in the query that the rater is in.
+        early = sum(n for place, n in self.repeats_at.items() if group.own_pairs and place > self._own_pairs)
+        return self._gold_to_come(query) + max(0, later - early)
 
     def take_gold_before(self, candidate: Candidate, chosen: set[int]) -> ExtraGold | Candidate | None:
         """Take the gold that comes before the candidate out of the mix, and count it; None where none comes.
@@ -175,14 +187,14 @@ class Mix:
         """
         key = self._key(candidate)
         group = self.groups[key]
-        place = group.own + 1  # of the candidate, among the wanted pairs of its group
-        mark = self._gold_marks(key, place)  # the number of the last mark down to this place
-        is_marked = mark > self._gold_marks(key, group.own)
-        if not is_marked or group.had >= mark or place in group.filled:
+        place = group.own_pairs + 1  # of the candidate, among the wanted pairs of its group
+        marks_so_far = self._gold_marks(key, place)
+        is_marked = marks_so_far > self._gold_marks(key, group.own_pairs)
+        if not is_marked or group.gold_had >= marks_so_far or place in group.filled_places:
             return None
         to_come = self._gold_to_come(key)
         if to_come:
-            return None if self._stays_empty(key, mark, to_come) else group.take_extra_gold(place)
+            return None if self._stays_empty(key, marks_so_far, to_come) else group.take_extra_gold(place)
         # No extra gold is to come, so wanted gold comes ahead of its turn.
         ahead = next((gold for pair, gold in group.wanted_gold.items() if pair not in chosen), None)
         if ahead:
@@ -196,109 +208,124 @@ class Mix:
         filled with the chance to_come / marks left. In the orders that do not go by query, each mark is filled.
         """
         group = self.groups[key]
-        marks_left = self._gold_marks(key, group.own + group.free) - mark + 1 if self.by_query else to_come
+        marks_left = self._gold_marks(key, group.all_pairs) - mark + 1 if self.by_query else to_come
         return keyed_random("filled", self.rater.pk, key, mark) * marks_left >= to_come
 
     def take_repeat_before(self, candidate: Candidate, repeats: list[RepeatPair]) -> RepeatPair | None:
         """Take the repeat that comes before the candidate from the list, and count it; None where none comes."""
-        key, place = self._key(candidate), self._own + 1
-        before = self.groups[key].own
-        is_marked = self._repeat_marks(key, before + 1) > self._repeat_marks(key, before)
-        if not is_marked or self.repeated[place]:
+        place = self._own_pairs + 1  # of the candidate, among all wanted pairs
+        key = self._key(candidate)
+        own = self.groups[key].own_pairs
+        is_marked = self._repeat_marks(key, own + 1) > self._repeat_marks(key, own)
+        if not is_marked or self._own_pairs < PAIRS_BEFORE_REPEATS or self.repeats_at[place]:
             return None
-        anywhere = not self.by_query or not before
-        repeat = next((each for each in repeats if anywhere or each.query == candidate.query), None)
+        of_any_query = not self.by_query or own == 0
+        repeat = next((repeat for repeat in repeats if of_any_query or repeat.query == candidate.query), None)
         if repeat is None:
             return None
         repeats.remove(repeat)
-        self.repeated[place] += 1
+        self.repeats_at[place] += 1
         return repeat._replace(place=place)
 
     def count(self, candidate: Candidate) -> None:
         """Count a candidate as one of the rater's own pairs."""
         group = self.groups[self._key(candidate)]
-        group.own += 1
-        group.free -= 1
-        group.had += group.wanted_gold.pop(candidate.pair, None) is not None
+        group.own_pairs += 1
+        group.free_pairs -= 1
+        group.gold_had += group.wanted_gold.pop(candidate.pair, None) is not None
 
     def _key(self, candidate: Candidate) -> int:
-        return candidate.query if self.by_query else ANY
+        return candidate.query if self.by_query else ALL_QUERIES
 
     def _gold_marks(self, key: int, count: int) -> int:
-        return marks(self.gold, count, "gold", self.rater.pk, key)
+        return marks(self.gold_per_pair, count, "gold", self.rater.pk, key)
 
     def _repeat_marks(self, key: int, count: int) -> int:
-        later = marks(self.repeat, count - FIRST_REPEAT, "repeat", self.rater.pk, key)
+        later = marks(self.repeats_per_pair, count - PAIRS_BEFORE_REPEATS, "repeat", self.rater.pk, key)
         if not self.by_query or not count:
             return later
         # One mark at the start of a query stands for its first pairs.
-        pairs = min(self.groups[key].own + self.groups[key].free, FIRST_REPEAT)
-        return later + (keyed_random("first", self.rater.pk, key) < self.repeat * pairs)
+        pairs = min(self.groups[key].all_pairs, PAIRS_BEFORE_REPEATS)
+        return later + (keyed_random("first", self.rater.pk, key) < self.repeats_per_pair * pairs)
 
     def _gold_to_come(self, key: int) -> int:
         """How much extra gold of a group: it comes at the marks that wanted gold does not fill."""
         group = self.groups[key]
-        early = sum(place > group.own for place in group.filled)
-        filled = max(self._gold_marks(key, group.own) + early, group.had + len(group.wanted_gold))
-        unfilled = self._gold_marks(key, group.own + group.free) - filled
-        return max(0, min(len(group.extra_gold), group.free, unfilled))
+        early = sum(place > group.own_pairs for place in group.filled_places)
+        filled = max(self._gold_marks(key, group.own_pairs) + early, group.gold_had + len(group.wanted_gold))
+        unfilled = self._gold_marks(key, group.all_pairs) - filled
+        return max(0, min(len(group.extra_gold), group.free_pairs - early, unfilled))  # one before each place
 
     def _repeats_to_come(self) -> int:
-        if self._own + sum(group.free for group in self.groups.values()) <= FIRST_REPEAT:
+        if sum(group.all_pairs for group in self.groups.values()) <= PAIRS_BEFORE_REPEATS:
             return 0
         marked = sum(
-            self._repeat_marks(key, group.own + group.free) - self._repeat_marks(key, group.own)
+            self._repeat_marks(key, group.all_pairs) - self._repeat_marks(key, group.own_pairs)
             for key, group in self.groups.items()
         )
-        return max(0, marked - sum(n for place, n in self.repeated.items() if place > self._own))
+        return max(0, marked - sum(n for place, n in self.repeats_at.items() if place > self._own_pairs))
 
     @property
-    def _own(self) -> int:
-        return sum(group.own for group in self.groups.values())
+    def _own_pairs(self) -> int:
+        return sum(group.own_pairs for group in self.groups.values())
 
 
 def mix_of(rater: Rater, restricted: bool, can_get: Mapping[int, int], now: datetime, acts: int = 0) -> Mix:
-    """The mix of a rater who can still get so many pairs of each query. `acts`: by it gold is drawn."""
-    collection, by_query = rater.collection, comes_by_query(rater.collection)
-    wanted = max(1 - collection.gold_share - collection.repeat_share, Decimal("0.1"))
-    repeat = float(collection.repeat_share / wanted)
-    groups: dict[int, Group] = {} if by_query else {ANY: Group()}
+    """The mix of a rater who can still get so many pairs of each query (`can_get`: query id → pairs).
 
-    def group(query: int) -> Group:
-        return groups.setdefault(query if by_query else ANY, Group())
+    `acts`: the number of the rater's acts, by which the order of gold is drawn. For counts alone it may be 0.
+    """
+    collection, by_query = rater.collection, comes_by_query(rater.collection)
+    groups: dict[int, Group] = {} if by_query else {ALL_QUERIES: Group()}
+
+    def group_of(query: int) -> Group:
+        return groups.setdefault(query if by_query else ALL_QUERIES, Group())
 
     for query, count in can_get.items():
-        group(query).free += count
-    for query, count in chain(*_own_pairs()(rater=rater.pk, now=now)):
-        group(query).own += count
+        group_of(query).free_pairs += count
+    for query, count in chain(*_own_pairs_statement()(rater=rater.pk, now=now)):
+        group_of(query).own_pairs += count
     if collection.gold_share:
-        rows, had = _golds(restricted)(rater=rater.pk, collection=rater.collection_id, now=now)
-        for _, _, query, *_ in had:
-            group(query).had += 1
+        _add_gold(group_of, rater, restricted, now, acts)
+    repeat_places = had_repeats(rater).values_list("place", flat=True) if collection.repeat_share else ()
+    wanted_share = max(1 - collection.gold_share - collection.repeat_share, Decimal("0.1"))
+    return Mix(
+        rater,
+        gold_per_pair=float(collection.gold_share / wanted_share),
+        repeats_per_pair=float(collection.repeat_share / wanted_share),
+        by_query=by_query,
+        repeats_at=Counter(repeat_places),
+        groups=groups,
+    )
 
-        def turn(row: tuple) -> tuple:
-            """What the rater gave back earlier comes last: it must not come more often than other pairs."""
-            _, pair, _, _, given_back = row
-            return given_back, keyed_random(rater.pk, acts, pair)
 
-        for free_id, pair, query, holder, _ in sorted(rows, key=turn):
-            if free_id is None:
-                group(query).extra_gold.append(ExtraGold(pair, query))
-            else:
-                group(query).wanted_gold[pair] = Candidate(free_id, pair, query, holder)
-        extras = Assignment.objects.filter(rater=rater, extra=True)
-        for query, place in extras.values_list("query", "round"):
-            group(query).filled.append(place)
-    repeated = Counter(had_repeats(rater).values_list("place", flat=True) if repeat else ())
-    return Mix(rater, float(collection.gold_share / wanted), repeat, by_query, repeated, groups)
+def _add_gold(group_of: Callable[[int], Group], rater: Rater, restricted: bool, now: datetime, acts: int) -> None:
+    """Add to the group of each query the gold that the rater has had, and the gold that they can get."""
+    can_get, had = _golds_statement(restricted)(rater=rater.pk, collection=rater.collection_id, now=now)
+    for _, _, query, *_ in had:
+        group_of(query).gold_had += 1
+
+    def turn(row: tuple) -> tuple:
+        """What the rater gave back earlier comes last: it must not come more often than other pairs."""
+        _, pair, _, _, given_back = row
+        return given_back, keyed_random(rater.pk, acts, pair)
+
+    for free_id, pair, query, holder, _ in sorted(can_get, key=turn):
+        if free_id is None:
+            group_of(query).extra_gold.append(ExtraGold(pair, query))
+        else:
+            group_of(query).wanted_gold[pair] = Candidate(free_id, pair, query, holder)
+    extras = Assignment.objects.filter(rater=rater, extra=True)
+    for query, place in extras.values_list("query", "round"):
+        group_of(query).filled_places.append(place)
 
 
 def hold_extras(me: Rater, turns: dict[ExtraGold, int], now: datetime) -> None:
-    """Lease extra assignments of these pairs to `me`."""
+    """Make extra assignments of these gold pairs (gold → turn), leased to `me`."""
     lease = {"rater": me, "state": State.LEASED, "leased_until": now + LEASE}
-    for extra, turn in turns.items():
-        of = {"pair_id": extra.pair, "query_id": extra.query, "collection_id": me.collection_id}
-        _insert_extra(Assignment(**of, **lease, extra=True, turn=turn, round=extra.place))
+    for gold, turn in turns.items():
+        of_pair = {"pair_id": gold.pair, "query_id": gold.query, "collection_id": me.collection_id}
+        _insert_extra(Assignment(**of_pair, **lease, extra=True, turn=turn, round=gold.place))
 
 
 def take_gold(me: Rater, pair_id: int, state: str, now: datetime) -> bool:
@@ -313,8 +340,8 @@ def take_gold(me: Rater, pair_id: int, state: str, now: datetime) -> bool:
     if state == State.LEASED:
         hold_extras(me, {ExtraGold(pair_id, query_id): turn_before_all(me)}, now)
     else:
-        facts = {"pair_id": pair_id, "query_id": query_id, "collection_id": me.collection_id}
-        Assignment.objects.create(**facts, rater=me, state=state, extra=True)
+        of_pair = {"pair_id": pair_id, "query_id": query_id, "collection_id": me.collection_id}
+        Assignment.objects.create(**of_pair, rater=me, state=state, extra=True)
     return True
 
 
@@ -326,43 +353,44 @@ def keyed_random(*parts: object) -> float:
 
 
 @cache
-def _own_pairs() -> PreparedUnion:
-    """By query, how many wanted pairs a rater has rated or holds, said that they cannot judge, or put off."""
+def _own_pairs_statement() -> PreparedUnion:
+    """A statement for (query, number of wanted pairs): that a rater rated or holds, cannot judge, has put off."""
     pair = OuterRef("pair")
-    has, rated = Exists(assignment_of(pair, RATER)), Exists(Rating.objects.filter(rater=RATER, pair=pair))
-    wanted = Exists(Assignment.objects.filter(free(NOW), pair=pair))
-    gold = Exists(Anchor.objects.filter(pair=pair, use=Anchor.Use.GOLD))
-    held = Assignment.objects.filter(rater=RATER, extra=False)
-    cannot = Rating.objects.filter(~has, ~gold | wanted, rater=RATER, grade__isnull=True)
-    put_off = skips().filter(wanted, ~has, ~rated)
-    by_query = [(held, "query"), (cannot, "query"), (put_off, "pair__query")]
+    has_assignment = Exists(assignment_of(pair, RATER))
+    is_rated = Exists(Rating.objects.filter(rater=RATER, pair=pair))
+    is_wanted = Exists(Assignment.objects.filter(free(NOW), pair=pair))
+    is_gold = Exists(Anchor.objects.filter(pair=pair, use=Anchor.Use.GOLD))
+    rated_or_held = Assignment.objects.filter(rater=RATER, extra=False)
+    cannot = Rating.objects.filter(~has_assignment, ~is_gold | is_wanted, rater=RATER, grade__isnull=True)
+    put_off = skips().filter(is_wanted, ~has_assignment, ~is_rated)
+
+    def by_query(rows: QuerySet, query: str) -> QuerySet:
+        return rows.order_by().values(query).annotate(n=Count("pair", distinct=True)).values_list(query, "n")
+
     return PreparedUnion(
-        lambda: [
-            rows.order_by().values(query).annotate(n=Count("pair", distinct=True)).values_list(query, "n")
-            for rows, query in by_query
-        ]
+        lambda: [by_query(rated_or_held, "query"), by_query(cannot, "query"), by_query(put_off, "pair__query")]
     )
 
 
 @cache
-def _golds(restricted: bool) -> PreparedUnion:
-    """The gold that a rater has not had, and the gold that they have had, hold or put off.
+def _golds_statement(restricted: bool) -> PreparedUnion:
+    """A statement for the gold that a rater can get, and for the gold that they have had, hold or put off.
 
     Each with its free assignment: if there is none, it is extra gold. Last, whether they gave it back. Of the gold
     that they have had only the query is read; its other columns make the rows equally long.
     """
     put_off = Exists(skips().filter(pair=OuterRef("pair")))
     golds = extra_golds(restricted).filter(~put_off)
-    open_ones = Assignment.objects.filter(takable(NOW), pair=OuterRef("pair")).order_by("pk")
-    facts = {"free": "pk", "holder": "rater"}
+    takable_rows = Assignment.objects.filter(takable(NOW), pair=OuterRef("pair")).order_by("pk")
     lost = Exists(LostLease.objects.filter(rater=RATER, pair=OuterRef("pair")))
     golds = golds.annotate(
-        **{name: Subquery(open_ones.values(fact)[:1]) for name, fact in facts.items()},
+        free=Subquery(takable_rows.values("pk")[:1]),
+        holder=Subquery(takable_rows.values("rater")[:1]),
         lost=Case(When(lost, then=1), default=0),
     )
-    own = Exists(assignment_of(OuterRef("pair"), RATER))
+    has_assignment = Exists(assignment_of(OuterRef("pair"), RATER))
     rated = Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair")))
-    had = Anchor.objects.of(COLLECTION).filter(own | rated | put_off, use=Anchor.Use.GOLD)
+    had = Anchor.objects.of(COLLECTION).filter(has_assignment | rated | put_off, use=Anchor.Use.GOLD)
     return PreparedUnion(
         lambda: [
             golds.values_list("free", "pair", "pair__query", "holder", "lost"),
@@ -379,51 +407,56 @@ def had_repeats(rater: Rater) -> QuerySet:
 
 
 def _repeats_for(me: Rater, count: int) -> list[RepeatPair]:
-    """Pairs that `me` graded at least REPEAT_AFTER acts ago and has not had as a repeat, from a random act on."""
-    if not count:
-        return []
-    some_acts_ago, first_act = _event_range(REPEAT_AFTER)(rater=me.pk)
+    """Pairs that `me` graded at least ACTS_BEFORE_REPEAT acts ago and has not had as a repeat.
+
+    First come those that the rater gave back unanswered, then pairs of the current query, then pairs of any query.
+    These are in the order of the grades from a random act on, and then from the first act to that one.
+    """
+    some_acts_ago, first_act = _event_range(ACTS_BEFORE_REPEAT)(rater=me.pk)
     if not some_acts_ago:
         return []
     before, first = some_acts_ago[0][0], first_act[0][0]  # ids of events
     start = first + int(keyed_random(me.pk, me.acts) * (before - first))
     # In other orders two pairs of one query seldom follow each other: a repeat of the current query would stand
-    # out.
+    # out. No query has the id 0.
     query = me.last_query if comes_by_query(me.collection) else 0
-    parts = _grades_to_repeat(count)(rater=me.pk, before=before, start=start, current_query=query)
-    rows = dict.fromkeys(chain.from_iterable(parts))
-    return [RepeatPair(*row) for row in rows]
+    lists = _repeats_statement(count)(rater=me.pk, before=before, start=start, current_query=query)
+    without_doubles = dict.fromkeys(chain.from_iterable(lists))
+    return [RepeatPair(*row) for row in without_doubles]
 
 
 @cache
 def _event_range(after: int) -> PreparedUnion:
-    """The rater's event that is followed by `after` - 1 others, and their first event."""
+    """A statement for two events of a rater: the one that `after` - 1 others follow, and the first of all."""
     events = RatingEvent.objects.filter(rater=RATER).values_list("pk")
     return PreparedUnion(lambda: [events.order_by("-pk")[after - 1 : after], events.order_by("pk")[:1]])
 
 
 @cache
-def _grades_to_repeat(count: int) -> PreparedUnion:
-    """Repeats that were given back unanswered; then grades that can be repeated, of the current query and of any.
+def _repeats_statement(count: int) -> PreparedUnion:
+    """A statement for (pair, query) of repeats that were given back unanswered, then of grades to be repeated.
 
-    Pairs on which the rater acted lately are left out: otherwise a repeat that they put off would be back at once.
+    The grades are those of the current query, and then those of any, each from the event `start` on and then those
+    before it. Pairs on which the rater acted lately are left out: otherwise a repeat that they put off would be
+    back at once.
     """
-    before, start = Blank("before", RatingEvent, "id"), Blank("start", RatingEvent, "id")
-    since = RatingEvent.objects.filter(rater=RATER, pair=OuterRef("pair"), pk__gt=OuterRef("pk"))
+    before = Blank("before", RatingEvent, "id")
+    start = Blank("start", RatingEvent, "id")
+    later_act = RatingEvent.objects.filter(rater=RATER, pair=OuterRef("pair"), pk__gt=OuterRef("pk"))
     graded = RatingEvent.objects.standing().filter(
         Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair"), grade__isnull=False)),
         ~Exists(Check.objects.filter(rater=RATER, pair=OuterRef("pair"), kind=REPEAT)),
-        ~Exists(since),
+        ~Exists(later_act),
         rater=RATER,
         kind=Kind.GRADE,
         pair__retired_at__isnull=True,
         pk__lt=before,
     )
-    lately = RatingEvent.objects.filter(rater=RATER, pair=OuterRef("pair"), pk__gte=before)
-    later = skips().filter(pair=OuterRef("pair"), created_at__gte=OuterRef("created_at"))
+    recent_act = RatingEvent.objects.filter(rater=RATER, pair=OuterRef("pair"), pk__gte=before)
+    later_skip = skips().filter(pair=OuterRef("pair"), created_at__gte=OuterRef("created_at"))
     given_back = Check.objects.filter(
-        ~Exists(lately),
-        ~Exists(later),
+        ~Exists(recent_act),
+        ~Exists(later_skip),
         rater=RATER,
         kind=REPEAT,
         event__isnull=True,
@@ -431,11 +464,11 @@ def _grades_to_repeat(count: int) -> PreparedUnion:
         pair__retired_at__isnull=True,
     )
     of_query = graded.filter(pair__query=Blank("current_query", Assignment, "query"))
-    grades = [rows.filter(side) for rows in (of_query, graded) for side in (Q(pk__gte=start), Q(pk__lt=start))]
-
-    def parts() -> list[QuerySet]:
-        # More than `count` of those given back, because the first ones may not be of the current query.
-        first, *others = (rows.order_by("pk").values_list("pair", "pair__query") for rows in (given_back, *grades))
-        return [first[:GIVEN_BACK], *(rows[:count] for rows in others)]
-
-    return PreparedUnion(parts)
+    grades = [
+        rows.filter(side_of_start).order_by("pk").values_list("pair", "pair__query")[:count]
+        for rows in (of_query, graded)
+        for side_of_start in (Q(pk__gte=start), Q(pk__lt=start))
+    ]
+    # More than `count` of those given back, because the first ones may not be of the current query.
+    repeats = given_back.order_by("pk").values_list("pair", "pair__query")[:MOST_GIVEN_BACK]
+    return PreparedUnion(lambda: [repeats, *grades])

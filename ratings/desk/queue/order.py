@@ -23,9 +23,9 @@ IntOrBlank = Any
 
 
 def by_query(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
-    """The assignments of the current query, then of another one: a rater spends most time on a new query.
+    """The assignments of the current query; in further groups, those of a query that is not in `seen`.
 
-    `start`: the lot from which on that other one is looked for.
+    A rater spends most time on a new query. The next one is that of the first free lot from `start` on.
     """
     if not seen:
         return free.filter(query=current)
@@ -33,8 +33,8 @@ def by_query(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], st
     for query in seen:
         rest = rest.exclude(query=query)
     # Of the oldest round: the index on the lot then ends the search at the first row.
-    above, below = (Subquery(part) for part in from_start(_oldest_round(rest), start, 1, "query"))
-    return free.filter(query=Coalesce(above, below))
+    from_lot, from_zero = from_start(_oldest_round(rest), start, 1, "query")
+    return free.filter(query=Coalesce(Subquery(from_lot), Subquery(from_zero)))
 
 
 def by_depth(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
@@ -51,13 +51,16 @@ def by_round(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], st
     After all rounds come pairs that were not drawn, so that raters have work while the next round is being drawn.
     """
     rest = free
-    for last in seen:
-        row = Assignment.objects.filter(pk=last)
-        rest = rest.exclude(round=Subquery(row.values("round")), query=Subquery(row.values("query")))
+    for last_id in seen:
+        last_of_group = Assignment.objects.filter(pk=last_id)
+        rest = rest.exclude(
+            round=Subquery(last_of_group.values("round")), query=Subquery(last_of_group.values("query"))
+        )
     oldest = _oldest_round(rest)
     queries = oldest.order_by("query").values("query")
-    following = Subquery(queries.filter(query__gte=current)[:1])
-    return oldest.filter(query=Coalesce(following, Subquery(queries[:1])))
+    current_or_next = Subquery(queries.filter(query__gte=current)[:1])
+    first = Subquery(queries[:1])  # where `current` is beyond all of them
+    return oldest.filter(query=Coalesce(current_or_next, first))
 
 
 def at_random(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
@@ -96,9 +99,7 @@ def comes_by_query(collection: Collection) -> bool:
 
 
 def from_start(group: QuerySet, start: IntOrBlank, count: int, *columns: str) -> list[QuerySet]:
-    """Two lists: up to `count` rows with a lot from `start` on, and up to `count` below it, which come
-    afterwards.
-    """
+    """Up to `count` rows with a lot from `start` on, and up to `count` below it, which come afterwards."""
     rows = group.order_by("lot").values_list(*columns)
     return [rows.filter(lot__gte=start)[:count], rows.filter(lot__lt=start)[:count]]
 

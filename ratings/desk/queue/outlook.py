@@ -1,7 +1,8 @@
 """The progress of a rater: what they have done and what is left. It reveals nothing of what others did."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
@@ -9,17 +10,18 @@ from django.utils import timezone
 
 from ...models import HAS_ROUND, Assignment, Rater, Rating
 from .choosing import (
-    COUNTED,
+    MOST_COUNTED_PAIRS,
     answered_repeats,
     grades_of,
     is_restricted,
-    put_off_beside,
+    put_off_extras,
     queries_of,
     row_count,
     skips,
 )
 from .leases import State, assignment_of, free, surplus_grades
 from .mixing import mix_of, to_warm_up
+from .order import comes_by_query
 from .tasks import held_checks
 
 
@@ -28,16 +30,28 @@ class Outlook:
     """A rater's progress."""
 
     done: int  # their answers, those to repeats included
-    left: int = 0  # the tasks that they hold, can get and will get beside, at most COUNTED
+    # The tasks that they hold and can get, with the gold and repeats mixed in: at most MOST_COUNTED_PAIRS.
+    left: int = 0
     more: bool = False  # whether there are more than that
     held_by_others: int = 0  # if nothing is left: the number of pairs that others hold
     next_return: datetime | None = None  # when the first of these leases expires
     why: str = ""  # why they get no pairs: "put_away", "not_active", "limit", "warm_up" (until done)
+    # `done` and `left` of each query that was asked for, if pairs come; None where the order does not go by query.
+    queries: dict[int, tuple[int, int]] | None = None
 
 
-def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
+def outlook(rater: Rater, queries: Collection[int] = (), *, now: datetime | None = None) -> Outlook:
+    """What the rater has done and what is left, also in each of these queries; if nothing is left, why."""
     now = now or timezone.now()
-    me = _counted(rater)
+    me = _with_counts(rater)
+    overall = _overall(me, now)
+    if not queries or not comes_by_query(me.collection):
+        return overall
+    return replace(overall, queries={} if overall.why else _in_queries(me, queries, overall.left, now))
+
+
+def _overall(me: Rater, now: datetime) -> Outlook:
+    """The outlook without its `queries`. `me` comes from `_with_counts`."""
     done = me.n_ratings + me.n_repeats
     if me.collection.put_away_at:
         return Outlook(done, why="put_away")
@@ -45,8 +59,8 @@ def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
         return Outlook(done, why="not_active")
     warm_ups = None if me.warmed_up_at else to_warm_up(me).count()
     if warm_ups:
-        return Outlook(done, warm_ups, why="warm_up")
-    room = None if me.limit is None else me.limit - me.n_graded
+        return Outlook(done, left=warm_ups, why="warm_up")
+    room = None if me.limit is None else me.limit - me.n_graded  # for more grades; None: no limit
     if room is not None and room <= 0:
         return Outlook(done, why="limit")
     left = _left(me, now)
@@ -56,42 +70,64 @@ def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
         return Outlook(done, held_by_others=len(pairs), next_return=returns[0][1] if returns else None)
     if room is not None:
         left = min(left, room)
-    return Outlook(done, min(left, COUNTED), more=left > COUNTED)
+    return Outlook(done, left=min(left, MOST_COUNTED_PAIRS), more=left > MOST_COUNTED_PAIRS)
 
 
-def _counted(rater: Rater) -> Rater:
+def _with_counts(rater: Rater) -> Rater:
     """The rater with counts of what they did and hold, and whether they are `restricted` to some queries.
 
     `n_graded` are the grades that their limit counts.
     """
     me = OuterRef("pk")
-    counted = (
-        Rater.objects.with_able()
-        .select_related("collection")
-        .annotate(
-            restricted=is_restricted(),
-            n_graded=grades_of(me),
-            n_ratings=row_count(Rating.objects.filter(rater=me), "rater"),
-            n_repeats=row_count(answered_repeats(me), "rater"),
-            n_leased=row_count(Assignment.objects.filter(rater=me, state=State.LEASED), "rater"),
-        )
-    )
-    return counted.get(pk=rater.pk)
+    raters = Rater.objects.with_able().select_related("collection")
+    return raters.annotate(
+        restricted=is_restricted(),
+        n_graded=grades_of(me),
+        n_ratings=row_count(Rating.objects.filter(rater=me), "rater"),
+        n_repeats=row_count(answered_repeats().filter(rater=me), "rater"),
+        n_leased=row_count(Assignment.objects.filter(rater=me, state=State.LEASED), "rater"),
+    ).get(pk=rater.pk)
 
 
 def _left(me: Rater, now: datetime) -> int:
-    """How many tasks they will get if nobody else takes a pair; more than COUNTED if there are so many.
+    """How many tasks they will get if nobody else takes a pair; more than MOST_COUNTED_PAIRS if there are so many.
 
     Each answer takes one away, whatever it was, and a claim none: what will be mixed in is counted from the start.
     """
     put_off = skips(me).filter(pair=OuterRef("pair"))
     free = _unrated_by(me, _free_pairs(me, now)).annotate(put_off=Subquery(put_off.values("pk")[:1]))
-    rows = list(free.values_list("query", "put_off")[: COUNTED + 1])
-    left = me.n_leased + held_checks(me).count() + len(rows) + put_off_beside(me, me.restricted, now)
-    if left > COUNTED or not (me.collection.gold_share or me.collection.repeat_share):
+    free_pairs = list(free.values_list("query", "put_off")[: MOST_COUNTED_PAIRS + 1])
+    left = me.n_leased + held_checks(me).count() + len(free_pairs) + len(put_off_extras(me, me.restricted, now))
+    if left > MOST_COUNTED_PAIRS or not (me.collection.gold_share or me.collection.repeat_share):
         return left
-    fresh = Counter(query for query, skipped in rows if skipped is None)
+    # Gold and repeats come before new pairs alone, not before what the rater put off.
+    fresh = Counter(query for query, skip_id in free_pairs if skip_id is None)
     return left + mix_of(me, me.restricted, fresh, now).to_come()
+
+
+def _in_queries(me: Rater, queries: Collection[int], most: int, now: datetime) -> dict[int, tuple[int, int]]:
+    """What the rater has done in each of these queries, and what is left there, at most `most`.
+
+    Each answer moves one from what is left to what is done, be it to a repeat, to gold or to another pair. Six
+    queries; ten where gold and repeats are mixed in.
+    """
+    of_pair = {"pair__query__in": queries}
+    done = Counter(Rating.objects.filter(rater=me, **of_pair).values_list("pair__query", flat=True))
+    done.update(answered_repeats().filter(rater=me, **of_pair).values_list("pair__query", flat=True))
+    leased = Assignment.objects.filter(rater=me, state=State.LEASED, query__in=queries)
+    left = Counter(leased.values_list("query", flat=True))
+    left.update(held_checks(me).filter(**of_pair).values_list("pair__query", flat=True))
+    put_off = skips(me).filter(pair=OuterRef("pair"))
+    free = _unrated_by(me, _free_pairs(me, now).filter(query__in=queries))
+    free = free.annotate(put_off=Subquery(put_off.values("pk")[:1]))
+    free_pairs = list(free.values_list("query", "put_off"))
+    left.update(query for query, _ in free_pairs)
+    left.update(query for query in put_off_extras(me, me.restricted, now) if query in queries)
+    if me.collection.gold_share or me.collection.repeat_share:
+        fresh = Counter(query for query, skip_id in free_pairs if skip_id is None)
+        mix = mix_of(me, me.restricted, {query: fresh[query] for query in queries}, now)
+        left.update({query: mix.to_come_of(query) for query in queries})
+    return {query: (done[query], min(left[query], most)) for query in queries}
 
 
 def _unrated_by(me: Rater, rows: QuerySet) -> QuerySet:
@@ -114,16 +150,17 @@ def _free_pairs(me: Rater, now: datetime) -> QuerySet:
     """One free assignment of each pair that the rater does not hold."""
     of_pair = Assignment.objects.filter(free(now), pair=OuterRef("pair"))
     surplus = surplus_grades().filter(pair=OuterRef("pair"))
-    # Each surplus grade will fill one expired lease.
-    enough = Q(leased_until__isnull=True) | Q(n_free__gt=F("n_surplus"))
+    # Each surplus grade of a pair will fill one of its expired leases, which is then free for nobody.
+    stays_free = Q(leased_until__isnull=True) | Q(n_free__gt=F("n_surplus"))
     rows = _in_reach(me).annotate(
         n_free=row_count(of_pair, "pair"),
         n_surplus=row_count(surplus, "pair"),
         own=Subquery(assignment_of(OuterRef("pair"), me).values("pk")[:1]),
+        # The oldest free assignment of a pair stands for it: those that have an `older` one are left out.
         older=Subquery(of_pair.filter(pk__lt=OuterRef("pk")).values("pk")[:1]),
     )
     # With DISTINCT or without an order, PostgreSQL would read far more rows than the caller's slice counts.
-    return rows.filter(free(now) & enough & HAS_ROUND, own=None, older=None).order_by("round", "lot")
+    return rows.filter(free(now) & stays_free & HAS_ROUND, own=None, older=None).order_by("round", "lot")
 
 
 def _held_by_others(me: Rater, now: datetime) -> QuerySet:

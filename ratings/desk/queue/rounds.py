@@ -10,8 +10,7 @@ from django.utils import timezone
 
 from ...models import HAS_ROUND, UNDRAWN, Assignment, Collection, Drawn, Pair, Round
 from .leases import State
-
-CHUNK = 5_000
+from .wanting import ROWS_PER_STATEMENT, chunks
 
 
 class NewRound(NamedTuple):
@@ -30,7 +29,7 @@ class NewRound(NamedTuple):
 
 
 class NewDrawn(NamedTuple):
-    """A pair of a round to be stored: the fields of `models.Drawn`."""
+    """A pair of a round, to be stored as `models.Drawn`. A greedy pair has no unit, key, rate and within."""
 
     pair_id: int
     kind: str
@@ -46,8 +45,8 @@ def store_round(
     new: NewRound,
     pairs: Sequence[NewDrawn],
     *,
-    known: Sequence[int] = (),
-    beside: Sequence[int] = (),
+    judged_outside: Sequence[int] = (),
+    undrawable: Sequence[int] = (),
     version: int | None = None,
     now: datetime | None = None,
 ) -> Round | None:
@@ -55,59 +54,54 @@ def store_round(
 
     A round is overtaken if another worker stored its number first, if one of the pairs is already drawn or gone,
     or if the collection's version is no longer `version`: pairs that were pooled since then could not be drawn,
-    but would count as if they could. `pairs` are in the order in which raters get them. `known` are ids of pairs
-    that were judged outside of rounds since the last one. `beside` are ids of pairs that could not be drawn:
-    raters get what is left of them with this round, or with an older one that has them.
+    but would count as if they could. `pairs` are in the order in which raters get them. `judged_outside` are ids
+    of pairs that were judged outside of rounds since the last one. `undrawable` are ids of pairs that could not be
+    drawn: raters get what is left of them with this round, or with an older one that has them.
     """
     ids = [row.pair_id for row in pairs]
     if version is not None and not Collection.objects.filter(pk=collection.pk, version=version).exists():
         return None
     try:
         with transaction.atomic():
-            made = Round.objects.create(collection=collection, **new._asdict(), created_at=now or timezone.now())
-            born = _held(ids)
+            stored = Round.objects.create(collection=collection, **new._asdict(), created_at=now or timezone.now())
+            born = _lock_pairs(ids)
             if len(born) < len(ids):
                 raise IntegrityError("a pair is gone")
             Drawn.objects.bulk_create(
                 [
-                    Drawn(round=made, place=place, born=born[row.pair_id], **row._asdict())
+                    Drawn(round=stored, place=place, born=born[row.pair_id], **row._asdict())
                     for place, row in enumerate(pairs, 1)
                 ],
-                batch_size=CHUNK,
+                batch_size=ROWS_PER_STATEMENT,
             )
-            for start in range(0, len(ids), CHUNK):
-                Assignment.objects.filter(pair__in=ids[start : start + CHUNK]).update(round=new.number)
-            for start in range(0, len(beside), CHUNK):
-                left = Assignment.objects.filter(pair__in=beside[start : start + CHUNK], round=UNDRAWN)
-                left.update(round=new.number)
-            for start in range(0, len(known), CHUNK):
-                judged = Pair.objects.filter(pk__in=known[start : start + CHUNK], known__isnull=True)
-                judged.update(known=new.number - 1)
+            for chunk in chunks(ids):
+                Assignment.objects.filter(pair__in=chunk).update(round=new.number)
+            for chunk in chunks(undrawable):
+                Assignment.objects.filter(pair__in=chunk, round=UNDRAWN).update(round=new.number)
+            for chunk in chunks(judged_outside):
+                Pair.objects.filter(pk__in=chunk, known__isnull=True).update(known=new.number - 1)
     except IntegrityError:
         if not _overtaken(collection, new.number, ids):
             raise
         return None
-    return made
+    return stored
 
 
 def _overtaken(collection: Collection, number: int, pair_ids: Sequence[int]) -> bool:
     """Whether another worker stored the round, or one of the pairs is already drawn or gone."""
     if Round.objects.filter(collection=collection, number=number).exists():
         return True
-    free = (
-        Pair.objects.filter(pk__in=pair_ids[start : start + CHUNK], drawn__isnull=True).count()
-        for start in range(0, len(pair_ids), CHUNK)
-    )
-    return sum(free) < len(pair_ids)
+    undrawn = (Pair.objects.filter(pk__in=chunk, drawn__isnull=True).count() for chunk in chunks(pair_ids))
+    return sum(undrawn) < len(pair_ids)
 
 
-def _held(pair_ids: Sequence[int]) -> dict[int, int]:
+def _lock_pairs(pair_ids: Sequence[int]) -> dict[int, int]:
     """Pair id → born, for the pairs that exist. They are locked, so that nobody makes assignments meanwhile."""
-    held = {}
-    for start in range(0, len(pair_ids), CHUNK):
-        some = Pair.objects.filter(pk__in=pair_ids[start : start + CHUNK]).order_by("pk")
-        held |= dict(some.select_for_update(no_key=True).values_list("pk", "born"))
-    return held
+    born = {}
+    for chunk in chunks(pair_ids):
+        pairs = Pair.objects.filter(pk__in=chunk).order_by("pk")
+        born |= dict(pairs.select_for_update(no_key=True).values_list("pk", "born"))
+    return born
 
 
 def raters_at_work(collection: Collection) -> int:

@@ -13,16 +13,17 @@ from django.utils import timezone
 from ...database.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
 from ...models import Anchor, Assignment, Check, Grade, Pair, Rater, Rating, RatingEvent, Shown
 from ..happenings import happened
-from .acts import KeyUsed, Overtaken, event_of_key, is_other, lock, locking, record, refuse_over, transacted
+from .acts import KeyUsed, Overtaken, event_of_key, is_other, lock, locking, record, refuse_excess, transacted
 from .leases import State, assignment_of, give_back, take
 from .mixing import LATER_TURN, take_gold, to_warm_up
 from .tasks import PAIR, REPEAT, WARM_UP, Task, answer_of
 
 Kind = RatingEvent.Kind
-# Fields of a submission that an event has, too.
-SENT = ("seconds", "shown", "client_key", "scale", "guidelines", "presentation", "opened")
+# The fields of a submission that its event has under the same names, besides grade, reason and comment.
+SENT_FIELDS = ("seconds", "shown", "client_key", "scale", "guidelines", "presentation", "opened")
 # The kinds of the events that the answer to a task of each kind can make.
-ANSWERS = {PAIR: (Kind.GRADE, Kind.CANNOT), WARM_UP: (Kind.WARM_UP,), REPEAT: (Kind.REPEAT,)}
+EVENT_KINDS = {PAIR: (Kind.GRADE, Kind.CANNOT), WARM_UP: (Kind.WARM_UP,), REPEAT: (Kind.REPEAT,)}
+# The outcomes of a save, see `Saved.outcome`.
 COUNTED, SURPLUS, RETIRED = "counted", "surplus", "retired"
 
 
@@ -56,8 +57,7 @@ class Submission:
 
     @property
     def event_fields(self) -> dict:
-        sent = {name: getattr(self, name) for name in SENT}
-        return self.content | sent
+        return self.content | {name: getattr(self, name) for name in SENT_FIELDS}
 
 
 class Conflict(Exception):
@@ -74,8 +74,9 @@ class Saved:
 
     event: RatingEvent  # for a retry: the event of the first attempt
     rating: Rating | None  # for a check: its answer, which is not stored as a rating; None: withdrawn since
-    fate: str  # COUNTED; SURPLUS: other raters had filled the pair; RETIRED: the pair is no longer needed
-    answer: Anchor | None = None  # for a warm-up: the known grade and its explanation
+    # COUNTED; SURPLUS: other raters had filled the pair; RETIRED: the pair is no longer needed
+    outcome: str
+    right_answer: Anchor | None = None  # for a warm-up: the known grade and its explanation; None for other tasks
 
 
 @transacted
@@ -88,29 +89,30 @@ def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | N
     """
     now = now or timezone.now()
     pair = task if isinstance(task, Pair) else task.pair
-    collection_ids = {pair.query.collection_id} | ({sent.grade.collection_id} if sent.grade else set())
-    if collection_ids != {rater.collection_id}:
+    grade_collection_id = sent.grade.collection_id if sent.grade else rater.collection_id
+    if not pair.query.collection_id == grade_collection_id == rater.collection_id:
         raise ValueError("The grade, the pair and the rater must belong to one collection.")
     if isinstance(task, Task) and task.kind != PAIR:
         return _save_check(rater, task, sent, now)
     me = _look(rater=rater.pk, pair=pair.pk, client_key=sent.client_key)[0]
     # If a FilteredRelation finds no row, Django sets no attribute.
-    current, assignment = getattr(me, "own_rating", None), getattr(me, "own_assignment", None)
+    current = getattr(me, "own_rating", None)
+    assignment = getattr(me, "own_assignment", None)
     if me.event_id:
-        # A reason fills no assignment, so it was not surplus the first time either.
-        counted = assignment or sent.grade is None
         event = RatingEvent.objects.get(pk=me.event_id)
-        return _retried(Saved(event, current, _fate(me.pair_retired, counted)), pair, PAIR, sent)
+        # A retry. A reason fills no assignment, so it was not surplus the first time either.
+        outcome = _outcome(me.pair_retired, counted=assignment is not None or sent.grade is None)
+        return _retried(Saved(event, current, outcome), pair, PAIR, sent)
     _refuse_conflict(current, sent)
     if sent.comment or current:
-        refuse_over(me, pair)
+        refuse_excess(me, pair)
     rating = write(me, pair, current, sent, now)
-    counted = settle(me, pair, assignment, rating, now)
+    counted = sync_assignments(me, pair, assignment, rating, now)
     kind = Kind.GRADE if sent.grade else Kind.CANNOT
     event = record(me, pair, kind, now, **sent.event_fields)
-    fate = _fate(me.pair_retired, counted)
-    transaction.on_commit(partial(happened, SURPLUS if fate == SURPLUS else "save"))
-    return Saved(event, rating, fate)
+    outcome = _outcome(me.pair_retired, counted)
+    transaction.on_commit(partial(happened, SURPLUS if outcome == SURPLUS else "save"))
+    return Saved(event, rating, outcome)
 
 
 @transacted
@@ -133,16 +135,16 @@ def skip(
         if is_other(earlier, pair, [Kind.SKIP]):
             raise KeyUsed
         return
-    refuse_over(me, pair)
+    refuse_excess(me, pair)
     if kind == WARM_UP:
-        last = me.checks.filter(turn__gte=LATER_TURN, kind=WARM_UP).aggregate(last=Max("turn"))["last"]
-        later = LATER_TURN if last is None else last + 1
-        me.checks.filter(token=task.token, event__isnull=True).update(turn=later)
+        put_off = me.checks.filter(turn__gte=LATER_TURN, kind=WARM_UP)
+        last = put_off.aggregate(last=Max("turn", default=LATER_TURN - 1))["last"]
+        me.checks.filter(token=task.token, event__isnull=True).update(turn=last + 1)
         return
     if kind == PAIR:
         give_back(assignment_of(pair, me).filter(state=State.LEASED))
     else:
-        me.checks.filter(token=task.token, event__isnull=True).update(turn=None)
+        me.checks.filter(token=task.token, event__isnull=True).update(turn=None)  # no longer held
     record(me, pair, Kind.SKIP, now, comment=comment, client_key=client_key)
 
 
@@ -150,7 +152,7 @@ def used(rater: Rater, answers: Sequence[tuple[Task, UUID]]) -> list[bool]:
     """Whether an answer to each task with its client key would raise KeyUsed. One query."""
     events = RatingEvent.objects.filter(rater=rater, client_key__in=[key for _, key in answers])
     earlier = {event.client_key: event for event in events}
-    return [key in earlier and is_other(earlier[key], task.pair, ANSWERS[task.kind]) for task, key in answers]
+    return [key in earlier and is_other(earlier[key], task.pair, EVENT_KINDS[task.kind]) for task, key in answers]
 
 
 def write(me: Rater, pair: Pair, current: Rating | None, sent: Submission, now: datetime) -> Rating:
@@ -172,25 +174,26 @@ def write(me: Rater, pair: Pair, current: Rating | None, sent: Submission, now: 
     return current
 
 
-def settle(me: Rater, pair: Pair, own: Assignment | None, rating: Rating, now: datetime) -> bool:
-    """Whether the grade was wanted, after the assignments of the pair were made to agree with the rating.
+def sync_assignments(me: Rater, pair: Pair, assignment: Assignment | None, rating: Rating, now: datetime) -> bool:
+    """Make the assignments of the pair agree with the rating. False: it has a grade that fills none of them.
 
-    A grade fills an assignment: the rater's `own`, if there is one. A surplus grade finds none. A reason gives the
-    assignment back.
+    `assignment`: the one that the rater `me` has of the pair, or None. A reason in place of a grade gives it back.
+    A grade fills it, or else a free one. If none is free, gold gets an extra assignment, and any other grade is
+    surplus. A grade that does not count fills none: its rater is left out, or it was set aside to ask others.
     """
     if rating.grade_id is None:
-        if own:
+        if assignment:
             give_back(assignment_of(pair, me))
         return True
-    if own and _fill(pair=pair.pk, rater=me.pk):
+    if me.left_out_at or rating.set_aside_at:
+        return False
+    if assignment and _fill(pair=pair.pk, rater=me.pk):  # no row if it was lost since it was read
         return True
     return take(me, pair.pk, State.DONE, now) or take_gold(me, pair.pk, State.DONE, now)
 
 
 def _states() -> QuerySet:
-    """A rater with what a save reads first: their rating and assignment of the pair, the event with the same
-    client key, and whether the pair is retired.
-    """
+    """A rater with their rating and assignment of the pair, the event of the client key, and `pair_retired`."""
     pair = Blank("pair", Rating, "pair")
     key = Blank("client_key", RatingEvent, "client_key")
     raters = Rater.objects.filter(pk=Blank("rater", Rating, "rater")).annotate(
@@ -211,8 +214,10 @@ _fill = PreparedUpdate(
 )
 
 
-def _fate(retired: bool, counted: object) -> str:
-    return RETIRED if retired else COUNTED if counted else SURPLUS
+def _outcome(retired: bool, counted: bool) -> str:
+    if retired:
+        return RETIRED
+    return COUNTED if counted else SURPLUS
 
 
 def _refuse_conflict(current: Rating | None, sent: Submission) -> None:
@@ -222,12 +227,12 @@ def _refuse_conflict(current: Rating | None, sent: Submission) -> None:
 
 
 def _retried(saved: Saved, pair: Pair, kind: str, sent: Submission) -> Saved:
-    """`saved`, the result of the first attempt at a task of this kind.
+    """`saved`, the result of the first attempt, if the request with the same client key is a retry of it.
 
-    Raises KeyUsed if the event of the key is another act, and Conflict if it has other content. Then the request
-    is no retry: the rater came back to the form by the back button and changed it.
+    Raises KeyUsed if the event of the key is of another pair or of no task of this kind. Raises Conflict if it has
+    other content: then the rater came back to the form by the back button and changed it.
     """
-    if is_other(saved.event, pair, ANSWERS[kind]):
+    if is_other(saved.event, pair, EVENT_KINDS[kind]):
         raise KeyUsed
     if {name: getattr(saved.event, name) for name in sent.content} != sent.content:
         happened("conflict")
@@ -237,22 +242,24 @@ def _retried(saved: Saved, pair: Pair, kind: str, sent: Submission) -> Saved:
 
 
 def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Saved:
-    """Save the answer to a warm-up or a repeat. The answer is not a rating, so no judgment changes."""
+    """Save the answer to a warm-up or a repeat, a `Check` of the pair. It is no rating, so no judgment changes."""
     me = lock(rater)
-    check = _check(rater=rater.pk, token=task.token)[0]
-    is_warm_up, answer = check.kind == WARM_UP, None
+    check = _find_check(rater=rater.pk, token=task.token)[0]
+    is_warm_up = check.kind == WARM_UP
+    anchor = None
     if is_warm_up:
         # If the anchor became gold meanwhile, its grade is not shown: the rater may still get the pair.
-        answer = Anchor.objects.select_related("grade").filter(pair=check.pair, use=Anchor.Use.WARM_UP).first()
-    earlier, current = event_of_key(me, sent.client_key), answer_of(check)
-    fate = _fate(retired=not is_warm_up and check.pair.retired_at, counted=True)
-    if earlier:
-        return _retried(Saved(earlier, current, fate, answer), check.pair, check.kind, sent)
+        anchor = Anchor.objects.select_related("grade").filter(pair=check.pair, use=Anchor.Use.WARM_UP).first()
+    current = answer_of(check)  # the stored answer, in the form of a rating
+    # The pair of a warm-up is retired because it is one, which says nothing about the answer.
+    outcome = RETIRED if check.pair.retired_at and not is_warm_up else COUNTED
+    if earlier := event_of_key(me, sent.client_key):
+        return _retried(Saved(earlier, current, outcome, right_answer=anchor), check.pair, check.kind, sent)
     _refuse_conflict(current, sent)
     if sent.comment or current:
-        refuse_over(me, task.pair)
+        refuse_excess(me, check.pair)
     event = record(me, check.pair, Kind.WARM_UP if is_warm_up else Kind.REPEAT, now, **sent.event_fields)
-    _answered(check=check.pk, event=event.pk)
+    _set_answer(check=check.pk, event=event.pk)
     if is_warm_up and not me.warmed_up_at and not to_warm_up(me).exists():
         Rater.objects.filter(pk=me.pk).update(warmed_up_at=now)
     # Made here, without the queries of `answer_of`: the duration of a save must not give a repeat away.
@@ -266,15 +273,15 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
         created_at=current.created_at if current else now,
         changed_at=now,
     )
-    return Saved(event, rating, fate, answer)
+    return Saved(event, rating, outcome, right_answer=anchor)
 
 
 # Prepared, like `lock` and `event_of_key`, so that saving a repeat takes no longer than saving a pair.
-_check = Prepared(
+_find_check = Prepared(
     lambda: Check.objects.select_related("pair__query", "event").filter(
         rater=Blank("rater", Rating, "rater"), token=Blank("token", Pair, "token")
     )
 )
-_answered = PreparedUpdate(
+_set_answer = PreparedUpdate(
     lambda: Check.objects.filter(pk=Blank("check", Check, "id")), event=Blank("event", Check, "event"), turn=None
 )

@@ -43,10 +43,11 @@ def task(rater: Rater, token: UUID) -> Task | None:
 
 
 def _known_by() -> QuerySet:
-    has = Assignment.objects.filter(rater=_RATER, pair=OuterRef("pk"))
-    had = LostLease.objects.filter(rater=_RATER, pair=OuterRef("pk"))
+    """The pair with the token, if the rater has or had an assignment of it or acted on it."""
+    holds = Assignment.objects.filter(rater=_RATER, pair=OuterRef("pk"))
+    held_before = LostLease.objects.filter(rater=_RATER, pair=OuterRef("pk"))
     known = Pair.objects.filter(token=_TOKEN, query__collection=Blank("collection", Rater, "collection"))
-    known = known.filter(Exists(has) | Exists(acts_on(_RATER, "pk")) | Exists(had))
+    known = known.filter(Exists(holds) | Exists(acts_on(_RATER, "pk")) | Exists(held_before))
     return with_own(known.select_related("query", "document"), _RATER, "pk")
 
 
@@ -69,16 +70,16 @@ def _task_of(pair: Pair) -> Task:
 
 def in_turn(leased: Sequence[Assignment], checks: Iterable[Check]) -> list[Task]:
     """The tasks of leased assignments, which `with_own` annotated, and of checks, by turn."""
-    # Usually empty: a rater seldom holds a pair that they have rated.
+    # Ids of ratings; usually none: a rater seldom holds a pair that they have rated.
     ids = [row.own_rating for row in leased if row.own_rating]
     ratings = Rating.objects.select_related("grade").in_bulk(ids)
-    keyed: list[tuple] = []
+    by_turn: list[tuple] = []  # (turn, id of the pair, task); the id decides between equal turns
     for row in leased:
         rating = ratings.get(row.own_rating)
         comment = rating.comment if rating else row.last_comment or ""
-        keyed.append((row.turn, row.pair_id, Task(row.pair.token, row.pair, PAIR, rating, comment)))
-    keyed += [(check.turn, check.pair_id, check_task(check)) for check in checks]
-    return [task for *_, task in sorted(keyed, key=lambda row: row[:2])]
+        by_turn.append((row.turn, row.pair_id, Task(row.pair.token, row.pair, PAIR, rating, comment)))
+    by_turn += [(check.turn, check.pair_id, check_task(check)) for check in checks]
+    return [task for *_, task in sorted(by_turn, key=lambda row: row[:2])]
 
 
 def leased_to(rater: Rater | Blank) -> QuerySet:
@@ -118,9 +119,8 @@ _known_check = Prepared(lambda: checks_of(_RATER).filter(token=_TOKEN))
 def check_task(check: Check) -> Task:
     """The task of a check that `checks_of` annotated."""
     answer = answer_of(check)
-    return Task(
-        check.token, check.pair, check.kind, answer, answer.comment if answer else check.last_comment or ""
-    )
+    comment = answer.comment if answer else check.last_comment or ""
+    return Task(check.token, check.pair, check.kind, answer, comment)
 
 
 def answer_of(check: Check) -> Rating | None:
@@ -132,24 +132,24 @@ def answers_of(checks: list[Check]) -> list[Rating]:
     """The answers to answered checks, as ratings that are not stored. Two queries."""
     raters, pairs = {check.rater_id for check in checks}, {check.pair_id for check in checks}
     events = RatingEvent.objects.filter(rater__in=raters, pair__in=pairs).select_related("undoes").order_by("pk")
-    by_check: dict[tuple, list[RatingEvent]] = {}
+    events_by_check: dict[tuple, list[RatingEvent]] = {}
     for event in events:
         kind = event.undoes.kind if event.undoes else event.kind
-        by_check.setdefault((event.rater_id, event.pair_id, kind), []).append(event)
+        events_by_check.setdefault((event.rater_id, event.pair_id, kind), []).append(event)
     grades = Grade.objects.filter(collection__raters__in=raters)
-    steps = {(grade.collection_id, grade.value): grade for grade in grades}
+    grade_by_value = {(grade.collection_id, grade.value): grade for grade in grades}
 
     def answer(check: Check) -> Rating:
         event = check.event
-        revision, first = _history(by_check[check.rater_id, check.pair_id, check.kind])
+        revision, first_event = _history(events_by_check[check.rater_id, check.pair_id, check.kind])
         return Rating(
             pair=check.pair,
             rater_id=check.rater_id,
-            grade=steps.get((check.pair.query.collection_id, event.value)),
+            grade=grade_by_value.get((check.pair.query.collection_id, event.value)),
             reason=event.reason,
             comment=event.comment,
             revision=revision,
-            created_at=first.created_at,
+            created_at=first_event.created_at,
             changed_at=event.created_at,
         )
 
@@ -159,9 +159,11 @@ def answers_of(checks: list[Check]) -> list[Rating]:
 def _history(events: Iterable[RatingEvent]) -> tuple[int, RatingEvent]:
     """The revision of an answer, and the first of its events that is not undone.
 
-    As for a rating, each change raises the revision by one, and after a withdrawal it starts at 0 again.
+    events: all about the answer, oldest first. As for a rating, each change raises the revision by one, and when
+    the only event is undone, so that there is no answer, it starts at 0 again.
     """
-    revision, standing = 0, []
+    revision = 0
+    standing: list[RatingEvent] = []
     for event in events:
         if event.undoes is None:
             standing.append(event)
@@ -169,24 +171,25 @@ def _history(events: Iterable[RatingEvent]) -> tuple[int, RatingEvent]:
         elif standing[-1] == event.undoes:
             standing.pop()
             revision = revision + 1 if standing else 0
-        else:
+        else:  # a later event made the present answer, which stays, and so does its revision
             standing.remove(event.undoes)
     return revision, standing[0]
 
 
 def acts_on(rater: Rater | Blank, pair: str) -> QuerySet:
-    """The rater's events about a pair of the outer query. Events of checks, which have their own tokens, are left
-    out.
-    """
+    """The rater's events about a pair of the outer query, without those of checks, which have their own tokens."""
     events = RatingEvent.objects.filter(rater=rater, pair=OuterRef(pair))
     return events.exclude(kind__in=[Kind.WARM_UP, Kind.REPEAT])
 
 
 def with_own(rows: QuerySet, rater: Rater | Blank, pair: str) -> QuerySet:
-    """`rows` with the id of the rater's rating and their last comment, which is kept after an undo or a skip."""
-    own = Rating.objects.filter(rater=rater, pair=OuterRef(pair))
+    """`rows` with `own_rating`, the id of the rater's rating, and `last_comment`, kept after an undo or a skip.
+
+    `pair` is the path from a row to its pair.
+    """
+    ratings = Rating.objects.filter(rater=rater, pair=OuterRef(pair))
     wrote = RatingEvent.objects.filter(
         rater=rater, pair=OuterRef(pair), kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP]
     )
     last_comment = wrote.order_by("-pk").values("comment")[:1]
-    return rows.annotate(own_rating=Subquery(own.values("pk")[:1]), last_comment=Subquery(last_comment))
+    return rows.annotate(own_rating=Subquery(ratings.values("pk")[:1]), last_comment=Subquery(last_comment))

@@ -8,14 +8,14 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from ...models import Assignment, Check, Grade, Pair, Rater, Rating, RatingEvent
-from .acts import KeyUsed, event_of_key, lock, record, refuse_over, transacted
+from .acts import KeyUsed, event_of_key, lock, record, refuse_excess, transacted
 from .claiming import MOST_HELD
 from .leases import LEASE, State, assignment_of, give_back, take, turn_before_all
 from .mixing import take_gold
-from .saving import Submission, settle, write
+from .saving import Submission, sync_assignments, write
 from .tasks import PAIR, REPEAT, Task, check_task, checks_of, held, pair_task
 
-UNDO_DEPTH = 20
+ACTS_TO_UNDO = 20  # the last acts of a rater, which they can take back
 
 Kind = RatingEvent.Kind
 RATING_KINDS = [Kind.GRADE, Kind.CANNOT, Kind.IMPORT]
@@ -28,7 +28,7 @@ def undo(
 ) -> Task | None:
     """The pair of the act that was taken back, as the rater's next task; None if there is no such act to undo.
 
-    `act` is the client key of one of the rater's last UNDO_DEPTH acts; None: the last one. Warm-ups cannot be
+    `act` is the client key of one of the rater's last ACTS_TO_UNDO acts; None: the last one. Warm-ups cannot be
     taken back. The rater can rate the pair even if it cannot be leased to them again, because others have it or it
     is retired. Raises KeyUsed for the `client_key` of another act.
     """
@@ -42,7 +42,7 @@ def undo(
         return None
     check = _check_of(me, event)
     if not earlier:
-        refuse_over(me, event.pair)
+        refuse_excess(me, event.pair)
         if check:
             _take_back_check(me, check, event)
         else:
@@ -54,17 +54,17 @@ def undo(
     return pair_task(me, event.pair_id)
 
 
-def last_acts(rater: Rater, count: int = UNDO_DEPTH) -> list[RatingEvent]:
+def last_acts(rater: Rater, count: int = ACTS_TO_UNDO) -> list[RatingEvent]:
     """The acts that undo can take back, latest first, with query and document. One query.
 
     The `token` of each event is the one by which the rater knew the task.
     """
-    check = Check.objects.filter(rater=rater, pair=OuterRef("pair"), kind=REPEAT)
+    repeat = Check.objects.filter(rater=rater, pair=OuterRef("pair"), kind=REPEAT)
     acts = RatingEvent.objects.standing().filter(
         rater=rater, kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP, Kind.REPEAT]
     )
-    of_check = Case(When(kind__in=REPEAT_KINDS, then=Subquery(check.values("token")[:1])))
-    acts = acts.annotate(token=Coalesce(of_check, F("pair__token")))
+    repeat_token = Case(When(kind__in=REPEAT_KINDS, then=Subquery(repeat.values("token")[:1])))
+    acts = acts.annotate(token=Coalesce(repeat_token, F("pair__token")))
     return list(acts.select_related("pair__query", "pair__document").order_by("-pk")[:count])
 
 
@@ -90,11 +90,13 @@ def _take_back_check(me: Rater, check: Check, event: RatingEvent) -> None:
 
 
 def _take_back(me: Rater, event: RatingEvent, now: datetime) -> None:
-    """Restore the rating and the lease as they were before the event."""
+    """Restore the rating as it was before the event. If there was none, lease the pair to the rater again."""
     rating = Rating.objects.filter(pair=event.pair_id, rater=me).first()
+    if rating and rating.set_aside_at:
+        return  # others are asked for the pair, so its rater does not get it again
     if event.kind != Kind.SKIP:
-        others = RatingEvent.objects.standing().filter(pair=event.pair_id, rater=me, kind__in=RATING_KINDS)
-        latest = others.exclude(pk=event.pk).order_by("-pk").first()
+        standing = RatingEvent.objects.standing().filter(pair=event.pair_id, rater=me, kind__in=RATING_KINDS)
+        latest = standing.exclude(pk=event.pk).order_by("-pk").first()
         # If a rating event follows this one, it made the present rating, which stays.
         if latest is None or latest.pk < event.pk:
             rating = _restore(me, event.pair, rating, latest, now)
@@ -105,24 +107,29 @@ def _take_back(me: Rater, event: RatingEvent, now: datetime) -> None:
 def _restore(
     me: Rater, pair: Pair, rating: Rating | None, earlier: RatingEvent | None, now: datetime
 ) -> Rating | None:
-    """The rating, restored from the event `earlier`; None: the pair is unrated again."""
+    """The rating, restored from the event `earlier`; None if it was deleted, so that the pair is unrated again.
+
+    `earlier` is the latest rating event before the one that is taken back; None: there is none.
+    """
     grade = None
     if earlier and earlier.value is not None:
         grade = Grade.objects.filter(collection=me.collection_id, value=earlier.value).first()
     # A grade that has left the scale cannot be restored.
     if earlier is None or (earlier.value is not None and grade is None):
+        # The assignment that it filled stays: `_take_back` then leases it to the rater again, or gives it back.
         Rating.objects.filter(pair=pair, rater=me).delete()
         return None
     rating = write(me, pair, rating, Submission(grade, earlier.reason, earlier.comment), now)
-    settle(me, pair, assignment_of(pair, me).first(), rating, now)
+    sync_assignments(me, pair, assignment_of(pair, me).first(), rating, now)
     return rating
 
 
 def _lease_again(me: Rater, pair: Pair, now: datetime) -> None:
-    own = assignment_of(pair, me)
+    """Lease the pair to the rater, before all their other tasks, unless it is retired or no assignment is free."""
+    assignment = assignment_of(pair, me)
     if pair.retired_at:
-        give_back(own)
-    elif not own.update(state=State.LEASED, leased_until=now + LEASE, turn=turn_before_all(me)):
+        give_back(assignment)
+    elif not assignment.update(state=State.LEASED, leased_until=now + LEASE, turn=turn_before_all(me)):
         take(me, pair.pk, State.LEASED, now) or take_gold(me, pair.pk, State.LEASED, now)
 
 

@@ -1,9 +1,10 @@
 """Which pairs are to be rated, and how often: the acts of admins."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import Case, Count, F, IntegerField, Min, OuterRef, Q, Subquery, Value, When
@@ -14,7 +15,9 @@ from ...database.statistics import renew_statistics
 from ...models import UNDRAWN, UNRANKED, Assignment, Pair, Round
 from .leases import State, record_lost, surplus_grades
 
-CHUNK = 5_000
+ROWS_PER_STATEMENT = 5_000
+
+Row = TypeVar("Row")
 
 
 @transaction.atomic
@@ -26,11 +29,12 @@ def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | No
     it is written only if it is better than the stored one.
     """
     added = 0
-    for chunk in _chunks(pair_ids):
-        # The update comes first because it locks the pairs: a concurrent call then counts what this one adds.
+    for chunk in chunks(pair_ids):
+        # A pair of which no rating was wanted comes to the pool now: `born` is how many rounds there were before.
         born = Case(When(wanted=0, then=Value(_rounds_of(chunk))), default=F("born"), output_field=IntegerField())
+        # The update comes first because it locks the pairs: a concurrent call then counts what this one adds.
         Pair.objects.filter(pk__in=chunk, wanted__lt=wanted).update(wanted=wanted, born=born)
-        added += _ask(chunk, depths or {})
+        added += _make_lacking(chunk, depths or {})
     transaction.on_commit(partial(renew_statistics, added, Pair, Assignment), robust=True)
     return added
 
@@ -43,18 +47,19 @@ def want_fewer(pair_ids: Sequence[int], wanted: int, *, now: datetime | None = N
     the number becomes extra, so that it ends with its rater. The number of a retired pair is lowered too, in case
     it comes back.
     """
-    now, withdrawn = now or timezone.now(), 0
-    for chunk in _chunks(pair_ids):
+    now = now or timezone.now()
+    withdrawn = 0
+    for chunk in chunks(pair_ids):
         # The update comes first because it locks the pairs, as in `want`.
         Pair.objects.filter(pk__in=chunk, wanted__gt=wanted).update(wanted=wanted)
         rows = Assignment.objects.filter(pair__in=chunk, extra=False).order_by("pk")
         # Locked, so that a concurrent claim either got the row earlier and keeps it, or does not get it.
         done, running, free = _beyond(rows.select_for_update(no_key=True), wanted, now)
         record_lost((row.rater_id, row.pair_id) for row in free)
-        for some in _chunks([row.pk for row in done + free]):
-            Assignment.objects.filter(pk__in=some).delete()
-        for some in _chunks([row.pk for row in running]):
-            Assignment.objects.filter(pk__in=some).update(extra=True)
+        for ids in chunks([row.pk for row in done + free]):
+            Assignment.objects.filter(pk__in=ids).delete()
+        for ids in chunks([row.pk for row in running]):
+            Assignment.objects.filter(pk__in=ids).update(extra=True)
         withdrawn += len(free)
     return withdrawn
 
@@ -70,12 +75,13 @@ def _beyond(rows: Iterable[Assignment], wanted: int, now: datetime) -> tuple[lis
             return 1 if row.leased_until >= now else 2
         return 0 if row.state == State.DONE else 3
 
-    beyond, counted = ([], [], [], []), Counter()
+    beyond_by_rank: tuple[list, list, list, list] = [], [], [], []
+    counted_of_pair = Counter[int]()
     for row in sorted(rows, key=lambda row: (rank(row), row.pk)):
-        counted[row.pair_id] += 1
-        if counted[row.pair_id] > wanted:
-            beyond[rank(row)].append(row)
-    done, running, expired, open_ = beyond
+        counted_of_pair[row.pair_id] += 1
+        if counted_of_pair[row.pair_id] > wanted:
+            beyond_by_rank[rank(row)].append(row)
+    done, running, expired, open_ = beyond_by_rank
     return done, running, expired + open_
 
 
@@ -85,8 +91,9 @@ def retire(pair_ids: Sequence[int], *, now: datetime | None = None) -> int:
 
     Their ratings stay and count. So does what raters who hold such a pair still send.
     """
-    now, retired = now or timezone.now(), 0
-    for chunk in _chunks(pair_ids):
+    now = now or timezone.now()
+    retired = 0
+    for chunk in chunks(pair_ids):
         depths = Assignment.objects.filter(pair=OuterRef("pk")).order_by("depth").values("depth")[:1]
         retired += Pair.objects.filter(pk__in=chunk, retired_at__isnull=True).update(
             retired_at=now, depth=Least("depth", Coalesce(Subquery(depths), UNRANKED))
@@ -103,10 +110,10 @@ def retire(pair_ids: Sequence[int], *, now: datetime | None = None) -> int:
 def unretire(pair_ids: Sequence[int]) -> int:
     """How many retired pairs were brought back, with the assignments that they still need."""
     back = 0
-    for chunk in _chunks(pair_ids):
+    for chunk in chunks(pair_ids):
         retired = list(Pair.objects.filter(pk__in=chunk, retired_at__isnull=False).values_list("pk", flat=True))
         back += Pair.objects.filter(pk__in=retired).update(retired_at=None, born=_rounds_of(retired))
-        _ask(retired, {})
+        _make_lacking(retired, {})
     return back
 
 
@@ -125,36 +132,38 @@ def _rounds_of(pair_ids: Sequence[int]) -> int:
     return Round.objects.filter(collection__queries__pairs=pair_ids[0]).count() if pair_ids else 0
 
 
-def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK))
+def chunks(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """The rows or ids in order, at most ROWS_PER_STATEMENT at a time."""
+    return (rows[start : start + ROWS_PER_STATEMENT] for start in range(0, len(rows), ROWS_PER_STATEMENT))
 
 
-def _ask(pair_ids: Sequence[int], depths: Mapping[int, int]) -> int:
-    """How many open assignments were made, with the missing assignments of these pairs."""
-    known = Pair.objects.filter(pk__in=pair_ids, retired_at__isnull=True).annotate(
+def _make_lacking(pair_ids: Sequence[int], depths: Mapping[int, int]) -> int:
+    """How many open assignments were made: those that these pairs lack, after surplus grades filled the first."""
+    pairs = Pair.objects.filter(pk__in=pair_ids, retired_at__isnull=True).annotate(
         n=Count("assignments", filter=Q(assignments__extra=False)),
-        known_depth=Least("depth", Coalesce(Min("assignments__depth"), UNRANKED)),
+        stored_depth=Least("depth", Coalesce(Min("assignments__depth"), UNRANKED)),
+        round=Coalesce("drawn__round__number", UNDRAWN),
     )
-    surplus: dict[int, list[int]] = {}
-    for pair_id, rater_id in (
-        surplus_grades().filter(pair__in=pair_ids).order_by("pk").values_list("pair", "rater")
-    ):
-        surplus.setdefault(pair_id, []).append(rater_id)
-    filled, added, better = [], [], {}
-    rows = known.values_list(
-        "pk", "query", "query__collection", "wanted", "n", "known_depth", "drawn__round__number"
-    )
-    for pk, query_id, collection_id, wanted, n, known_depth, number in rows:
-        depth = min(depths.get(pk, UNRANKED), known_depth)
-        if depth < known_depth:
-            better.setdefault(depth, []).append(pk)
-        facts = {"pair_id": pk, "query_id": query_id, "collection_id": collection_id, "depth": depth}
-        facts["round"] = UNDRAWN if number is None else number
-        raters = surplus.get(pk, [])[: max(0, wanted - n)]
-        filled += [Assignment(**facts, rater_id=rater_id, state=State.DONE) for rater_id in raters]
-        added += [Assignment(**facts) for _ in range(wanted - n - len(raters))]
-    for depth, improved in better.items():
-        Assignment.objects.filter(pair__in=improved).update(depth=depth)
+    grades = surplus_grades().filter(pair__in=pair_ids).order_by("pk")
+    surplus_raters = defaultdict[int, list[int]](list)  # by pair id
+    for pk, rater_id in grades.values_list("pair", "rater"):
+        surplus_raters[pk].append(rater_id)
+    improved = defaultdict[int, list[int]](list)  # depth -> pair ids
+    filled = []
+    added = []
+    rows = pairs.values_list("pk", "query", "query__collection", "wanted", "n", "stored_depth", "round")
+    for pk, query_id, collection_id, wanted, n, stored_depth, round_number in rows:
+        depth = min(depths.get(pk, UNRANKED), stored_depth)
+        if depth < stored_depth:
+            improved[depth].append(pk)
+        fields = {"pair_id": pk, "query_id": query_id, "collection_id": collection_id}
+        fields |= {"depth": depth, "round": round_number}
+        lacking = max(0, wanted - n)
+        raters = surplus_raters[pk][:lacking]
+        filled += [Assignment(**fields, rater_id=rater_id, state=State.DONE) for rater_id in raters]
+        added += [Assignment(**fields) for _ in range(lacking - len(raters))]
+    for depth, ids in improved.items():
+        Assignment.objects.filter(pair__in=ids).update(depth=depth)
     # Conflicts are ignored: another act may have made a rater's assignment meanwhile.
     Assignment.objects.bulk_create(filled, batch_size=5_000, ignore_conflicts=True)
     Assignment.objects.bulk_create(added, batch_size=5_000)

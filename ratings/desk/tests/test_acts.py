@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from ratings.desk import queue
+from ratings.desk.content import query_token
 from ratings.models import Anchor, Rating, RatingEvent, Role
 from ratings.people.access import account_key
 from ratings.pool.anchors import set_anchor
@@ -54,12 +55,17 @@ def test_a_claim_answers_tasks_field_by_field(client, collection):
     pairs = [make_pair(collection, "q1", document) for document in "abc"]
     answer = claimed(client, outlook="1")
     assert set(answer) == {"tasks", "order", "outlook", "guidelines", "scale"}
-    assert set(answer["outlook"]) == {"done", "total", "more", "left", "words"}
+    assert set(answer["outlook"]) == {"queries", "done", "total", "more", "left", "words"}
     assert [set(task) for task in answer["tasks"]] == [TASK] * len(answer["tasks"])
     task = next(t for t in answer["tasks"] if t["token"] == str(pairs[0].token))
     assert task == {
         "token": str(pairs[0].token),
-        "query": {"text": "text of q1", "need": "need of q1", "html": ""},
+        "query": {
+            "token": query_token(collection.raters.get().pk, pairs[0].query_id),
+            "text": "text of q1",
+            "need": "need of q1",
+            "html": "",
+        },
         "document": {
             "title": "Title a",
             "html": '<div class="part of-text"><div dir="auto"><p>First of a.</p>\n\n<p>Second.</p></div></div>',
@@ -290,8 +296,8 @@ def test_an_act_asks_the_database_a_fixed_number_of_times(client, collection, dj
     # The same 3, the queue's claim 6 (4 and what is left to share near the end), the savepoint 2.
     with django_assert_num_queries(11):
         claimed(client)
-    # The same, but the claim 4 as enough is held already; and the outlook 3.
-    with django_assert_num_queries(14):
+    # The same, but the claim 4 as enough is held already; and the outlook 3, and 6 of the query.
+    with django_assert_num_queries(20):
         claimed(client, outlook="1")
 
 
@@ -300,5 +306,5 @@ def test_a_claim_counts_what_is_left_when_it_is_asked_to_or_there_is_less_than_w
     for document in "abcd":
         make_pair(collection, "q1", document)
     assert claimed(client, count=3)["outlook"] is None
-    assert claimed(client, count=3, outlook="1")["outlook"]["left"] == "4"
-    assert claimed(client, count=9)["outlook"]["left"] == "4"
+    assert claimed(client, count=3, outlook="1")["outlook"]["left"] == "4 left"
+    assert claimed(client, count=9)["outlook"]["left"] == "4 left"

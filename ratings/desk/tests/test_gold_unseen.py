@@ -54,7 +54,7 @@ def outlooks(alice) -> tuple[int, int]:
 def test_a_claim_does_not_raise_what_is_left_and_each_answer_lowers_it_by_one(mixed):
     collection, alice = mixed
     before = outlooks(alice)
-    assert 0 < before[1] <= queue.COUNTED
+    assert 0 < before[1] <= queue.MOST_COUNTED_PAIRS
     queue.stop(alice)
     assert outlooks(alice) == before
     for count in (1, 5, 20):
@@ -95,6 +95,57 @@ def test_what_will_be_mixed_in_is_counted_from_the_start(order):
     assert (sent, outlooks(alice)[1]) == (130 + gold + repeats, 0)
     # A repeat for which no grade was old enough does not come at all.
     assert sums[-1] == sent and sums[0] - sent <= 4
+
+
+def test_the_count_of_a_query_goes_on_by_one_for_gold_repeats_and_others():
+    """Alone at work a rater sees *n of m for this query*. Each answer makes n one more, whatever it is to.
+
+    What is mixed in is in m from the start, and m is less where some finds no place. Only a repeat that comes
+    before the first document of the next query makes it one more, as a document does that somebody gave back.
+    """
+    collection = make_pool("query", queries=3, documents=60, wanted=1)
+    golds = make_anchors(collection, "gold", Pair.objects.order_by("document", "pk")[:45])
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    for pair in golds[:35]:
+        queue.save(bob, pair, queue.Submission(grade=grade(collection, "0")), now=NOW)
+    shares(collection, gold="0.15", repeat="0.15")
+    alice.refresh_from_db()
+    queries = list(collection.queries.values_list("pk", flat=True))
+
+    def counts() -> dict[int, tuple[int, int]]:
+        return queue.outlook(alice, queries, now=NOW).queries
+
+    def check(answered: int | None = None) -> int:
+        """Compare with the counts before. By how much one has become more."""
+        more = 0
+        for query, (done, left) in counts().items():
+            before = seen[query]
+            assert done == before[0] + (query == answered)
+            more += max(0, done + left - sum(before))
+            seen[query] = (done, left)
+        return more
+
+    chance, seen, sent, late = random.Random(7), counts(), 0, 0
+    foreseen = sum(map(sum, seen.values()))
+    while tasks := queue.claim(alice, chance.choice((1, 4, 10)), now=NOW):
+        late += check()
+        for task in tasks[: chance.randint(1, len(tasks))]:
+            said = {"reason": "unclear"} if chance.random() < 0.05 else {"grade": grade(collection, "1")}
+            queue.save(alice, task, queue.Submission(**said), now=NOW)
+            sent += 1
+            assert check(answered=task.pair.query_id) == 0
+    assert late < len(queries)
+    assert sum(done for done, _ in seen.values()) == sent
+    assert all(done and not left for done, left in seen.values())
+    repeats = alice.checks.filter(event__isnull=False).count()
+    gold = Rating.objects.filter(rater=alice, pair__in=golds[:35]).count()
+    assert repeats > 3 and gold > 5 and abs(foreseen - sent) < (repeats + gold) / 2
+
+
+def test_the_count_of_a_query_is_hidden_where_documents_do_not_come_by_query(mixed):
+    _, alice = mixed
+    held = {task.pair.query_id for task in queue.held(alice)}
+    assert len(held) > 1 and queue.outlook(alice, held, now=NOW).queries is None
 
 
 @given(share=st.floats(0.01, 1), key=st.integers(0, 5))
@@ -139,9 +190,11 @@ def test_what_is_sent_late_is_answered_alike_and_counts_alike(mixed):
     tasks = extra_and_other(alice)
     queue.stop(alice)
     before = outlooks(alice)
-    assert before[1] == queue.COUNTED or before[1] > 0
+    assert before[1] == queue.MOST_COUNTED_PAIRS or before[1] > 0
     for n, task in enumerate(tasks, 1):
-        assert queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
+        assert (
+            queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW).outcome == "counted"
+        )
         assert outlooks(alice) == (before[0] + n, before[1] - n)
 
 

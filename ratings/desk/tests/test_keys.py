@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.conf import settings
 
-from ratings.desk.keys import LETTERS, keys_of, with_keys
+from ratings.desk.keys import LETTER_KEYS, keys_of, with_keys
 from ratings.models import Grade
 
 
@@ -51,4 +51,4 @@ def test_a_grade_behind_the_tenth_has_no_key():
 def test_no_other_act_of_the_desk_has_the_letter_of_a_grade():
     script = (settings.BASE_DIR / "static" / "desk" / "keys.js").read_text()
     others = re.findall(r': "(.)"', script[script.index("const OTHERS") : script.index("const ALSO")])
-    assert len(others) == 13 and not set(others) & set(LETTERS)
+    assert len(others) == 13 and not set(others) & set(LETTER_KEYS)

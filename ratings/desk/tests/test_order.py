@@ -225,7 +225,7 @@ def test_the_outlook_counts_far_enough_and_says_that_there_is_more(monkeypatch):
     collection = make_pool()
     alice = make_rater(collection)
     assert (queue.outlook(alice, now=NOW).left, queue.outlook(alice, now=NOW).more) == (20, False)
-    monkeypatch.setitem(queue.outlook.__globals__, "COUNTED", 20)
+    monkeypatch.setitem(queue.outlook.__globals__, "MOST_COUNTED_PAIRS", 20)
     assert not queue.outlook(alice, now=NOW).more
-    monkeypatch.setitem(queue.outlook.__globals__, "COUNTED", 19)
+    monkeypatch.setitem(queue.outlook.__globals__, "MOST_COUNTED_PAIRS", 19)
     assert (queue.outlook(alice, now=NOW).left, queue.outlook(alice, now=NOW).more) == (19, True)

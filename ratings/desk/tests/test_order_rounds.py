@@ -278,8 +278,8 @@ def test_no_candidate_is_lost_where_a_query_comes_in_several_rounds_of_one_claim
 
 
 def test_a_repeat_comes_with_its_query_or_between_two(monkeypatch):
-    monkeypatch.setattr(mixing, "REPEAT_AFTER", 3)
-    monkeypatch.setattr(mixing, "FIRST_REPEAT", 3)
+    monkeypatch.setattr(mixing, "ACTS_BEFORE_REPEAT", 3)
+    monkeypatch.setattr(mixing, "PAIRS_BEFORE_REPEATS", 3)
     collection = make_pool(queries=3, documents=12)
     for k in (0, 4, 8):
         make_round(collection, of(*(f"q{query} d{i}" for query in range(3) for i in range(k, k + 4))))

@@ -244,7 +244,7 @@ def test_many_new_assignments_renew_the_statistics_of_their_tables(
     monkeypatch, django_capture_on_commit_callbacks, many
 ):
     """Without them PostgreSQL may look through all ratings for each assignment of a claim."""
-    monkeypatch.setattr(statistics, "MANY", many)
+    monkeypatch.setattr(statistics, "MANY_ROWS", many)
     collection = make_collection()
     pairs = [make_pair(collection, document=key, wanted=0).pk for key in "abc"]
     with CaptureQueriesContext(connection) as queries, django_capture_on_commit_callbacks(execute=True):

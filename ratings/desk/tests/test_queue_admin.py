@@ -3,6 +3,7 @@
 import pytest
 
 from ratings.desk import queue
+from ratings.desk.queue import wanting
 from ratings.models import Assignment, LostLease, Pair, Rater, Rating
 from ratings.pool.pooling import plan_fewer, pool
 from ratings.tests.cast import (
@@ -88,7 +89,7 @@ def test_who_is_not_active_gets_nothing_and_keeps_what_was_done(collection, alic
     assert queue.claim(alice, 5, now=NOW) == []
     assert states(second.pair) == ["open"]
     assert queue.outlook(alice, now=NOW).why == "not_active"
-    assert queue.save(alice, second, queue.Submission(grade=grade(collection, "2")), now=NOW).fate == "counted"
+    assert queue.save(alice, second, queue.Submission(grade=grade(collection, "2")), now=NOW).outcome == "counted"
 
 
 def test_a_retired_pair_is_given_to_nobody_and_its_leases_end_quietly(collection, alice):
@@ -105,7 +106,7 @@ def test_a_late_grade_of_a_retired_pair_is_kept_and_counts_as_a_rating(collectio
     (task,) = queue.claim(alice, now=NOW)
     queue.retire([task.pair.pk], now=NOW)
     known = queue.task(alice, task.token)
-    assert queue.save(alice, known, queue.Submission(grade=grade(collection, "2")), now=NOW).fate == "retired"
+    assert queue.save(alice, known, queue.Submission(grade=grade(collection, "2")), now=NOW).outcome == "retired"
     assert Rating.objects.get().grade == grade(collection, "2")
     assert queue.undo(alice, now=NOW).pair == task.pair
     assert not Rating.objects.exists() and queue.held(alice) == []
@@ -139,7 +140,7 @@ def test_nothing_but_unretire_brings_a_retired_pair_back():
 
 
 def test_more_pairs_than_a_statement_takes_are_retired_and_brought_back(collection, monkeypatch):
-    monkeypatch.setitem(queue.retire.__globals__, "CHUNK", 5)
+    monkeypatch.setattr(wanting, "ROWS_PER_STATEMENT", 5)
     pairs = list(Pair.objects.values_list("pk", flat=True))
     assert (queue.retire(pairs, now=NOW), Assignment.objects.count()) == (24, 0)
     assert (queue.unretire(pairs), Assignment.objects.count()) == (24, 24)
@@ -188,7 +189,7 @@ def test_fewer_ratings_are_wanted_and_nobody_loses_what_they_gave_or_hold():
     assert pair.wanted == 1
     assert LostLease.objects.filter(rater=carol, pair=pair).exists()
     assert queue.claim(dora, now=NOW + 2 * queue.LEASE) == [], "nobody gets what bob holds"
-    assert queue.save(bob, held, one, now=NOW).fate == "counted" and states(pair) == ["done", "done"]
+    assert queue.save(bob, held, one, now=NOW).outcome == "counted" and states(pair) == ["done", "done"]
     assert queue.save(carol, pair, one, now=NOW).rating, "what was lost is kept"
     assert pair.ratings.count() == 3
     queue.want_fewer([pair.pk], 1, now=NOW)

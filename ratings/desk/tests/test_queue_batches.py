@@ -179,7 +179,7 @@ def test_a_task_is_known_to_who_holds_held_or_rated_it_and_to_nobody_else():
     assert (
         queue.save(
             alice, queue.task(alice, lost.token), queue.Submission(grade=grade(collection, "2")), now=LATE
-        ).fate
+        ).outcome
         == "surplus"
     )
 
@@ -193,7 +193,7 @@ def test_what_is_stopped_can_still_be_sent():
     assert (
         queue.save(
             alice, queue.task(alice, task.token), queue.Submission(grade=grade(collection, "2")), now=NOW
-        ).fate
+        ).outcome
         == "counted"
     )
 

@@ -75,9 +75,9 @@ def test_the_answer_to_a_warm_up_comes_back_and_is_no_rating(warming):
     task = queue.claim(alice, now=NOW)[0]
     version = Collection.objects.get().version
     saved = queue.save(alice, task, queue.Submission(grade=grade(warming, "3"), comment="I thought so"), now=NOW)
-    assert saved.answer == Anchor.objects.get(pair=task.pair)
-    assert saved.answer.explanation.startswith("because")
-    assert (saved.event.kind, saved.event.value, saved.fate) == ("warm_up", 3, "counted")
+    assert saved.right_answer == Anchor.objects.get(pair=task.pair)
+    assert saved.right_answer.explanation.startswith("because")
+    assert (saved.event.kind, saved.event.value, saved.outcome) == ("warm_up", 3, "counted")
     assert not Rating.objects.exists()
     assert Collection.objects.get().version == version
     assert queue.last_acts(alice) == [] and queue.undo(alice, now=NOW) is None
@@ -120,7 +120,7 @@ def test_a_warm_up_that_became_gold_meanwhile_tells_no_grade(warming):
     task = queue.claim(alice, now=NOW)[0]
     set_anchor(task.pair, use="gold", grade=grade(warming, "3"), explanation="secret", now=NOW)
     saved = queue.save(alice, task, queue.Submission(grade=grade(warming, "1")), now=NOW)
-    assert saved.answer is None and saved.fate == "counted"
+    assert saved.right_answer is None and saved.outcome == "counted"
 
 
 # Gold
@@ -289,7 +289,7 @@ def test_the_answer_to_a_repeat_changes_no_rating(repeating):
     assert Check.objects.get(token=task.token).event == saved.event
     assert Collection.objects.get().version == version
     # What tells of it looks like a rating's.
-    assert (saved.fate, saved.answer, saved.rating.revision) == ("counted", None, 1)
+    assert (saved.outcome, saved.right_answer, saved.rating.revision) == ("counted", None, 1)
     assert queue.outlook(alice, now=NOW).done == done + 1
     assert queue.last_acts(alice)[0].token == task.token
 
@@ -348,7 +348,7 @@ def test_nobody_is_asked_again_too_early(monkeypatch):
     done = work(alice, collection, 60)
     for place, task in enumerate(done):
         if task.kind == "repeat":
-            assert task.pair.pk in [one.pair.pk for one in done[: place - mixing.REPEAT_AFTER + 1]]
+            assert task.pair.pk in [one.pair.pk for one in done[: place - mixing.ACTS_BEFORE_REPEAT + 1]]
     assert any(task.kind == "repeat" for task in done)
 
 

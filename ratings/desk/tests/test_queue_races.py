@@ -113,14 +113,14 @@ def test_without_the_lock_two_tabs_hold_too_much(monkeypatch, limit):
 def test_who_is_removed_while_their_claim_waits_gets_nothing(monkeypatch):
     """The claim looks before the removal ends, waits for its lock, and writes after it."""
     collection = make_pool(pairs=4, wanted=1)
-    alice, given_back, give_back = make_rater(collection), threading.Event(), members._give_back
+    alice, given_back, give_back = make_rater(collection), threading.Event(), members._give_back_pairs
 
     def slowly(membership):
         give_back(membership)
         given_back.set()
         time.sleep(0.5)
 
-    monkeypatch.setattr(members, "_give_back", slowly)
+    monkeypatch.setattr(members, "_give_back_pairs", slowly)
 
     def act(admin: bool):
         if admin:
@@ -162,7 +162,7 @@ def test_without_the_lock_and_the_second_look_gold_pairs_collide(monkeypatch):
     """The twin of the test above: only the unique index keeps a pair from being given twice, by an error."""
     collection, alice = make_gold(pairs=40)
     monkeypatch.setattr(claiming, "_look", unlocked(claiming._look))
-    monkeypatch.setattr(acts, "AGAIN", 0)
+    monkeypatch.setattr(acts, "MOST_RETRIES", 0)
     monkeypatch.setattr(claiming, "mixed", all_have_looked(claiming.mixed, 2))
     got = race([alice] * 2, lambda rater: unqueued(queue.claim)(rater, 8, now=NOW))
     assert any(isinstance(tasks, IntegrityError) for tasks in got), got
@@ -364,7 +364,7 @@ def test_without_the_lock_and_the_second_look_a_double_press_is_an_error(monkeyp
     pair, alice, key = make_pair(collection), make_rater(collection), uuid4()
     two = grade(collection, "2")
     monkeypatch.setattr(saving, "_look", all_have_looked(unlocked(saving._look), 4))
-    monkeypatch.setattr(acts, "AGAIN", 0)
+    monkeypatch.setattr(acts, "MOST_RETRIES", 0)
     save = unqueued(queue.save)
     got = race([alice] * 4, lambda rater: save(rater, pair, queue.Submission(grade=two, client_key=key), now=NOW))
     assert any(isinstance(saved, IntegrityError) for saved in got), got

@@ -6,8 +6,9 @@ from django.db import OperationalError
 from django.urls import reverse
 
 from ratings.desk import queue
-from ratings.models import Rating
-from ratings.tests.cast import NOW, grade, make_collection, make_pair, make_rater, signed_in
+from ratings.models import Anchor, Rating
+from ratings.pool.anchors import set_anchor
+from ratings.tests.cast import NOW, grade, make_collection, make_pair, make_rater, signed_in, text
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +43,19 @@ def test_a_round_by_plain_forms_ends_with_thanks(client, collection):
         sent = {name: page.context[name] for name in ("base_revision", "client_key")}
         page = client.post(address("save_rating", token), sent | {"grade": value}, follow=True)
     assert sorted(float(r.grade.value) for r in Rating.objects.all()) == [-1, 0, 3]
+
+
+def test_a_warm_up_is_announced_as_what_it_is_and_answered_in_a_sentence(client, collection, alice):
+    for document in "ab":
+        anchor = grade(collection, "0")
+        set_anchor(make_pair(collection, "q1", document), use=Anchor.Use.WARM_UP, grade=anchor, explanation="No.")
+    make_pair(collection, "q1", "c")
+    assert "2 warm-ups come first." in text(client.get(address("rate")))
+    page = client.post(address("claim"), follow=True)
+    sent = {name: page.context[name] for name in ("base_revision", "client_key")} | {"grade": "3"}
+    answer = client.post(address("save_rating", page.context["token"]), sent).content.decode()
+    assert "Perfect<br>The known grade is:" in answer
+    assert "1 warm-up comes first." in text(client.get(address("rate"))) or queue.held(alice)
 
 
 def test_opening_the_desk_claims_nothing(client, collection, alice):
@@ -153,7 +167,7 @@ def test_my_ratings_come_twenty_a_page_the_latest_first(client, collection, alic
         collection.documents.create(key=f"d{place}", title=f"Document {place}.")
         pair = make_pair(collection, "q1", f"d{place}")
         queue.save(alice, pair, queue.Submission(grade=grade(collection, "1")), now=NOW + timedelta(minutes=place))
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         first = client.get(address("my_ratings"))
     assert [row["document"] for row in first.context["ratings"]] == [f"Document {n}." for n in range(21, 1, -1)]
     assert 'href="?page=2"' in first.content.decode()
@@ -161,10 +175,26 @@ def test_my_ratings_come_twenty_a_page_the_latest_first(client, collection, alic
     assert [row["document"] for row in second.context["ratings"]] == ["Document 1.", "Document 0."]
 
 
+def test_my_ratings_are_found_by_query_and_grade(client, collection, alice):
+    for query, document, value in (("q1", "a", "1"), ("q1", "b", "3"), ("q2", "a", "3")):
+        queue.save(alice, make_pair(collection, query, document), queue.Submission(grade=grade(collection, value)))
+    perfect = grade(collection, "3").pk
+
+    def shown(**asked) -> list[tuple[str, str]]:
+        rows = client.get(address("my_ratings"), asked).context["ratings"]
+        return sorted((row["query"], row["document"]) for row in rows)
+
+    assert shown(query="OF Q1") == [("text of q1", "Title a"), ("text of q1", "Title b")]
+    assert shown(grade=perfect) == [("text of q1", "Title b"), ("text of q2", "Title a")]
+    assert shown(query="q2", grade=perfect) == [("text of q2", "Title a")]
+    assert shown(query="%") == [] and len(shown(grade="x")) == 3
+    assert "You gave no such rating." in text(client.get(address("my_ratings"), {"query": "%"}))
+
+
 def test_the_desk_asks_the_database_a_fixed_number_of_times(client, collection, django_assert_num_queries):
     for query in ("q1", "q2"):
         for document in "abcd":
             make_pair(collection, query, document)
     client.post(address("claim"))
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(20):
         client.get(address("rate"))

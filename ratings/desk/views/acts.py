@@ -10,20 +10,24 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST
 
 from ...models import Rater
 from ...people.access import NotARater, account_key, of_rater
 from ...web import limits
 from ...web.pages import wants_json
+from ...web.preferences import in_list
 from .. import queue
-from ..content import FATES, Showing, outlook_json, rating_json, saved_json, task_json
+from ..content import OUTCOME_MESSAGES, Showing, outlook_json, rating_json, saved_json, task_json
 from ..forms import ClaimForm, RatingForm, comment_of
 from ..pages import answer_page, desk, task_or_404
-from ..preferences import in_list
 
-# Of a form in the browser's history, whose key is that of the act that it was sent for.
-SENT_BEFORE = "That page was sent before, with another answer, so nothing was saved. What you choose here counts."
+# Shown if somebody goes back to a form in the browser's history and sends it again with other content: the client
+# key in the form is then that of the act for which it was sent first.
+SENT_BEFORE_WARNING = gettext_lazy(
+    "That page was sent before, with another answer, so nothing was saved. What you choose here counts."
+)
 
 
 def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -34,23 +38,25 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
     @require_POST
     @wraps(act)
     def view(request: HttpRequest, **kwargs) -> HttpResponse:
-        # The page may have been opened by another account, in whose name it must not act.
+        # If another account opened the page, this one must not act by it.
         if request.POST.get("account") not in (None, account_key(request.user)):
-            return JsonResponse({"error": "Somebody else is signed in."}, status=401)
+            return JsonResponse({"error": gettext("Somebody else is signed in.")}, status=401)
         try:
             return act(request, **kwargs)
         except Http404 as missing:
             if wants_json(request):
-                closed = isinstance(missing, NotARater)  # nothing more can be saved, and none of what is left
+                # Where the account is no rater here, the script's other unsent acts would be refused as well.
+                closed = isinstance(missing, NotARater)
                 return JsonResponse({"error": str(missing), "closed": closed}, status=404)
             raise
         except queue.KeyUsed as used:
             if wants_json(request):
                 return JsonResponse({"error": str(used)}, status=400)
-            messages.warning(request, SENT_BEFORE)
+            messages.warning(request, SENT_BEFORE_WARNING)
             return redirect("rate", kwargs["slug"])
         except limits.Reached as reached:
-            if wants_json(request):  # not 429, after which the script would send it again, and nothing before it
+            # Not 429: after that the script would send the act again and again, and no later act before it.
+            if wants_json(request):
                 return JsonResponse({"error": reached.messages[0]}, status=400)
             raise
 
@@ -59,7 +65,7 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 @act_of_rater
 def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Claim tasks. Returns the tasks that the script does not have yet, and the order of all.
+    """Claim tasks. Returns the tasks whose tokens the script does not `have` yet, and the order of all tasks.
 
     Counting the outlook takes longer than claiming, so it is sent only on demand or when tasks run out.
     """
@@ -70,13 +76,15 @@ def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
         return refusal(form)
     count, have = form.cleaned_data["count"], form.cleaned_data["have"]
     tasks = queue.claim(rater, count)
-    counted = form.cleaned_data["outlook"] or len(tasks) < count
+    outlook = None
+    if form.cleaned_data["outlook"] or len(tasks) < count:
+        outlook = outlook_json(queue.outlook(rater, {task.pair.query_id for task in tasks}), rater)
     showing = Showing.of(rater, tasks)
     return JsonResponse(
         {
             "tasks": [task_json(task, showing) for task in tasks if str(task.token) not in have],
             "order": [str(task.token) for task in tasks],
-            "outlook": outlook_json(queue.outlook(rater)) if counted else None,
+            "outlook": outlook,
             "guidelines": rater.guidelines_now or 0,
             "scale": rater.collection.scale_version,
         }
@@ -85,27 +93,29 @@ def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
 
 @act_of_rater
 def save_rating(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse:
+    """Save the answer to a task. Returns what was saved as JSON, or the page that follows."""
     task = task_or_404(rater, token)
     form = RatingForm(request.POST, collection=rater.collection)
     if not form.is_valid():
-        more = {"scale": rater.collection.scale_version}
-        return refusal(form, **more) if wants_json(request) else desk(request, rater, task, form=form, status=400)
+        if wants_json(request):
+            return refusal(form, scale=rater.collection.scale_version)
+        return desk(request, rater, task, form=form, status=400)
     try:
         saved = queue.save(rater, task, form.submission)
     except queue.Conflict as conflict:
         return conflict_answer(request, rater, task, form, conflict.current)
     except queue.KeyUsed:
         if wants_json(request):
-            raise
-        form.add_error(None, SENT_BEFORE)
+            raise  # `act_of_rater` answers it as JSON; a form is shown again here, with what was chosen in it
+        form.add_error(None, SENT_BEFORE_WARNING)
         return desk(request, rater, task, form=form, status=409)
     if wants_json(request):
         return JsonResponse({"key": text_of(form.submission.client_key), **saved_json(saved)})
-    if saved.answer:
+    if saved.right_answer:  # the task was a warm-up
         return answer_page(request, rater, task, saved)
-    if saved.fate in FATES:
-        messages.info(request, FATES[saved.fate])
-    if "back" in request.POST:
+    if saved.outcome in OUTCOME_MESSAGES:
+        messages.info(request, OUTCOME_MESSAGES[saved.outcome])
+    if "back" in request.POST:  # the form came from there: see `desk`
         return redirect("my_ratings", rater.collection.slug)
     return next_page(request, rater)
 
@@ -126,7 +136,7 @@ def undo_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
         revision = {"revision": content["base_revision"]} if content else {}
         return JsonResponse({"key": text_of(key), "task": content, **revision})
     if task is None:
-        messages.info(request, "There is nothing to undo.")
+        messages.info(request, gettext("There is nothing to undo."))
         return redirect("rate", rater.collection.slug)
     return redirect("rate_pair", rater.collection.slug, task.token)
 
@@ -149,11 +159,12 @@ def refusal(form, **more) -> JsonResponse:
 
 
 def conflict_answer(request, rater, task, form, current) -> HttpResponse:
+    """What follows a save that another window overtook. `current`: the stored rating; None: it was taken back."""
     if not wants_json(request):
         return desk(request, rater, task, form=form, conflict=current or "withdrawn", status=409)
     own = current and {**rating_json(current), "comment": current.comment}
     stored = {"current": own, "revision": current.revision if current else 0}
-    error = "You rated this document in another window as well. Which rating stands?"
+    error = gettext("You rated this document in another window as well. Which rating stands?")
     return JsonResponse({"error": error, **stored}, status=409)
 
 

@@ -1,43 +1,45 @@
-"""The settings of the desk. The browser stores them: the keys by a script, all others in a cookie."""
+"""The settings of the desk. The browser stores them: the keys by a script, the other in a cookie."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from ...models import Grade, Rater, Reason, Shown
 from ...people.access import account_key, of_rater
+from ...web.preferences import DeskForm, keep, preferences
 from .. import queue
 from ..keys import keys_of, with_keys
 from ..pages import frame
-from ..preferences import PreferencesForm, keep, preferences
 
 # Further acts with a key: the name in the script and the label on the page.
 ACTS = [
-    ("cannot", "Cannot judge"),
-    ("later", "Later"),
-    ("comment", "Comment"),
-    ("undo", "Undo"),
-    ("guidelines", "Guidelines"),
-    ("full", "All of a long text"),
-    ("zoom", "A picture large"),
-    ("next", "Next word of the query"),
-    ("previous", "Previous word of the query"),
-    ("down", "Next document of a list"),
-    ("up", "Previous document of a list"),
-    ("mine", "My ratings"),
-    ("help", "All keys"),
+    ("cannot", gettext_lazy("Cannot judge")),
+    ("later", pgettext_lazy("put this document off", "Later")),
+    ("comment", gettext_lazy("Comment")),
+    ("undo", gettext_lazy("Undo")),
+    ("guidelines", gettext_lazy("Guidelines")),
+    ("full", gettext_lazy("All of a long text")),
+    ("zoom", gettext_lazy("A picture large")),
+    ("next", gettext_lazy("Next word of the query")),
+    ("previous", gettext_lazy("Previous word of the query")),
+    ("down", gettext_lazy("Next document of a list")),
+    ("up", gettext_lazy("Previous document of a list")),
+    ("mine", gettext_lazy("My ratings")),
+    ("help", gettext_lazy("All keys")),
 ]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @of_rater
 def desk_settings(request: HttpRequest, rater: Rater) -> HttpResponse:
-    form = PreferencesForm(request.POST if request.method == "POST" else preferences(request))
+    """The page of the settings. A valid POST keeps them in a cookie and leads back to it."""
+    form = DeskForm(request.POST if request.method == "POST" else preferences(request))
     if request.method == "POST" and form.is_valid():
-        messages.success(request, "Your settings are saved in this browser.")
+        messages.success(request, gettext("Your settings are saved in this browser."))
         response = redirect("desk_settings", rater.collection.slug)
-        keep(response, form.cleaned_data)
+        keep(request, response, form.cleaned_data)
         if form.cleaned_data["shown"] == Shown.LIST and queue.held(rater):
             # Without the list only one document was held.
             queue.claim(rater, queue.MOST_HELD)

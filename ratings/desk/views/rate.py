@@ -4,24 +4,21 @@ from uuid import UUID, uuid4
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from ...models import Rater, Reason
 from ...people.access import of_rater
 from ...web.pages import paged
+from ...web.preferences import in_list
 from .. import queue
 from ..answers import Answer, latest, look_up
-from ..content import (
-    Showing,
-    outlook_words,
-    task_json,
-)
+from ..content import Showing, outlook_words, task_json
 from ..figures import pace_of
 from ..pages import desk, desk_context, frame, last_act, task_or_404
-from ..preferences import in_list
 from ..queue import Task
 
-AT_ONCE = 20  # own ratings on a page
+RATINGS_ON_PAGE = 20
 
 
 @require_safe
@@ -29,14 +26,16 @@ AT_ONCE = 20  # own ratings on a page
 def rate(request: HttpRequest, rater: Rater) -> HttpResponse:
     """The rater's first task, or, if they hold none, the button to get one."""
     held = queue.held(rater)
-    rows = of_one_query(held) if held and in_list(request) else []
-    if rows:
-        return list_page(request, rater, rows)
+    listed = of_one_query(held) if held and in_list(request) else []
+    if listed:
+        return list_page(request, rater, listed)
     if held:
         return desk(request, rater, held[0], held=held)
-    outlook, scale = queue.outlook(rater), list(rater.collection.grades.all())
-    lead, more = outlook_words(outlook)
-    pace, guidelines = pace_of(rater), rater.collection.latest_guidelines()
+    outlook = queue.outlook(rater)
+    to_do, next_step = outlook_words(outlook)
+    pace = pace_of(rater)
+    guidelines = rater.collection.latest_guidelines()
+    scale = list(rater.collection.grades.all())
     context = {
         **frame(rater, "rate"),
         "outlook": outlook,
@@ -44,8 +43,8 @@ def rate(request: HttpRequest, rater: Rater) -> HttpResponse:
         "hours": pace.hours(outlook.left) if pace else None,
         "unread": guidelines is not None and guidelines.version > rater.guidelines_read,
         "rater_read": rater.guidelines_read,
-        "lead": lead,
-        "more": more,
+        "lead": to_do,
+        "more": next_step,
         "scale": scale,
         "last": last_act(queue.last_acts(rater, 1), scale),
         "client_key": uuid4(),
@@ -63,12 +62,17 @@ def rate_pair(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse:
 @require_safe
 @of_rater
 def my_ratings(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """The rater's own ratings, the latest first."""
-    paging = paged(request, latest(rater), AT_ONCE)
+    """The rater's own ratings, the latest first: all, or those of a query and with a grade."""
+    scale = list(rater.collection.grades.all())
+    query = request.GET.get("query", "").strip().replace("\0", "")
+    grade = next((grade for grade in scale if str(grade.pk) == request.GET.get("grade")), None)
+    paging = paged(request, latest(rater, query, grade), RATINGS_ON_PAGE)
     context = {
         **frame(rater, "mine"),
         "outlook": queue.outlook(rater),
-        "scale": list(rater.collection.grades.all()),
+        "scale": scale,
+        "query": query,
+        "grade": grade,
         **paging,
         "ratings": [own_rating(row) for row in look_up(paging["page"].object_list)],
     }
@@ -78,7 +82,7 @@ def my_ratings(request: HttpRequest, rater: Rater) -> HttpResponse:
 def list_page(request: HttpRequest, rater: Rater, tasks: list[Task]) -> HttpResponse:
     """The page of several tasks of one query, each with a form of its own, in the order of the queue."""
     showing = Showing.of(rater, tasks)
-    context = desk_context(request, rater, tasks[0], showing)
+    context = desk_context(request, rater, tasks, showing)
     context["in_grid"] = any(part.kind == "image" for part in showing.presented.document)
     context["desk"]["tasks"] = rows = [task_json(task, showing) for task in tasks]
     context["rows"] = [
@@ -103,7 +107,7 @@ def own_rating(row: Answer) -> dict:
     return {
         "token": row.token,
         "query": row.pair.query.text,
-        "document": row.pair.document.title or "(no title)",
+        "document": row.pair.document.title or gettext("(no title)"),
         "grade": row.grade,
         "reason": Reason(row.reason).label if row.reason else "",
         "comment": row.comment,

@@ -9,7 +9,7 @@ from ...models import Check, Collection, RatingEvent
 from .counts import Progress
 
 Kind = RatingEvent.Kind
-RATED = Q(kind__in=[Kind.GRADE, Kind.CANNOT]) | Q(kind=Kind.IMPORT, seconds__isnull=False)
+IS_RATING = Q(kind__in=[Kind.GRADE, Kind.CANNOT]) | Q(kind=Kind.IMPORT, seconds__isnull=False)
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,15 @@ class Work:
 
     answers: int
     hours: float | None  # None: not known
-    least: float | None = None
+    least: float | None = None  # None: there are too few times for an interval, or the hours are not known
     most: float | None = None
 
     def __add__(self, other: "Work") -> "Work":
-        pairs = ((getattr(self, name), getattr(other, name)) for name in ("hours", "least", "most"))
-        return Work(self.answers + other.answers, *(None if None in pair else sum(pair) for pair in pairs))
+        def total(name: str) -> float | None:
+            values = getattr(self, name), getattr(other, name)
+            return None if None in values else sum(values)
+
+        return Work(self.answers + other.answers, total("hours"), total("least"), total("most"))
 
 
 def work_so_far(counted: Progress) -> Work:
@@ -34,28 +37,29 @@ def work_so_far(counted: Progress) -> Work:
     """
     raters = list(counted.works)
     acts = RatingEvent.objects.filter(rater__in=raters).order_by()
-    timed = acts.filter(RATED | Q(kind__in=[Kind.REPEAT, Kind.WARM_UP])).aggregate(
+    totals = acts.filter(IS_RATING | Q(kind__in=[Kind.REPEAT, Kind.WARM_UP])).aggregate(
         acts=Count("pk"), timed=Count("seconds"), seconds=Sum("seconds")
     )
-    ratings = acts.standing().filter(RATED).values("rater", "pair").distinct().count()
+    ratings = acts.standing().filter(IS_RATING).values("rater", "pair").distinct().count()
     checks = Check.objects.filter(rater__in=raters, event__isnull=False).count()
-    hours = timed["acts"] * timed["seconds"] / timed["timed"] / 3600 if timed["timed"] else None
-    if not timed["acts"]:
-        hours = 0.0
-    return Work(ratings + checks, hours, hours, hours)  # it is known: the interval has no width
+    if totals["timed"]:
+        hours = totals["acts"] * totals["seconds"] / totals["timed"] / 3600
+    else:
+        hours = None if totals["acts"] else 0.0
+    return Work(ratings + checks, hours, least=hours, most=hours)  # measured: the interval has no width
 
 
 def work_ahead(answers: int, pace: Pace | None) -> Work:
     """The work of answers that are still to come, at the present pace, with its 95 % interval."""
     if not answers:
-        return Work(0, 0.0, 0.0, 0.0)
+        return Work(answers=0, hours=0.0, least=0.0, most=0.0)
     if pace is None:
-        return Work(answers, None)
-    least, most = pace.interval or (None, None)
-    return Work(answers, pace.hours(answers), *(end and answers * end / 3600 for end in (least, most)))
+        return Work(answers, hours=None)
+    ends = [answers * seconds / 3600 for seconds in pace.interval or ()]
+    return Work(answers, pace.hours(answers), *ends)
 
 
 def mixed_in(collection: Collection, ratings: int) -> int:
     """The most gold pairs and repeats that come with so many ratings."""
-    work = 1 - collection.gold_share - collection.repeat_share
-    return round(ratings / work) - ratings if work > 0 else 0
+    wanted_share = 1 - collection.gold_share - collection.repeat_share
+    return round(ratings / wanted_share) - ratings if wanted_share > 0 else 0

@@ -13,13 +13,13 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, 
 from django.db.models.functions import Cast, Substr
 from django.utils import timezone
 
-from ...desk.figures import ENOUGH, TIMED, Pace, Share, latest_grades
+from ...desk.figures import ACTS_FOR_PACE, FEWEST_ANSWERS, Pace, Share, latest_grades
 from ...models import Anchor, Assignment, Check, Collection, Rater, Rating, RatingEvent, Reason
 
 Kind = RatingEvent.Kind
 State = Assignment.State
 
-LOOKED_THROUGH = 1_000  # latest grades of a rater that the drift of the grades is read from
+GRADES_FOR_DRIFT = 1_000  # latest grades of a rater that the drift of the grades is read from
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Work:
 
     rater: Rater
     may_rate: bool  # whether they can rate now: `RaterQuerySet.able`
-    last: datetime | None = None  # their latest act
-    graded: int = 0
-    cannot: int = 0
+    last: datetime | None = None  # when their latest act was; None: they have none
+    graded: int = 0  # present grades
+    cannot: int = 0  # present ratings without a grade
     put_off: int = 0
-    held: int = 0
-    expired: int = 0
+    held: int = 0  # running leases
+    expired: int = 0  # expired leases of pairs that nobody else took
     seconds: list[float] = field(default_factory=list)  # of their latest grades
     gold: Share = Share()
     repeats: Share = Share()
@@ -81,14 +81,19 @@ class Work:
 class Progress:
     extent: Extent
     by_day: dict[date, int]  # present grades, by the day of the rater's first rating of the pair
-    surplus: int  # how many of these fill no wanted rating, such as extra gold
+    surplus: int  # how many of these grades fill no wanted rating, such as extra gold
     works: dict[int, Work]  # by id of the rater, in the order of their names
     passed: dict[int, set[int]]  # pair → raters who put it off or cannot judge it, without a grade since
     broken: dict[int, set[int]]  # pair → raters who say that its text is missing or broken, or a picture missing
 
     @cached_property
+    def counted(self) -> list[Work]:
+        """The work of the raters whose ratings count."""
+        return [work for work in self.works.values() if not work.rater.left_out_at]
+
+    @cached_property
     def pace(self) -> Pace | None:
-        return Pace.of([seconds for work in self.works.values() for seconds in work.seconds])
+        return Pace.of([seconds for work in self.counted for seconds in work.seconds])
 
     @property
     def graded(self) -> int:
@@ -96,21 +101,25 @@ class Progress:
 
     @cached_property
     def gold(self) -> Share:
-        return sum((work.gold for work in self.works.values()), Share())
+        return sum((work.gold for work in self.counted), Share())
 
     @cached_property
     def repeats(self) -> Share:
-        return sum((work.repeats for work in self.works.values()), Share())
+        return sum((work.repeats for work in self.counted), Share())
 
     def hints(self, work: Work) -> list[str]:
-        """Hints for an admin to look at a rater's work. There are none for fewer than ENOUGH answers."""
+        """Hints for an admin to look at a rater's work. There are none from fewer than FEWEST_ANSWERS answers."""
         pace, usual = work.pace, self.pace
-        fast = pace and pace.n >= ENOUGH and pace.middle < usual.middle / 3
-        return [
-            *(["fewer gold hits than all raters together"] if work.gold.below(self.gold) else []),
-            *(["agrees less with themselves than all raters do"] if work.repeats.below(self.repeats) else []),
-            *(["less than a third of the usual time"] if fast else []),
-        ]
+        is_unread = pace and pace.unread
+        # The usual pace is that of raters who are not left out: there may be none.
+        is_fast = pace and usual and not is_unread and pace.n >= FEWEST_ANSWERS and pace.middle < usual.middle / 3
+        hints = {
+            "too fast to have read": is_unread,
+            "fewer gold hits than all raters together": work.gold.below(self.gold),
+            "agrees less with themselves than all raters do": work.repeats.below(self.repeats),
+            "less than a third of the usual time": is_fast,
+        }
+        return [hint for hint, applies in hints.items() if applies]
 
 
 def progress(collection: Collection, *, now: datetime | None = None) -> Progress:
@@ -120,7 +129,8 @@ def progress(collection: Collection, *, now: datetime | None = None) -> Progress
     ratings = Rating.objects.filter(rater__in=list(works)).order_by()
     passed, broken = _add_counts(works, ratings)
     held, extra = _leases(collection, works, now or timezone.now())
-    done, by_day = _done(collection, works), _by_day(ratings)
+    done = _done(collection, works)
+    by_day = _by_day(ratings.counted())
     extent = Extent(done=done, held=held, open=still_wanted(collection).count() - held - extra)
     surplus = max(0, sum(by_day.values()) - done)
     return Progress(extent, by_day, surplus, works, passed, broken)
@@ -134,7 +144,7 @@ def ratings_left(collection: Collection) -> int:
 
 def pace(collection: Collection) -> Pace | None:
     """The present pace of all raters together. One query."""
-    return Pace.of([seconds for _, seconds in _latest_seconds(collection.raters)])
+    return Pace.of([seconds for _, seconds in _latest_seconds(collection.raters.counted())])
 
 
 def work_of(rater: Rater) -> Work:
@@ -146,8 +156,9 @@ def work_of(rater: Rater) -> Work:
 
 def gold_answers(ratings: QuerySet) -> QuerySet:
     """The grades of gold pairs that were given since the pair became gold."""
-    since = {"created_at__gte": F("pair__anchor__created_at")}
-    return ratings.filter(pair__anchor__use=Anchor.Use.GOLD, grade__isnull=False, **since)
+    # By the pairs: for `pair__anchor__use` SQLite would go through all ratings of the raters.
+    gold = Anchor.objects.filter(use=Anchor.Use.GOLD).values("pair")
+    return ratings.filter(pair__in=gold, grade__isnull=False, created_at__gte=F("pair__anchor__created_at"))
 
 
 def repeats(rater_ids: Sequence[int]) -> QuerySet:
@@ -161,20 +172,20 @@ def repeats(rater_ids: Sequence[int]) -> QuerySet:
 def hits(rater_ids: Sequence[int]) -> dict[str, dict[int, Share]]:
     """{"gold": rater id → share of hits, "repeats": rater id → share with the same grade}. Two queries."""
     ratings = Rating.objects.filter(rater__in=rater_ids).order_by()
-    answered = {
-        "gold": (gold_answers(ratings), Q(grade=F("pair__anchor__grade"))),
-        "repeats": (repeats(rater_ids).order_by(), Q(first=F("event__value"))),
+
+    def shares(answers: QuerySet, hit: Q) -> dict[int, Share]:
+        counts = answers.values_list("rater").annotate(hits=Count("pk", filter=hit), n=Count("pk"))
+        return {rater_id: Share(hit_count, n) for rater_id, hit_count, n in counts}
+
+    return {
+        "gold": shares(gold_answers(ratings), Q(grade=F("pair__anchor__grade"))),
+        "repeats": shares(repeats(rater_ids).order_by(), Q(first=F("event__value"))),
     }
-    by_name = {}
-    for name, (rows, hit) in answered.items():
-        shares = rows.values_list("rater").annotate(hits=Count("pk", filter=hit), n=Count("pk"))
-        by_name[name] = {rater_id: Share(same, n) for rater_id, same, n in shares}
-    return by_name
 
 
 def gold_hits(collection: Collection) -> Share:
     """The gold hits of all raters. One query."""
-    answers = gold_answers(Rating.objects.filter(rater__collection=collection))
+    answers = gold_answers(Rating.objects.counted().filter(rater__collection=collection))
     return Share(**answers.aggregate(hits=Count("pk", filter=Q(grade=F("pair__anchor__grade"))), n=Count("pk")))
 
 
@@ -183,7 +194,7 @@ def gold_hits(collection: Collection) -> Share:
 
 def _works(raters: QuerySet) -> dict[int, Work]:
     """A Work without counts for each rater. One query."""
-    latest = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("created_at")[:1]
+    latest = RatingEvent.objects.of_work().filter(rater=OuterRef("pk")).order_by("-pk").values("created_at")[:1]
     rows = raters.with_able().annotate(latest_act=Subquery(latest)).order_by("name")
     return {row.pk: Work(row, may_rate=bool(row.is_able), last=row.latest_act) for row in rows}
 
@@ -191,8 +202,8 @@ def _works(raters: QuerySet) -> dict[int, Work]:
 def _add_counts(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
     """Two dicts, pair → raters: those who passed it, and those who reported it broken. Adds counts to `works`."""
     for rater_id, n in ratings.values_list("rater").annotate(n=Count("pk")):
-        works[rater_id].graded = n
-    passed, broken = _passed(works, ratings)
+        works[rater_id].graded = n  # all ratings, until `_add_passed` takes those without a grade off
+    passed, broken = _add_passed(works, ratings)
     for name, shares in hits(list(works)).items():
         for rater_id, share in shares.items():
             setattr(works[rater_id], name, share)
@@ -208,32 +219,39 @@ def _by_day(ratings: QuerySet) -> dict[date, int]:
     return {date.fromisoformat(row["day"]): row["n"] for row in rows.order_by("day")}
 
 
-def _passed(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """Two dicts as in `_add_counts`. Adds to `works` what raters could not judge or put off."""
+def _add_passed(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
+    """`Progress.passed` and `Progress.broken`, without raters who are left out.
+
+    Also fills `cannot` and `put_off` of each work, and takes ratings without a grade off its `graded`.
+    """
     passed: dict[int, set[int]] = {}
     broken: dict[int, set[int]] = {}
+    left_out = {work.rater.pk for work in works.values() if work.rater.left_out_at}
     for pair_id, rater_id, reason in ratings.filter(grade__isnull=True).values_list("pair", "rater", "reason"):
         works[rater_id].graded -= 1
         works[rater_id].cannot += 1
+        if rater_id in left_out:
+            continue
         passed.setdefault(pair_id, set()).add(rater_id)
         if reason in (Reason.BROKEN, Reason.PICTURE):
             broken.setdefault(pair_id, set()).add(rater_id)
     graded = Rating.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"), grade__isnull=False)
     skips = RatingEvent.objects.standing().filter(rater__in=list(works), kind=Kind.SKIP).order_by()
-    for pair_id, rater_id, since in skips.annotate(since=Exists(graded)).values_list("pair", "rater", "since"):
+    skips = skips.annotate(graded_now=Exists(graded))
+    for pair_id, rater_id, graded_now in skips.values_list("pair", "rater", "graded_now"):
         works[rater_id].put_off += 1
-        if not since:
+        if not graded_now and rater_id not in left_out:
             passed.setdefault(pair_id, set()).add(rater_id)
     return passed, broken
 
 
 def _latest_seconds(raters: QuerySet) -> QuerySet:
     """(rater, seconds) of the timed grades among their latest acts."""
-    return latest_grades(raters, TIMED).values_list("pk", "events__seconds")
+    return latest_grades(raters, ACTS_FOR_PACE).values_list("pk", "events__seconds")
 
 
 def _leases(collection: Collection, works: dict[int, Work], now: datetime) -> tuple[int, int]:
-    """The number of wanted ratings that are held, and that of extra leases. Adds leases to `works`."""
+    """The number of wanted ratings on a running lease, and that of extra leases. Adds all leases to `works`."""
     held = extra = 0
     leased = still_wanted(collection).filter(leased_until__isnull=False)
     for rater_id, until, is_extra in leased.values_list("rater", "leased_until", "extra"):
@@ -251,7 +269,7 @@ def still_wanted(collection: Collection) -> QuerySet:
 
 
 def _done(collection: Collection, works: dict[int, Work]) -> int:
-    """The number of wanted ratings that are filled. It takes two counts, both by an index alone."""
+    """The number of wanted ratings that are filled. Two queries, each of which reads an index alone."""
     filled = Assignment.objects.filter(rater__in=list(works), state=State.DONE)
     extra = Assignment.objects.filter(collection=collection, extra=True, state=State.DONE)
     return filled.count() - extra.count()

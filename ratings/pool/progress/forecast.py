@@ -6,9 +6,9 @@ from statistics import fmean, stdev
 
 from .counts import Progress
 
-LOOKED_BACK = 28  # a forecast uses at most so many complete days,
+MOST_DAYS_BACK = 28  # a forecast uses at most so many complete days,
 FEWEST_DAYS = 5  # and at least so many, since fewer do not show how much days differ
-NEAR = 60  # days ahead up to which a forecast names the day, not the month
+DAYS_NAMED_AHEAD = 60  # days ahead up to which a forecast names the day, not the month
 
 
 def forecast(progress: Progress, today: date) -> str:
@@ -22,34 +22,38 @@ def forecast(progress: Progress, today: date) -> str:
         return "Nothing is left to rate."
     if not progress.by_day:
         return "No forecast: nobody has graded anything yet."
-    since = today - timedelta(days=LOOKED_BACK)
+    since = today - timedelta(days=MOST_DAYS_BACK)
     # Days before the first grade do not count, such as a pause after an import of old ratings.
     first_day = min((day for day in progress.by_day if day >= since), default=since)
     days = (today - first_day).days
     if days < FEWEST_DAYS:
         return f"No forecast before {FEWEST_DAYS} complete days of rating."
-    # The part of the grades that fills wanted ratings.
+    # The share of the grades that fill wanted ratings: surplus grades bring the end no nearer.
     filling = 1 - progress.surplus / progress.graded
     counts = [filling * progress.by_day.get(today - timedelta(days=back), 0) for back in range(1, days + 1)]
     if not any(counts):
         return f"No forecast: nobody has graded anything in the last {days} days."
-    mean, error = fmean(counts), 2 * stdev(counts) / sqrt(days)
-    early, late = _end(left, mean + error, today), _end(left, mean - error, today)
+    mean = fmean(counts)
+    two_errors = 2 * stdev(counts) / sqrt(days)
+    early = _end(left, mean + two_errors, today)
+    late = _end(left, mean - two_errors, today)
     if early is None:
         return "No forecast: at the present pace it takes more than ten years."
     pace = f"{float(f'{mean:.2g}'):,.6g}"  # two significant digits
     basis = f"At the pace of the last {days} days, {pace} a day, the {left:,} left may be done"
-    is_near = ((late or early) - today).days <= NEAR
-    first, last = (_named(day, is_near) for day in (early, late or early))
+    is_near = ((late or early) - today).days <= DAYS_NAMED_AHEAD
+    first = _named(early, is_near)
     if late is None:
         return f"{basis} about {first} at the soonest; days differ too much to say the latest."
+    last = _named(late, is_near)
     return f"{basis} about {first}." if first == last else f"{basis} between {first} and {last}."
 
 
 def _end(left: int, per_day: float, today: date) -> date | None:
     """The day on which nothing is left at this pace; None if that is never, or takes over ten years."""
-    days = ceil(left / per_day) if per_day > 0 else None
-    return today + timedelta(days=days) if days is not None and days < 3_650 else None
+    if per_day <= 0 or ceil(left / per_day) >= 3_650:
+        return None
+    return today + timedelta(days=ceil(left / per_day))
 
 
 def _named(day: date, is_near: bool) -> str:

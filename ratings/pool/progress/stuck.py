@@ -13,14 +13,14 @@ from django.db.models.functions import Coalesce
 from ...models import Collection, Document, Pair, Rater, Rating
 from .counts import Progress, Work, still_wanted
 
-LISTED = 20
-PASSED_BY = 2  # a pair counts as stuck once so many raters put it off or could not judge it
-MOST_READ = 1_000  # pairs of a kind
+MOST_LISTED = 20  # entries of each list
+FEWEST_PASSING_RATERS = 2  # a pair counts as stuck once so many raters put it off or could not judge it
+MOST_PAIRS_READ = 1_000  # pairs of a kind
 
 
 @dataclass(frozen=True)
 class Stuck:
-    """The first LISTED of each kind, and the number of all. Pairs have query and document loaded."""
+    """The first MOST_LISTED of each kind, and the number of all. Pairs have query and document loaded."""
 
     passed: list[tuple[Pair, int]]  # with the number of raters who passed
     passed_count: int
@@ -37,55 +37,59 @@ class Stuck:
 def stuck(collection: Collection, progress: Progress) -> Stuck:
     """What is stuck in a collection with this progress. At most seven database queries."""
     workers = [work for work in progress.works.values() if work.takes_more]
-    passed = _still_passed(collection, progress.passed)
+    passed_ids = _still_passed(collection, progress.passed)
     unreachable = _unreachable(collection, workers)
-    reported = sorted(progress.broken, key=lambda pair: (-len(progress.broken[pair]), pair))[:MOST_READ]
-    first_unreachable = list(_for_lists(unreachable.order_by("pk"))[: LISTED + 1])
-    shown = [*passed[:LISTED], *reported]
-    pairs = {pair.pk: pair for pair in _for_lists(Pair.objects.filter(pk__in=set(shown)))}
-    broken: Counter[Document] = Counter()
-    for pk in reported:
-        if not pairs[pk].retired_at:
-            broken[pairs[pk].document] += len(progress.broken[pk])
+    broken_ids = sorted(progress.broken, key=lambda pk: (-len(progress.broken[pk]), pk))[:MOST_PAIRS_READ]
+    # One more than are listed: only if there is one, all must be counted.
+    first_unreachable = list(_for_lists(unreachable.order_by("pk"))[: MOST_LISTED + 1])
+    loaded_ids = {*passed_ids[:MOST_LISTED], *broken_ids}
+    pairs = {pair.pk: pair for pair in _for_lists(Pair.objects.filter(pk__in=loaded_ids))}
+    reports: Counter[Document] = Counter()
+    for pair_id in broken_ids:
+        if not pairs[pair_id].retired_at:
+            reports[pairs[pair_id].document] += len(progress.broken[pair_id])
     return Stuck(
-        passed=[(pairs[pk], len(progress.passed[pk])) for pk in passed[:LISTED]],
-        passed_count=len(passed),
-        unreachable=first_unreachable[:LISTED],
-        unreachable_count=unreachable.count() if len(first_unreachable) > LISTED else len(first_unreachable),
-        broken=broken.most_common(LISTED),
-        broken_count=len(broken),
+        passed=[(pairs[pair_id], len(progress.passed[pair_id])) for pair_id in passed_ids[:MOST_LISTED]],
+        passed_count=len(passed_ids),
+        unreachable=first_unreachable[:MOST_LISTED],
+        unreachable_count=unreachable.count() if len(first_unreachable) > MOST_LISTED else len(first_unreachable),
+        broken=reports.most_common(MOST_LISTED),
+        broken_count=len(reports),
         raters=len(workers),
     )
 
 
 def _still_passed(collection: Collection, passed: dict[int, set[int]]) -> list[int]:
     """The pairs that several raters passed and that still want a grade, those of most raters first."""
-    several = [pair for pair, raters in passed.items() if len(raters) >= PASSED_BY]
-    several = sorted(several, key=lambda pair: (-len(passed[pair]), pair))[:MOST_READ]
+    several = [pair for pair, raters in passed.items() if len(raters) >= FEWEST_PASSING_RATERS]
+    several = sorted(several, key=lambda pair: (-len(passed[pair]), pair))[:MOST_PAIRS_READ]
     still = set(still_wanted(collection).filter(pair__in=several).order_by().values_list("pair", flat=True))
     return [pair for pair in several if pair in still]
 
 
 def _unreachable(collection: Collection, workers: Iterable[Work]) -> QuerySet:
-    """The pairs that want a grade although all workers who may rate them have done so."""
-    ids = [work.rater.pk for work in workers]
-    sets = Rater.queries.through.objects.filter(rater__in=ids)
-    bound = set(sets.values_list("rater", flat=True).distinct())
-    free = [pk for pk in ids if pk not in bound]
-    rated = Rating.objects.filter(rater__in=free).order_by()
-    allowed = len(free)
-    if bound:
-        own = sets.filter(rater=OuterRef("rater"), query=OuterRef("pair__query"))
-        rated = rated | Rating.objects.filter(Exists(own), rater__in=bound).order_by()
-        others = sets.filter(query=OuterRef("pair__query")).order_by().values("query").annotate(n=Count("pk"))
-        allowed = len(free) + Coalesce(Subquery(others.values("n")), 0)
-    used_up = rated.values("pair").annotate(n=Count("pk")).filter(n__gte=allowed).values("pair")
-    waiting = still_wanted(collection).filter(extra=False)
-    lost = waiting.filter(pair__in=used_up)
-    if not free:
-        # A pair whose query nobody may rate is not in `used_up` if it has no rating.
-        lost = lost | waiting.exclude(query__in=sets.values("query"))
-    return Pair.objects.filter(pk__in=lost.order_by().values("pair"))
+    """The pairs that want another grade although every worker who may rate them has done so.
+
+    A worker may rate the pairs of all queries or, if restricted, only those of `Rater.queries`.
+    """
+    worker_ids = [work.rater.pk for work in workers]
+    allowed = Rater.queries.through.objects.filter(rater__in=worker_ids)  # (restricted rater, query)
+    restricted = set(allowed.values_list("rater", flat=True).distinct())
+    unrestricted = [pk for pk in worker_ids if pk not in restricted]
+    ratings = Rating.objects.filter(rater__in=unrestricted).order_by()
+    may_rate = len(unrestricted)  # how many may rate the pair
+    if restricted:
+        of_allowed_query = allowed.filter(rater=OuterRef("rater"), query=OuterRef("pair__query"))
+        ratings |= Rating.objects.filter(Exists(of_allowed_query), rater__in=restricted).order_by()
+        of_query = allowed.filter(query=OuterRef("pair__query")).order_by().values("query").annotate(n=Count("pk"))
+        may_rate = len(unrestricted) + Coalesce(Subquery(of_query.values("n")), 0)
+    rated_by_all = ratings.values("pair").annotate(n=Count("pk")).filter(n__gte=may_rate).values("pair")
+    waiting = still_wanted(collection).filter(extra=False)  # an extra assignment is for one rater, not for anyone
+    unreachable = waiting.filter(pair__in=rated_by_all)
+    if not unrestricted:
+        # A pair whose query nobody may rate is not in `rated_by_all` if it has no rating.
+        unreachable |= waiting.exclude(query__in=allowed.values("query"))
+    return Pair.objects.filter(pk__in=unreachable.order_by().values("pair"))
 
 
 def _for_lists(pairs: QuerySet) -> QuerySet:

@@ -4,7 +4,7 @@ from django.core.management import CommandError, call_command
 from ratings.desk import queue
 from ratings.models import Assignment, Pair
 from ratings.pool.adjudication import adjudicate
-from ratings.pool.pooling import MOST_RATINGS, Pooled, holes, pool, want_holes
+from ratings.pool.pooling import MOST_RATINGS_OF_PAIR, Pooled, holes, pool, want_holes
 from ratings.tests.cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater, next_pair
 
 pytestmark = pytest.mark.django_db
@@ -48,9 +48,9 @@ def test_a_pool_without_depth_or_ratings_is_refused(collection, depth, wanted):
 
 
 def test_more_ratings_than_the_page_takes_are_refused(collection):
-    assert pool(collection, depth=3, wanted=MOST_RATINGS).new_assignments
+    assert pool(collection, depth=3, wanted=MOST_RATINGS_OF_PAIR).new_assignments
     with pytest.raises(ValueError, match="at most"):
-        pool(collection, depth=3, wanted=MOST_RATINGS + 1)
+        pool(collection, depth=3, wanted=MOST_RATINGS_OF_PAIR + 1)
 
 
 def test_more_systems_cost_no_more_queries(collection, django_assert_num_queries):

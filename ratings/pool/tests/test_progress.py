@@ -251,7 +251,7 @@ def test_an_undone_rating_or_skip_counts_nowhere(world):
 
 
 def test_speed_is_that_of_the_latest_acts(world, monkeypatch):
-    monkeypatch.setattr("ratings.pool.progress.counts.TIMED", 2)
+    monkeypatch.setattr("ratings.pool.progress.counts.ACTS_FOR_PACE", 2)
     for document, took in zip("abcd", (100, 100, 3, 5), strict=True):
         world.grades(world.anna, document, "2", took=took)
     assert quartiles(world.count().pace) == (2, 3.5, 4, 4.5)
@@ -295,6 +295,17 @@ def test_hints_need_twenty_answers(world):
     anna.seconds, anna.gold = [2.0] * 20, Share(5, 20)
     assert whole.hints(anna) == ["fewer gold hits than all raters together", "less than a third of the usual time"]
     assert whole.hints(boris) == []
+
+
+def test_raters_who_all_rush_are_told_by_their_time_alone(world):
+    works = world.count().works
+    for work in works.values():
+        work.seconds = [0.4] * 20
+    whole = Counted(Extent(0, 0, 0), {}, 0, works, {}, {})
+    assert [whole.hints(work) for work in works.values()] == [["too fast to have read"]] * len(works)
+    for work in works.values():
+        work.rater.left_out_at = NOW
+    assert Counted(Extent(0, 0, 0), {}, 0, works, {}, {}).hints(next(iter(works.values())))
 
 
 # What is stuck
@@ -383,7 +394,7 @@ def test_broken_documents_are_those_that_raters_report(world):
 
 @pytest.mark.both_databases
 def test_lists_name_the_first_and_count_all(world, monkeypatch):
-    monkeypatch.setattr("ratings.pool.progress.stuck.LISTED", 1)
+    monkeypatch.setattr("ratings.pool.progress.stuck.MOST_LISTED", 1)
     for document in "ab":
         for rater in (world.anna, world.boris):
             queue.save(rater, world.pairs[document], queue.Submission(reason="broken"), now=NOW)
@@ -403,7 +414,7 @@ def test_an_empty_collection_has_a_page_with_a_next_step(db):
     client.force_login(make_member(collection, "dora", Role.ADMIN))
     page = client.get(reverse("progress", args=["sea"]))
     assert page.status_code == 200
-    assert "No rating is wanted yet" in text(page)
+    assert "No rating is requested yet" in text(page)
     assert reverse("pool", args=["sea"]) in page.content.decode()
 
 
@@ -413,9 +424,10 @@ def test_the_page_shows_what_was_counted(world):
         world.grades(world.anna, document, "2", took=took, at=now)
     page = world.get()
     assert "4 ratings to go" in text(page)
-    assert "Done 4 of 8 50 % of the ratings wanted" in text(page)
+    assert "Done 4 of 8 50 % of the ratings requested" in text(page)
     assert "5.0 s median of 4, half within 3.5 s to 9.5 s" in text(page)
-    assert "no gold pair was answered" in text(page)
+    assert "Gold hits no gold" not in text(page)  # a tile that says nothing
+    assert page.content.index(b"stuck") < page.content.index(b"raters") < page.content.index(b"burn-up")
     assert f"4 grades since {now:%-d %B %Y}; at 8 nothing is left." in text(page)
     assert "<polyline" in page.content.decode()
     assert f'<th scope="row">{now:%-d %b %Y}</th><td class="num">4</td>' in page.content.decode()
@@ -426,7 +438,7 @@ def test_a_rater_of_another_collection_is_not_found(world):
     assert world.get("rater", other.pk).status_code == 404
 
 
-QUERIES = {"progress": 21, "rater": 17}
+QUERIES = {"progress": 21, "rater": 26}
 
 
 @pytest.mark.parametrize("name", QUERIES)

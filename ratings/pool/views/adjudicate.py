@@ -9,21 +9,22 @@ from statistics import mean
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from ...models import Adjudication, Collection, Pair
-from ...people.access import admin_page, record_act
+from ...desk.keys import keys_of, with_keys
+from ...models import Adjudication, Collection, Pair, Rating
+from ...people.access import account_key, admin_page, record_act
 from ...presentation.guidelines.markdown import rendered
 from ...presentation.html import render_current
 from ...web.pages import frame, paged
-from .. import adjudication
-from ..forms import AdjudicationForm, WithdrawalForm, WithReason
+from .. import adjudication, ageing
+from ..forms import AdjudicationForm, WithdrawalForm
 from ..pairs import pair_of, without_names
 
-AT_ONCE = 50
-CHANGED = "The ratings of this pair changed, or it was decided and opened again, since you opened the page."
+PAIRS_ON_PAGE = 50
+CHANGED_SINCE = "The ratings of this pair changed, or it was decided and opened again, since you opened the page."
 
 
 @admin_page
@@ -31,7 +32,7 @@ def adjudicate(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Pairs whose raters disagree, the biggest difference first."""
     # A list, because a count costs the database as much as the rows.
     disputed = list(adjudication.disputed(collection).values_list("pair", "spread"))
-    context = base_context(collection) | paged(request, disputed, AT_ONCE)
+    context = base_context(collection) | paged(request, disputed, PAIRS_ON_PAGE)
     spreads = dict(context["page"].object_list)
     pairs = pair_rows(spreads)
     context["rows"] = [pairs[pk] | {"spread": spread} for pk, spread in spreads.items()]
@@ -44,7 +45,7 @@ def adjudicate(request: HttpRequest, collection: Collection) -> HttpResponse:
 def adjudicated(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The adjudicated pairs, the latest first."""
     latest = decisions(collection).select_related("grade", "actor").order_by("-pk")
-    context = base_context(collection) | paged(request, latest, AT_ONCE)
+    context = base_context(collection) | paged(request, latest, PAIRS_ON_PAGE)
     shown = list(context["page"].object_list)
     pairs = pair_rows([decision.pair_id for decision in shown])
     context["rows"] = [pairs[decision.pair_id] | {"decision": decision} for decision in shown]
@@ -66,18 +67,18 @@ def save_adjudication(request: HttpRequest, collection: Collection, token: UUID)
     if not form.is_valid():
         return pair_page(request, collection, pair, form=form, status=400)
     sent = form.cleaned_data
+    # If it is decided already, `adjudicate` finds out whether that was by this form, sent twice.
     decided = Adjudication.objects.filter(pair=pair).exists()
     if not decided and adjudication.latest_act(pair) != sent["seen"]:
-        return pair_page(request, collection, pair, form=form, refused=CHANGED, status=409)
-    # Read before the decision, which takes the pair out of the inbox.
-    place = place_in_inbox(pair, collection)
+        return pair_page(request, collection, pair, form=form, refused=CHANGED_SINCE, status=409)
+    place_before = place_in_inbox(pair, collection)  # the decision takes the pair out of the inbox
     try:
         adjudication.adjudicate(pair, sent["grade"], reason=sent["reason"], actor=request.user)
     except adjudication.Adjudicated as error:
         return pair_page(request, collection, pair, form=form, refused=str(error), status=409)
     messages.success(request, f"“{pair.document}” for “{pair.query.text}” is now {sent['grade']}.")
-    if place["next"]:
-        return redirect("adjudicate_pair", collection.slug, place["next"])
+    if place_before["next"]:
+        return redirect("adjudicate_pair", collection.slug, place_before["next"])
     return redirect("adjudicate", collection.slug)
 
 
@@ -103,10 +104,13 @@ def pair_life(request: HttpRequest, collection: Collection, token: UUID) -> Http
     events = list(pair.events.select_related("rater", "actor"))
     number = {event.pk: place for place, event in enumerate(events, start=1)}
     undone_by = {event.undoes_id: number[event.pk] for event in events if event.undoes_id}
-    context = base_context(collection)
-    labels = {grade.value: grade.label for grade in context["scale"]}
-    context |= {
+    base = base_context(collection)
+    labels = {grade.value: grade.label for grade in base["scale"]}
+    ratings = ageing.of_collection(collection).filter(pair=pair)
+    context = {
+        **base,
         "pair": pair,
+        "older": list(ageing.to_older_text(ratings).select_related("rater")),
         # An undo has the number of the act that it undoes, and that act has the undo's.
         "acts": [
             {
@@ -115,6 +119,7 @@ def pair_life(request: HttpRequest, collection: Collection, token: UUID) -> Http
                 "label": labels.get(event.value, ""),
                 "undoes": number.get(event.undoes_id),
                 "undone_by": undone_by.get(event.pk),
+                "by_another": event.rater and event.actor_id not in (None, event.rater.user_id),
             }
             for event in events
         ],
@@ -127,15 +132,17 @@ def pair_page(
     collection: Collection,
     pair: Pair,
     *,
-    form: WithReason | None = None,
+    form: AdjudicationForm | WithdrawalForm | None = None,
     refused: str = "",
     status: int = 200,
 ) -> HttpResponse:
     """The page of a pair, decided or not. A refused form keeps what was filled in."""
-    ratings = without_names(pair.ratings.select_related("grade"))
+    ratings = without_names(pair.ratings.counted().select_related("grade"))
     grades = [rating["grade"].value for rating in ratings if rating["grade"]]
     guidelines = collection.latest_guidelines()
-    context = base_context(collection) | {
+    base = base_context(collection)
+    context = {
+        **base,
         "pair": pair,
         "shown": render_current(collection, pair.document),
         "ratings": ratings,
@@ -147,6 +154,8 @@ def pair_page(
         "guidelines_version": guidelines.version if guidelines else 0,
         "form": form,
         "refused": refused,
+        "keyed": with_keys(base["scale"]),
+        "keys": {"account": account_key(request.user), "keys": keys_of(base["scale"])},
         **place_in_inbox(pair, collection),
     }
     return render(request, "ratings/adjudicate_pair.html", context, status=status)
@@ -163,18 +172,20 @@ def decisions(collection: Collection) -> QuerySet:
 
 def pair_rows(pks: Iterable[int]) -> dict[int, dict]:
     """Pair id -> the pair and its ratings without names. Three queries."""
+    counted = Rating.objects.counted().select_related("grade")
     pairs = Pair.objects.filter(pk__in=pks).select_related("query", "document")
-    pairs = pairs.defer("document__body", "document__fields").prefetch_related("ratings__grade")
+    pairs = pairs.defer("document__body", "document__fields").prefetch_related(Prefetch("ratings", counted))
     return {pair.pk: {"pair": pair, "ratings": without_names(pair.ratings.all())} for pair in pairs}
 
 
 def place_in_inbox(pair: Pair, collection: Collection) -> dict:
-    """The number of the pair in the inbox, the size of the inbox, and the tokens before and after. Two queries."""
+    """The number of the pair in the inbox, from 1; how many are open; the tokens beside it. Two queries."""
     tokens = list(adjudication.disputed(collection).values_list("pair__token", flat=True))
-    place = tokens.index(pair.token) if pair.token in tokens else None
+    inbox = [None, *tokens, None]  # None: nothing comes before the first pair, and nothing after the last
+    number = inbox.index(pair.token) if pair.token in tokens else None
     return {
-        "number": None if place is None else place + 1,
+        "number": number,
         "open": len(tokens),
-        "previous": tokens[place - 1] if place else None,
-        "next": next(iter(tokens[place + 1 :]), None) if place is not None else None,
+        "previous": inbox[number - 1] if number else None,
+        "next": inbox[number + 1] if number else None,
     }

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
@@ -17,9 +17,10 @@ from ..anchors import remove_anchor as remove
 from ..anchors import set_anchor
 from ..forms import AnchorForm, FindPairForm, SuggestedForm
 from ..pairs import pair_of, without_names
+from ..progress.counts import gold_answers
 
-SUGGESTED = 20
-AGREEING = 2  # the fewest raters of a suggested pair; all of them gave the same grade
+MOST_SUGGESTED_PAIRS = 20
+FEWEST_AGREEING_RATERS = 2  # of a suggested pair; all of them gave the same grade
 
 
 @admin_page
@@ -41,7 +42,8 @@ def find_pair(request: HttpRequest, collection: Collection) -> HttpResponse:
     if not form.is_valid():
         return anchors_page(request, collection, form, status=400)
     ids = form.cleaned_data["query"], form.cleaned_data["document"]
-    return redirect("anchor", collection.slug, Pair.objects.get(pk=queue.pairs_for([ids])[ids]).token)
+    pair = Pair.objects.get(pk=queue.pairs_for([ids])[ids])
+    return redirect("anchor", collection.slug, pair.token)
 
 
 @record_act
@@ -68,26 +70,27 @@ def remove_anchor(request: HttpRequest, collection: Collection, token: UUID) -> 
 def anchors_page(
     request: HttpRequest, collection: Collection, form: FindPairForm, *, status: int = 200
 ) -> HttpResponse:
+    """The page of all anchors, with the form to find a pair and with suggested pairs."""
     scale = list(collection.grades.all())
-    asked = SuggestedForm(request.GET, scale=scale)
-    known = Anchor.objects.filter(pair__query__collection=collection).order_by("grade__value", "pair__query__key")
-    known = known.select_related("grade", "pair__query", "pair__document").defer(
-        "pair__document__body", "pair__document__fields"
-    )
-    rows: dict[str, list] = {Anchor.Use.WARM_UP: [], Anchor.Use.GOLD: []}
+    suggested_form = SuggestedForm(request.GET, scale=scale)
+    anchors = Anchor.objects.filter(pair__query__collection=collection)
+    anchors = anchors.select_related("grade", "pair__query", "pair__document")
+    anchors = anchors.defer("pair__document__body", "pair__document__fields")
     hits = hit_shares(collection)
-    for each in known:
-        rows[each.use].append((each, hits.get(each.pk, Share())))
-    warmed = {each.grade_id for each, _ in rows[Anchor.Use.WARM_UP]}
+    rows: dict[str, list[tuple[Anchor, Share]]] = {Anchor.Use.WARM_UP: [], Anchor.Use.GOLD: []}
+    for anchor in anchors.order_by("grade__value", "pair__query__key"):
+        rows[anchor.use].append((anchor, hits.get(anchor.pk, Share())))
+    warm_up_grades = {warm_up.grade_id for warm_up, _ in rows[Anchor.Use.WARM_UP]}
+    missing = [grade for grade in scale if grade.pk not in warm_up_grades]
     context = {
         **frame(collection, "anchors"),
         "scale": scale,
         "warm_up": rows[Anchor.Use.WARM_UP],
         "gold": rows[Anchor.Use.GOLD],
-        "missing": [grade for grade in scale if grade.pk not in warmed] if warmed else [],
+        "missing": missing if warm_up_grades else [],
         "form": form,
-        "asked": asked,
-        "suggested": suggested_pairs(collection, asked.chosen, scale),
+        "asked": suggested_form,
+        "suggested": suggested_pairs(collection, suggested_form.chosen, scale),
     }
     return render(request, "ratings/anchors.html", context, status=status)
 
@@ -100,21 +103,24 @@ def anchor_page(
     form: AnchorForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
+    """The page of one pair, with the form of its anchor. A refused form keeps what was filled in."""
     scale = list(collection.grades.all())
-    known = Anchor.objects.select_related("grade").filter(pair=pair).first()
+    anchor = Anchor.objects.select_related("grade").filter(pair=pair).first()
     if form is None:
-        facts = {"use": known.use, "grade": known.grade.value, "explanation": known.explanation} if known else {}
-        form = AnchorForm(initial=facts, scale=scale)
-    chosen = form["grade"].value()
+        initial = {}
+        if anchor:
+            initial = {"use": anchor.use, "grade": anchor.grade.value, "explanation": anchor.explanation}
+        form = AnchorForm(initial=initial, scale=scale)
+    chosen_value = form["grade"].value()  # a number, or text that was sent
     context = {
         **frame(collection, "anchors"),
         "scale": scale,
         "pair": pair,
         "shown": render_current(collection, pair.document),
-        "anchor": known,
+        "anchor": anchor,
         "form": form,
-        "chosen": next((grade.pk for grade in scale if chosen in (grade.value, grade.plain)), None),
-        "ratings": without_names(pair.ratings.select_related("grade")),
+        "chosen": next((grade.pk for grade in scale if chosen_value in (grade.value, grade.plain)), None),
+        "ratings": without_names(pair.ratings.counted().select_related("grade")),
     }
     return render(request, "ratings/anchor.html", context, status=status)
 
@@ -124,39 +130,39 @@ def hit_shares(collection: Collection) -> dict[int, Share]:
 
     "Cannot judge" counts as no answer.
     """
-    rated = Rating.objects.filter(
-        pair__query__collection=collection,
-        pair__anchor__use=Anchor.Use.GOLD,
-        grade__isnull=False,
-        created_at__gte=F("pair__anchor__created_at"),
-    )
-    rated = rated.order_by().values(anchor=F("pair__anchor"))
-    rated = rated.annotate(n=Count("pk"), hits=Count("pk", filter=Q(grade=F("pair__anchor__grade"))))
-    warmed = Check.objects.filter(
+    gold = gold_answers(Rating.objects.counted().filter(pair__query__collection=collection))
+    warm_ups = Check.objects.filter(
         pair__query__collection=collection,
         pair__anchor__use=Anchor.Use.WARM_UP,
         kind=Check.Kind.WARM_UP,
         event__value__isnull=False,
     )
-    warmed = warmed.order_by().values(anchor=F("pair__anchor"))
-    same = Count("pk", filter=Q(event__value=F("pair__anchor__grade__value")))
-    warmed = warmed.annotate(n=Count("pk"), hits=same)
-    return {row["anchor"]: Share(row["hits"], row["n"]) for rows in (rated, warmed) for row in rows}
+
+    def shares(answers: QuerySet, hit: Q) -> dict[int, Share]:
+        by_anchor = answers.order_by().values("pair__anchor").annotate(n=Count("pk"), hits=Count("pk", filter=hit))
+        return {row["pair__anchor"]: Share(hits=row["hits"], n=row["n"]) for row in by_anchor}
+
+    gold_shares = shares(gold, Q(grade=F("pair__anchor__grade")))
+    return gold_shares | shares(warm_ups, Q(event__value=F("pair__anchor__grade__value")))
 
 
 def suggested_pairs(collection: Collection, grade: Grade | None, scale: list[Grade]) -> list[dict]:
-    """Pairs whose raters all gave the same grade, most raters first. Two queries."""
+    """Pairs whose raters all gave the same grade, most raters first; with a `grade`, those with it. Two queries.
+
+    Pairs that are anchors already are left out. `n` is the number of raters.
+    """
     raters = list(collection.raters.values_list("pk", flat=True))
     # Not by a join: PostgreSQL would begin with the pairs of all collections.
-    known = Exists(Anchor.objects.filter(pair=OuterRef("pair")))
-    agreed = Rating.objects.filter(~known, rater__in=raters).order_by()
+    is_anchor = Exists(Anchor.objects.filter(pair=OuterRef("pair")))
+    agreed = Rating.objects.counted().filter(~is_anchor, rater__in=raters).order_by()
     agreed = agreed.values("pair").annotate(
         n=Count("pk"), graded=Count("grade"), lowest=Min("grade"), highest=Max("grade")
     )
-    agreed = agreed.filter(n__gte=AGREEING, graded=F("n"), lowest=F("highest"))
+    # No rating without a grade, such as "cannot judge", and no two grades.
+    agreed = agreed.filter(n__gte=FEWEST_AGREEING_RATERS, graded=F("n"), lowest=F("highest"))
     if grade:
         agreed = agreed.filter(lowest=grade.pk)
-    rows = list(agreed.order_by("-n", "pair")[:SUGGESTED])
+    rows = list(agreed.order_by("-n", "pair")[:MOST_SUGGESTED_PAIRS])
     pairs = Pair.objects.select_related("query", "document").defer("document__body", "document__fields")
     pairs = pairs.in_bulk([row["pair"] for row in rows])
     by_pk = {grade.pk: grade for grade in scale}

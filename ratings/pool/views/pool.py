@@ -24,26 +24,27 @@ from ..forms import FewerForm, HolesForm, JudgingForm, MoreForm, PairsForm, Plan
 from ..progress import cost
 from ..progress.counts import pace, ratings_left
 
-AT_ONCE = 50
+ROWS_ON_PAGE = 50  # retired pairs, or queries with holes
 USUAL_DEPTH = 10
-NAMED = 5  # holes of a query that are listed
+MOST_SYSTEMS_COUNTED = 20  # systems whose holes a page counts: it reads all their rankings
+HOLES_LISTED_OF_QUERY = 5
 
 
 @admin_page
 def pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The wanted ratings, and what the pool in the address would add."""
     sent = {} if collection.put_away_at else request.GET  # what a plan leads to would be refused
-    asked = PlanForm(sent, collection=collection) if "depth" in sent else None
-    more = MoreForm(sent) if "more" in sent else None
-    fewer = FewerForm(sent) if "fewer" in sent else None
-    return pool_page(request, collection, asked=asked, more=more, fewer=fewer)
+    plan_form = PlanForm(sent, collection=collection) if "depth" in sent else None
+    more_form = MoreForm(sent) if "more" in sent else None
+    fewer_form = FewerForm(sent) if "fewer" in sent else None
+    return pool_page(request, collection, plan_form=plan_form, more_form=more_form, fewer_form=fewer_form)
 
 
 @record_act
 def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = PlanForm(request.POST, collection=collection)
     if not form.is_valid():
-        return pool_page(request, collection, asked=form)
+        return pool_page(request, collection, plan_form=form)
     made = pooling.pool(collection, **form.cleaned_data)
     fetch_pictures(collection, request.user)
     messages.success(
@@ -57,7 +58,7 @@ def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
 def want_more(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = MoreForm(request.POST)
     if not form.is_valid():
-        return pool_page(request, collection, more=form)
+        return pool_page(request, collection, more_form=form)
     added = pooling.want_more(collection, form.cleaned_data["more"])
     messages.success(request, f"{counted(added, 'rating')} newly wanted.")
     return redirect("pool", collection.slug)
@@ -67,7 +68,7 @@ def want_more(request: HttpRequest, collection: Collection) -> HttpResponse:
 def want_fewer(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = FewerForm(request.POST)
     if not form.is_valid():
-        return pool_page(request, collection, fewer=form)
+        return pool_page(request, collection, fewer_form=form)
     withdrawn = pooling.want_fewer(collection, form.cleaned_data["fewer"])
     told = counted(withdrawn, "rating is", "ratings are")
     messages.success(request, f"{told} no longer wanted. What raters gave stays.")
@@ -82,7 +83,7 @@ def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = JudgingForm(request.POST, instance=collection)
     if not form.is_valid():
         collection.refresh_from_db()
-        return pool_page(request, collection, judging=form)
+        return pool_page(request, collection, judging_form=form)
     judging.save_settings(collection, **form.cleaned_data)
     messages.success(request, "Saved. It applies from the next document that a rater gets.")
     return redirect("pool", collection.slug)
@@ -91,31 +92,36 @@ def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
 @record_act
 def retire(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Retire pairs: one by its token, or a typed list."""
-    return change_pairs(
-        request, collection, pooling.retire, "Retired", "Nobody gets them any more. Their ratings count."
-    )
+    effect = "Nobody gets them any more. Their ratings count."
+    return change_pairs(request, collection, pooling.retire, done="Retired", effect=effect)
 
 
 @record_act
 def bring_back(request: HttpRequest, collection: Collection) -> HttpResponse:
-    return change_pairs(
-        request, collection, pooling.bring_back, "Brought back", "What is still wanted can be rated."
-    )
+    effect = "What is still wanted can be rated."
+    return change_pairs(request, collection, pooling.bring_back, done="Brought back", effect=effect)
 
 
 def change_pairs(
-    request: HttpRequest, collection: Collection, act: Callable[[Collection, list[int]], int], did: str, then: str
+    request: HttpRequest,
+    collection: Collection,
+    act: Callable[[Collection, list[int]], int],
+    done: str,
+    effect: str,
 ) -> HttpResponse:
-    """Apply `act` to the pairs of the form. A refused list is shown as it was typed."""
+    """Apply `act`, which returns how many pairs it changed, to the pairs of the form.
+
+    The message says what was `done` and its `effect`. A refused list is shown as it was typed.
+    """
     if "pair" in request.POST:
         ids = [pair_of(collection, request.POST["pair"]).pk]
     else:
         form = PairsForm(request.POST, collection=collection)
         if not form.is_valid():
-            return pool_page(request, collection, typed=form)
+            return pool_page(request, collection, pairs_form=form)
         ids = form.cleaned_data["lines"]
     if changed := act(collection, ids):
-        messages.success(request, f"{did}: {counted(changed, 'pair')}. {then}")
+        messages.success(request, f"{done}: {counted(changed, 'pair')}. {effect}")
     else:
         messages.info(request, "Nothing changed: the pairs are in that state already, or they are warm-ups.")
     return redirect("progress" if request.POST.get("back") == "progress" else "pool", collection.slug)
@@ -146,14 +152,19 @@ def pool_page(
     request: HttpRequest,
     collection: Collection,
     *,
-    asked: PlanForm | None = None,
-    more: MoreForm | None = None,
-    fewer: FewerForm | None = None,
-    judging: JudgingForm | None = None,
-    typed: PairsForm | None = None,
+    plan_form: PlanForm | None = None,
+    more_form: MoreForm | None = None,
+    fewer_form: FewerForm | None = None,
+    judging_form: JudgingForm | None = None,
+    pairs_form: PairsForm | None = None,
 ) -> HttpResponse:
-    """The page, with a sent form and what it would do. Status 400 if the form is refused."""
-    refused = [form for form in (asked, more, fewer, judging, typed) if form and not form.is_valid()]
+    """The page of the pool. Each form is the one that was sent; None: it was not sent, and is shown anew.
+
+    With a valid form of a plan, of more or of fewer ratings the page shows what it would do. Status 400 if a form
+    is refused.
+    """
+    forms = (plan_form, more_form, fewer_form, judging_form, pairs_form)
+    refused = [form for form in forms if form and not form.is_valid()]
     speed = pace(collection)
     waiting = ratings_left(collection)
     retired = Pair.objects.filter(query__collection=collection, retired_at__isnull=False)
@@ -164,25 +175,25 @@ def pool_page(
     usual = most_usual(wanted)
     context = {
         **frame(collection, "pool"),
-        "asked": asked or PlanForm(collection=collection, initial={"wanted": usual}),
-        "more": more or MoreForm(initial={"more": usual + 1}),
-        "fewer": fewer or FewerForm(initial={"fewer": max(1, usual - 1)}),
-        "judging": judging or JudgingForm(instance=collection),
-        "typed": typed or PairsForm(collection=collection),
+        "asked": plan_form or PlanForm(collection=collection, initial={"wanted": usual}),
+        "more": more_form or MoreForm(initial={"more": usual + 1}),
+        "fewer": fewer_form or FewerForm(initial={"fewer": max(1, usual - 1)}),
+        "judging": judging_form or JudgingForm(instance=collection),
+        "typed": pairs_form or PairsForm(collection=collection),
         "wanted": wanted,
         "left": waiting,
         "pace": speed,
         "mixed": mixed,
         "mixed_hours": speed.hours(mixed) if speed else None,
-        **paged(request, retired, AT_ONCE),
+        **paged(request, retired, ROWS_ON_PAGE),
         "systems": collection.systems.annotate(n=Count("rankings")),
     }
-    if asked and asked.is_valid():
-        context["plan"] = plan_context(pooling.plan(collection, **asked.cleaned_data), speed)
-    if more and more.is_valid():
-        context["plan_more"] = plan_context(pooling.plan_more(collection, more.cleaned_data["more"]), speed)
-    if fewer and fewer.is_valid():
-        context["plan_fewer"] = pooling.plan_fewer(collection, fewer.cleaned_data["fewer"])
+    if plan_form and plan_form.is_valid():
+        context["plan"] = plan_context(pooling.plan(collection, **plan_form.cleaned_data), speed)
+    if more_form and more_form.is_valid():
+        context["plan_more"] = plan_context(pooling.plan_more(collection, more_form.cleaned_data["more"]), speed)
+    if fewer_form and fewer_form.is_valid():
+        context["plan_fewer"] = pooling.plan_fewer(collection, fewer_form.cleaned_data["fewer"])
     return render(request, "ratings/pool.html", context, status=400 if refused else 200)
 
 
@@ -203,22 +214,33 @@ def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) ->
 
 
 def holes_context(request: HttpRequest, collection: Collection, system: System, depth: int) -> dict:
-    """The context of one page of queries with holes, and the cost of rating all holes."""
-    found = pooling.holes(collection, system, depth)
-    holes = [hole for row in found for hole in row.holes]
-    new, speed = sum(row.new for row in found), pace(collection)
+    """The context of one page of queries with holes, and the time that it takes to rate those not wanted yet."""
+    by_query = pooling.holes(collection, system, depth)
+    holes = [hole for query_holes in by_query for hole in query_holes.holes]
+    new = sum(query_holes.new for query_holes in by_query)  # neither wanted nor retired: only these cost time
+    speed = pace(collection)
     return {
         "system": system,
         "depth": depth,
-        "holes": found,
+        "holes": by_query,
         "count": len(holes),
-        "asked": sum(row.wanted for row in found),
+        "asked": sum(query_holes.wanted for query_holes in by_query),  # wanted already
         "retired": sum(hole.retired for hole in holes),
         "new": new,
         "hours": speed.hours(new) if speed and new else None,
-        "named": NAMED,
-        **paged(request, found, AT_ONCE),
+        "named": HOLES_LISTED_OF_QUERY,
+        "by_system": by_system(collection, depth),
+        **paged(request, by_query, ROWS_ON_PAGE),
     }
+
+
+def by_system(collection: Collection, depth: int) -> list[tuple[System, int]]:
+    """Each system with its number of holes, the most first; empty for one system, and for too many to count."""
+    systems = list(collection.systems.all())
+    if not 1 < len(systems) <= MOST_SYSTEMS_COUNTED:
+        return []
+    counts = pooling.holes_by_system(collection, systems, depth)
+    return sorted(((system, counts[system.pk]) for system in systems), key=lambda row: -row[1])
 
 
 def plan_context(plan: pooling.Plan, speed: Pace | None) -> dict:

@@ -1,0 +1,166 @@
+"""Ask again: ratings stop counting and are wanted anew, until a rater gives them or the asking is taken back.
+
+Where anybody may give them, those who rated included, the ratings are removed, as by an undo. Where others shall,
+the ratings stay but are set aside: they do not count, and their raters do not get the pairs. In both cases the
+events stay, and each has an event that it was asked again.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from ...models import Assignment, Collection, Grade, Pair, Rater, Rating, RatingEvent
+from .acts import lock
+from .leases import State, assignment_of, surplus_grades
+from .saving import sync_assignments
+from .undoing import RATING_KINDS
+from .wanting import ROWS_PER_STATEMENT, chunks, want
+
+Kind = RatingEvent.Kind
+
+
+def askable(ratings: QuerySet, *, of_others: bool) -> QuerySet:
+    """The ratings that can be asked again.
+
+    Not those that do not count anyway, of retired pairs, and of gold that its rater got beyond the wanted ratings.
+    Others are asked for grades alone: where somebody could not judge, others are asked already.
+    """
+    extra = assignment_of(OuterRef("pair"), OuterRef("rater")).filter(extra=True)
+    rows = ratings.filter(~Exists(extra), set_aside_at=None, rater__left_out_at=None, pair__retired_at=None)
+    return rows.filter(grade__isnull=False) if of_others else rows
+
+
+def asked_again(collection: Collection, events: QuerySet) -> QuerySet:
+    """Those of the `events` by which ratings were asked again that their raters have not given anew.
+
+    For each rater and pair, the event of the last rating. None of a rating whose grade has left the scale.
+    """
+    same = {"pair": OuterRef("pair"), "rater": OuterRef("rater")}
+    later = RatingEvent.objects.filter(**same, kind=Kind.ASK_AGAIN, pk__gt=OuterRef("pk"))
+    counts = Rating.objects.filter(**same, set_aside_at=None)
+    grade = Grade.objects.filter(collection=collection, value=OuterRef("undoes__value"))
+    rows = events.filter(kind=Kind.ASK_AGAIN, rater__left_out_at=None)
+    return rows.filter(~Exists(later), ~Exists(counts), Exists(grade) | Q(undoes__value=None))
+
+
+@transaction.atomic
+def ask_again(ratings: QuerySet, *, by, of_others: bool, now: datetime | None = None) -> int:
+    """How many of these ratings of one collection are wanted anew: by other raters, or by anybody."""
+    now = now or timezone.now()
+    # Locked, so that nobody changes a rating meanwhile, and so that the ids of a rater's events ascend.
+    raters = Rater.objects.filter(pk__in=ratings.order_by().values("rater"))
+    list(raters.order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    rows = list(askable(ratings, of_others=of_others).order_by("pk"))
+    for chunk in chunks(rows):
+        _record(chunk, by, now)
+        _want_anew(chunk, now if of_others else None)
+    return len(rows)
+
+
+@transaction.atomic
+def take_back_asking(collection: Collection, events: QuerySet, *, by, now: datetime | None = None) -> int:
+    """How many ratings count again as they were: those of `asked_again`.
+
+    A grade of a pair that others rated or hold meanwhile fills no wanted rating, and counts all the same.
+    """
+    now = now or timezone.now()
+    askings = asked_again(collection, events).order_by("rater", "pk").select_related("undoes", "pair")
+    grades = {grade.value: grade for grade in collection.grades.all()}
+    me = None
+    restored = 0
+    for asking in askings:
+        if me is None or me.pk != asking.rater_id:
+            me = lock(asking.rater)
+        if Rating.objects.filter(pair=asking.pair_id, rater=me, set_aside_at=None).exists():
+            continue  # rated before the lock
+        _restore_rating(me, asking.pair, asking.undoes, grades, by, now)
+        restored += 1
+    return restored
+
+
+def _restore_rating(
+    me: Rater, pair: Pair, former: RatingEvent, grades: dict[Decimal, Grade], by, now: datetime
+) -> None:
+    """Write the rating as the event `former` had it, and an event by the admin. `grades`: by value."""
+    fields = {
+        "grade": None if former.value is None else grades[former.value],
+        "reason": former.reason,
+        "comment": former.comment,
+        "changed_at": former.created_at,
+        "set_aside_at": None,
+    }
+    rating, _ = Rating.objects.update_or_create(
+        pair=pair, rater=me, defaults=fields, create_defaults=fields | {"created_at": former.created_at}
+    )
+    RatingEvent.objects.create(
+        **_later_event_fields(former, Kind.CANNOT if former.value is None else Kind.GRADE, by, now),
+        value=former.value,
+        reason=former.reason,
+        comment=former.comment,
+    )
+    sync_assignments(me, pair, assignment_of(pair, me).first(), rating, now)
+
+
+def _record(ratings: Sequence[Rating], by, now: datetime) -> None:
+    """Write that each standing event of these ratings was asked again. The history of a pair shows it."""
+    keys = _keys(ratings)
+    pairs, raters = {pair for pair, _ in keys}, {rater for _, rater in keys}
+    events = RatingEvent.objects.standing().filter(pair__in=pairs, rater__in=raters, kind__in=RATING_KINDS)
+    asked = [event for event in events.order_by("pk") if (event.pair_id, event.rater_id) in keys]
+    rows = [RatingEvent(**_later_event_fields(event, Kind.ASK_AGAIN, by, now), undoes=event) for event in asked]
+    RatingEvent.objects.bulk_create(rows, batch_size=ROWS_PER_STATEMENT)
+
+
+def _later_event_fields(event: RatingEvent, kind: str, by, now: datetime) -> dict:
+    """Fields of a later event about the same rating, by an admin."""
+    return {
+        "pair_id": event.pair_id,
+        "rater_id": event.rater_id,
+        "kind": kind,
+        "actor": by,
+        "scale_version": event.scale_version,
+        "guidelines_version": event.guidelines_version,
+        "presentation_version": event.presentation_version,
+        "created_at": now,
+    }
+
+
+def _want_anew(ratings: Sequence[Rating], set_aside_at: datetime | None) -> None:
+    """Set the ratings aside, or remove them if `set_aside_at` is None, and open an assignment for each grade.
+
+    A grade that fills an assignment opens that one. Any other grade, such as an imported one, is surplus: a new
+    assignment is opened for it, by raising the number of grades that are wanted of its pair.
+    """
+    pairs = {rating.pair_id for rating in ratings}
+    done = Assignment.objects.filter(pair__in=pairs, state=State.DONE, extra=False)
+    done_by_key = {(pair, rater): pk for pk, pair, rater in done.values_list("pk", "pair", "rater")}
+    filled = [done_by_key[key] for key in _keys(ratings) if key in done_by_key]
+    surplus_pairs = {rating.pair_id for rating in ratings if rating.grade_id and _key(rating) not in done_by_key}
+    # Counted before these ratings go, and with the grades of other raters: those that stay fill new assignments
+    # first, by `want`, so that as many are left open as grades go.
+    surplus_by_pair = Counter(surplus_grades().filter(pair__in=surplus_pairs).values_list("pair", flat=True))
+    stored = Rating.objects.filter(pk__in=[rating.pk for rating in ratings])
+    if set_aside_at:
+        stored.update(set_aside_at=set_aside_at)
+    else:
+        stored.delete()
+    Assignment.objects.filter(pk__in=filled).update(state=State.OPEN, rater=None)
+    pairs_by_wanted: dict[int, list[int]] = {}
+    for pair, wanted in Pair.objects.filter(pk__in=surplus_pairs).order_by("pk").values_list("pk", "wanted"):
+        pairs_by_wanted.setdefault(wanted + surplus_by_pair[pair], []).append(pair)
+    for wanted, pair_ids in pairs_by_wanted.items():
+        want(pair_ids, wanted)
+
+
+def _key(rating: Rating) -> tuple[int, int]:
+    """(pair id, rater id)."""
+    return rating.pair_id, rating.rater_id
+
+
+def _keys(ratings: Sequence[Rating]) -> set[tuple[int, int]]:
+    return {_key(rating) for rating in ratings}
