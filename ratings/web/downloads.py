@@ -10,12 +10,12 @@ from typing import BinaryIO
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from .problems import ADDRESS, Problem
+from .problems import API_ADDRESS, Problem
 
-AT_ONCE = 2  # files that a process makes; its other threads are for pages
-SHORTLY = 10  # seconds of Retry-After
-OTHERS = "The server makes two files at a time, and is making two for others now."
-YOURS = "The server is still making another file for this account, and makes one at a time."
+FILES_AT_ONCE = 2  # of a process; its other threads are for pages
+RETRY_SECONDS = 10  # of Retry-After
+BUSY_FOR_OTHERS = "The server makes two files at a time, and is making two for others now."
+BUSY_FOR_YOU = "The server is still making another file for this account, and makes one at a time."
 
 _making: set[int] = set()  # the accounts for which a file is made
 _lock = Lock()
@@ -27,12 +27,12 @@ class Busy(Exception):
 
 @contextmanager
 def turn(account: int) -> Iterator[None]:
-    """The turn of an account to have a file made. Raises Busy."""
+    """A context in which a file is made for the account. Raises Busy if it has one made, or too many others do."""
     with _lock:
         if account in _making:
-            raise Busy(YOURS)
-        if len(_making) >= AT_ONCE:
-            raise Busy(OTHERS)
+            raise Busy(BUSY_FOR_YOU)
+        if len(_making) >= FILES_AT_ONCE:
+            raise Busy(BUSY_FOR_OTHERS)
         _making.add(account)
     try:
         yield
@@ -49,6 +49,7 @@ def made_in_turn(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     @wraps(view)
     def answered(request: HttpRequest, *args, **kwargs) -> HttpResponse:
         try:
+            # A call of the API has its user in the token, `request.auth`; a page in the request itself.
             with turn(getattr(request, "auth", request).user.pk):
                 return view(request, *args, **kwargs)
         except Busy as error:
@@ -60,15 +61,15 @@ def made_in_turn(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
 
 def busy(request: HttpRequest, reason: str) -> HttpResponse:
     """The answer 503 to somebody who shall try again shortly: a page, or a problem of the API."""
-    headers = {"Retry-After": str(SHORTLY)}
-    if request.path_info.startswith(ADDRESS):
+    headers = {"Retry-After": str(RETRY_SECONDS)}
+    if request.path_info.startswith(API_ADDRESS):
         return Problem(503, f"{reason} Try again shortly.", kind="busy", headers=headers).response()
     response = render(request, "ratings/busy.html", {"reason": reason}, status=503)
     response["Retry-After"] = headers["Retry-After"]
     return response
 
 
-def whole(parts: Iterable[str | bytes]) -> BinaryIO:
+def whole_file(parts: Iterable[str | bytes]) -> BinaryIO:
     """A temporary file with the parts, which the response closes. Errors are raised before it is sent."""
     file = tempfile.TemporaryFile()  # noqa: SIM115
     try:
@@ -80,8 +81,8 @@ def whole(parts: Iterable[str | bytes]) -> BinaryIO:
 
 
 def sent(file: BinaryIO, name: str) -> FileResponse:
-    """The response with a file to be saved as `name`, with - for the slashes in it. Texts are in UTF-8."""
-    # Of a path, FileResponse and browsers keep the last part alone.
+    """The response with a file to be saved as `name`. Texts are in UTF-8."""
+    # Slashes become -, since FileResponse and browsers would keep only what follows the last one.
     name = name.replace("/", "-").replace("\\", "-")
     file.seek(0)
     response = FileResponse(file, as_attachment=True, filename=name)
@@ -89,6 +90,6 @@ def sent(file: BinaryIO, name: str) -> FileResponse:
         # So that the response is not compressed a second time.
         response["Content-Encoding"] = "identity"
     else:
-        kind = response["Content-Type"].replace("application/octet-stream", "text/plain")
-        response["Content-Type"] = f"{kind}; charset=utf-8"
+        media_type = response["Content-Type"].replace("application/octet-stream", "text/plain")
+        response["Content-Type"] = f"{media_type}; charset=utf-8"
     return response

@@ -7,14 +7,14 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 DAY = timedelta(days=1)
-SECONDS = 3600  # of Retry-After: by then some of the rows are older than a day
+RETRY_SECONDS = 3600  # of Retry-After: by then some of the rows are older than a day
 
 
 class Reached(ValidationError):
     """One more would be over a limit. A form shows it as an error; elsewhere `people.pages` answers 429."""
 
 
-def refuse_over(most: int, what: str, rows: QuerySet, *, more: int = 1, at: str = "created_at") -> None:
+def refuse_above(most: int, what: str, rows: QuerySet, *, more: int = 1, at: str = "created_at") -> None:
     """Raise Reached if `more` rows would make more than `most` within a day. One query.
 
     `rows` are those of one account, each with its time in the field `at`.

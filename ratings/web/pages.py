@@ -20,20 +20,20 @@ def wants_json(request: HttpRequest) -> bool:
     return request.get_preferred_type(["text/html", "application/json"]) == "application/json"
 
 
-def too_many(request: HttpRequest, said: str, seconds: int) -> HttpResponse:
+def too_many(request: HttpRequest, message: str, seconds: int) -> HttpResponse:
     """The answer 429, as a page or JSON, to somebody who shall wait so many seconds."""
     if wants_json(request):
-        response: HttpResponse = JsonResponse({"error": said}, status=429)
+        response: HttpResponse = JsonResponse({"error": message}, status=429)
     else:
-        response = render(request, "429.html", {"said": said}, status=429)
+        response = render(request, "429.html", {"said": message}, status=429)
     response["Retry-After"] = str(seconds)
     return response
 
 
 def paged(request: HttpRequest, rows: QuerySet | Sequence, at_once: int, by: str = "page") -> dict:
-    """`page`: the one that the address names, or the last one; `numbers`: those of the pages to link to.
+    """The context of a list in pages of `at_once` rows: "page", and "numbers" of the pages to link to.
 
-    `by`: the name of the page's number in the address.
+    The page is the one whose number the address has as the parameter `by`, or the last one.
     """
     paginator = Paginator(rows, at_once)
     page = paginator.get_page(request.GET.get(by))

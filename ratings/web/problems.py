@@ -6,14 +6,15 @@ from http import HTTPStatus
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-ADDRESS = "/api/"
+API_ADDRESS = "/api/"
 MEDIA_TYPE = "application/problem+json"
-LISTED = 100  # errors in a document; `detail` says how many there are
+ERRORS_LISTED = 100  # in a document; `detail` says how many there are
 
-POLICIES = ("Content-Security-Policy",)
+# Headers of an answer in HTML that its problem document keeps, although they begin with Content-.
+KEPT_HEADERS = ("Content-Security-Policy",)
 
 # Errors that Django answers by itself, in words for authors of programs.
-DETAILS = {
+DETAIL_BY_STATUS = {
     400: "The request cannot be read.",
     401: "This needs a token that works: send it as “Authorization: Bearer …”.",
     403: "This is not allowed.",
@@ -42,8 +43,11 @@ class Problem(Exception):
         headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
-        self.status, self.kind, self.headers = status, kind, headers or {}
-        self.detail, self.errors = detail or DETAILS.get(status, ""), list(errors)
+        self.status = status
+        self.detail = detail or DETAIL_BY_STATUS.get(status, "")
+        self.kind = kind
+        self.errors = list(errors)
+        self.headers = headers or {}
 
     def response(self) -> HttpResponse:
         document = {
@@ -53,7 +57,7 @@ class Problem(Exception):
             "detail": self.detail,
         }
         if self.errors:
-            document["errors"] = self.errors[:LISTED]
+            document["errors"] = self.errors[:ERRORS_LISTED]
         return JsonResponse(document, status=self.status, content_type=MEDIA_TYPE, headers=self.headers)
 
 
@@ -72,16 +76,15 @@ class ProblemDocuments:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if settings.SECURE_SSL_REDIRECT and request.path.startswith(ADDRESS) and not request.is_secure():
+        if settings.SECURE_SSL_REDIRECT and request.path.startswith(API_ADDRESS) and not request.is_secure():
             return Problem(403, NO_TLS).response()
         response = self.get_response(request)
-        if not request.path.startswith(ADDRESS) or response.status_code < 400:
+        if not request.path.startswith(API_ADDRESS) or response.status_code < 400:
             return response
         if response.headers.get("Content-Type") == MEDIA_TYPE:
             return response
-        headers = {name: response.headers[name] for name in ("Allow", "Retry-After") if name in response.headers}
-        problem = Problem(response.status_code, headers=headers).response()
+        problem = Problem(response.status_code).response()
         for name, value in response.headers.items():
-            if not name.startswith("Content-") or name in POLICIES:
+            if not name.startswith("Content-") or name in KEPT_HEADERS:
                 problem.headers.setdefault(name, value)
         return problem

@@ -6,7 +6,7 @@ from django import forms
 from django.db.models import Model
 from django.http import Http404
 
-SHOWN = 300  # characters of what is stored
+CHARACTERS_SHOWN = 300  # of what is stored, in an error
 
 
 def lock(row: Model) -> None:
@@ -20,8 +20,9 @@ def lock(row: Model) -> None:
 class Versioned:
     """A form of settings whose page sends along the version of what it showed. `initial` is what is stored now.
 
-    If somebody changed that meanwhile the form is `outdated`, and each field with something else is an error that
-    says what is stored. Sent once more, it is saved. Validate it in a transaction that locks the row.
+    If somebody changed that meanwhile the form is `outdated`. Then each field whose value is not the stored one
+    has an error, which says what is stored. Sent once more, the form is saved. Validate it in a transaction that
+    locks the row.
     """
 
     outdated = False
@@ -50,12 +51,21 @@ def refuse_others(form: forms.BaseForm, names: set[str]) -> None:
     for bound in (form[name] for name in sorted(names)):
         if _as_sent(bound.data) == _as_sent(bound.initial):
             continue
-        shown = str(dict(getattr(bound.field, "choices", ())).get(bound.initial, _as_sent(bound.initial)))
-        now = f": “{shown if len(shown) <= SHOWN else f'{shown[:SHOWN]}…'}”" if shown else ""
-        if isinstance(bound.initial, bool):
-            now = ": ticked" if bound.initial else ": not ticked"
+        stored = _in_words(bound)
+        changed = f"Somebody else has changed this meanwhile{': ' if stored else ''}{stored}."
         cure = "Yours is in the field: save it again, or write what both want."
-        form.add_error(bound.name, f"Not saved. Somebody else has changed this meanwhile{now}. {cure}")
+        form.add_error(bound.name, f"Not saved. {changed} {cure}")
+
+
+def _in_words(bound: forms.BoundField) -> str:
+    """What is stored for the field: “the text”, ticked or not ticked; "" for an empty text."""
+    if isinstance(bound.initial, bool):
+        return "ticked" if bound.initial else "not ticked"
+    labels = dict(getattr(bound.field, "choices", ()))
+    shown = str(labels.get(bound.initial, _as_sent(bound.initial)))
+    if len(shown) > CHARACTERS_SHOWN:
+        shown = f"{shown[:CHARACTERS_SHOWN]}…"
+    return shown and f"“{shown}”"
 
 
 def _as_sent(value: object) -> str:

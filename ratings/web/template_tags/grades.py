@@ -18,15 +18,16 @@ def tone(value: float, scale: Iterable[float]) -> str:
     """
     if value is None or isnan(value):
         return "u"
-    steps = sorted(float(step) for step in scale)
-    near = min(steps, key=lambda step: (abs(step - float(value)), step)) if steps else float(value)
-    if near == 0:
+    steps = sorted(float(step) for step in scale) or [float(value)]
+    nearest = min(steps, key=lambda step: abs(step - float(value)))
+    if nearest == 0:
         return "z"
-    same_side = [step for step in steps if step * near > 0]
-    if near < 0:
-        return "n2" if len(same_side) > 1 and near <= min(same_side) / 2 else "n1"
-    place = same_side.index(near) + 1 if near in same_side else 1
-    return f"p{ceil(4 * place / max(len(same_side), 1))}"
+    if nearest < 0:
+        negative = [step for step in steps if step < 0]
+        return "n2" if len(negative) > 1 and nearest <= min(negative) / 2 else "n1"
+    positive = [step for step in steps if step > 0]
+    place = positive.index(nearest) + 1  # from the lowest; four tones are spread over all places
+    return f"p{ceil(4 * place / len(positive))}"
 
 
 def written(value: float | Decimal) -> str:

@@ -23,7 +23,7 @@ def invite(client: Client, names: str):
 
 @pytest.mark.both_databases
 def test_invitations(monkeypatch):
-    monkeypatch.setattr(members, "MOST_A_DAY", 3)
+    monkeypatch.setattr(members, "INVITATIONS_A_DAY", 3)
     hills = make_collection()
     client, other = (signed_in(make_member(hills, name, Role.ADMIN)) for name in ("admin", "other"))
     assert [invite(client, names).status_code for names in ("a\nb", "c\nd", "c", "d")] == [200, 429, 200, 429]
@@ -42,7 +42,7 @@ def test_tokens(monkeypatch):
 
 
 def test_files_of_ones_own_data(monkeypatch):
-    monkeypatch.setattr(my_data, "MOST_A_DAY", 2)
+    monkeypatch.setattr(my_data, "MOST_FILES_A_DAY", 2)
     ann, ben = (signed_in(make_user(name)) for name in ("ann", "ben"))
     assert [ann.get(reverse("my_data")).status_code for _ in range(3)] == [200, 200, 429]
     assert ben.get(reverse("my_data")).status_code == 200
@@ -51,7 +51,7 @@ def test_files_of_ones_own_data(monkeypatch):
 @pytest.fixture
 def rated(monkeypatch):
     """A pair on which its rater has made the last act of the day."""
-    monkeypatch.setattr(acts, "MOST_ON_PAIR", 3)
+    monkeypatch.setattr(acts, "MOST_ACTS_ON_PAIR", 3)
     hills = make_collection()
     pair, rater = make_pair(hills), make_rater(hills)
     (task,) = queue.claim(rater)
