@@ -103,8 +103,8 @@ class RankingAdmin(ReadOnly):
         ids = ranking.documents[:SHOWN_DOCUMENTS].tolist()
         found = Document.objects.in_bulk(ids)
         rows = format_html_join("", "<li>{} <code>{}</code></li>", ((found[pk], found[pk].key) for pk in ids))
-        rest = len(ranking.documents) - len(ids)
-        return format_html("<ol>{}</ol>{}", rows, f"and {rest:,} more" if rest else "")
+        unlisted = len(ranking.documents) - len(ids)
+        return format_html("<ol>{}</ol>{}", rows, f"and {unlisted:,} more" if unlisted else "")
 
 
 PAIR = "pair__query__key", "pair__document__key"

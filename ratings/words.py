@@ -1,9 +1,11 @@
-"""The words that messages share. It imports nothing of the project, so that every room can use it."""
+"""The words and orders that rooms share. It imports nothing of the project, so that every room can use it."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 EXAMPLES = 5
+_DIGITS = re.compile(r"([0-9]+)")
 
 
 def as_sentence(message: object) -> str:
@@ -30,3 +32,11 @@ def nearest(name: object, known: Iterable[str]) -> str:
     spellings = {each.lower(): each for each in known}
     near = get_close_matches(str(name).lower(), spellings)
     return f"did you mean {' or '.join(spellings[each] for each in near)}?" if near else ""
+
+
+def natural(key: str) -> tuple:
+    """A sort key that orders numbers within keys by their value: 2 before 10, q2 before q10."""
+    parts = _DIGITS.split(key)
+    parts[1::2] = map(int, parts[1::2])
+    # Apart from the key: behind `shoe`, it would be compared with the number of `shoe2`.
+    return tuple(parts), key

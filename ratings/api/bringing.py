@@ -6,10 +6,10 @@ the batch, and nothing of that batch is written.
 
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Annotated, Literal
 
-from django.http import HttpRequest
 from ninja import Header, Schema
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
@@ -21,15 +21,15 @@ from ..importing.intake import Report
 from ..models import Scope
 from ..web.problems import Problem
 from ..words import as_sentence, counted
-from .access import collection_in
+from .access import TokenRequest, collection_in
 from .receipts import with_receipt
 from .routes import router
 from .shapes import DocumentKey, Number, QueryKey, RaterName, Said, Sent, SystemName, text
 
-NAME = "the batch"
-MOST_RESULTS = 50_000  # of the rankings of one batch
-TRIES = 3  # of an import, if somebody else wrote between its checks and its writing
-OWN_NAMES = {"id", "title", "body", "url"}  # members of a document that are no fields
+BATCH_NAME = "the batch"
+RESULTS_PER_BATCH = 50_000  # at most, of all its rankings together
+IMPORT_TRIES = 3  # at most, if somebody else wrote between its checks and its writing
+DOCUMENT_MEMBERS = {"id", "title", "body", "url"}  # members of a document that are no fields
 
 IdempotencyKey = Annotated[
     Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")] | None,
@@ -43,16 +43,16 @@ IdempotencyKey = Annotated[
 
 
 def without_own_names(fields: dict) -> dict:
-    if taken := OWN_NAMES & fields.keys():
+    if taken := DOCUMENT_MEMBERS & fields.keys():
         raise ValueError(f"{' and '.join(sorted(taken))} cannot be fields, because documents have such members")
     return fields
 
 
 class QueryIn(Sent):
     key: QueryKey
-    text: text(values.QUERY_TEXT_LENGTH, least=1)
-    need: text(20_000) | None = Field(None, description="null: it stays as it is.")
-    tags: Annotated[list[text(100, least=1)], Field(max_length=100)] | None = Field(
+    text: Annotated[str, text(values.QUERY_TEXT_LENGTH, least=1)]
+    need: Annotated[str, text(20_000)] | None = Field(None, description="null: it stays as it is.")
+    tags: Annotated[list[Annotated[str, text(100, least=1)]], Field(max_length=100)] | None = Field(
         None, description="null: they stay as they are."
     )
     weight: Annotated[float, Field(ge=0, le=1e12)] | None = Field(
@@ -66,9 +66,9 @@ class QueriesIn(Sent):
 
 class DocumentIn(Sent):
     key: DocumentKey
-    title: text(10_000) = ""
-    body: text(2_000_000) = ""
-    url: text(10_000) = ""
+    title: Annotated[str, text(10_000)] = ""
+    body: Annotated[str, text(2_000_000)] = ""
+    url: Annotated[str, text(10_000)] = ""
     fields: Annotated[dict, AfterValidator(without_own_names)] = Field(
         {}, description="Whatever else you keep of it. Empty: they stay as they are."
     )
@@ -92,11 +92,20 @@ class RankingIn(Sent):
         return self
 
 
+def of_different_queries(rankings: list[RankingIn]) -> list[RankingIn]:
+    [(query, times)] = Counter(ranking.query for ranking in rankings).most_common(1)
+    if times > 1:
+        raise ValueError(f"query {query} has {times} rankings; send those of another system by themselves")
+    return rankings
+
+
 class RankingsIn(Sent):
     system: SystemName = Field(
         description="A new version of a system is a new system: rankings are never changed."
     )
-    rankings: Annotated[list[RankingIn], Field(min_length=1, max_length=5_000)]
+    rankings: Annotated[
+        list[RankingIn], Field(min_length=1, max_length=5_000), AfterValidator(of_different_queries)
+    ]
     order: Literal["rank", "score"] | None = Field(
         None, description="What orders the documents, where scores contradict their places."
     )
@@ -125,25 +134,22 @@ class Imported(Schema):
 
 
 @router.post("/collections/{slug:slug}/queries", response=Imported, tags=["import"], summary="Bring queries")
-def import_queries(request: HttpRequest, slug: str, sent: QueriesIn, idempotency_key: IdempotencyKey = None):
+def import_queries(request: TokenRequest, slug: str, sent: QueriesIn, idempotency_key: IdempotencyKey = None):
     """Adds queries and corrects those that are there."""
     rows = ((f"/queries/{place}", row.model_dump(exclude_none=True)) for place, row in enumerate(sent.queries))
     return import_batch(request, slug, idempotency_key, sent, rows, intake.import_queries)
 
 
 @router.post("/collections/{slug:slug}/documents", response=Imported, tags=["import"], summary="Bring documents")
-def import_documents(request: HttpRequest, slug: str, sent: DocumentsIn, idempotency_key: IdempotencyKey = None):
+def import_documents(request: TokenRequest, slug: str, sent: DocumentsIn, idempotency_key: IdempotencyKey = None):
     """Adds documents. Of those that are there, what is sent replaces what is stored.
 
     Texts that are left out, and fields that are empty, stay as they are.
     """
     texts = {"title", "body", "url"}
     rows = (
-        (
-            f"/documents/{place}",
-            {**row.fields, "id": row.key, **row.model_dump(include=texts, exclude_unset=True)},
-        )
-        for place, row in enumerate(sent.documents)
+        (f"/documents/{n}", {**row.fields, "id": row.key, **row.model_dump(include=texts, exclude_unset=True)})
+        for n, row in enumerate(sent.documents)
     )
     return import_batch(request, slug, idempotency_key, sent, rows, intake.import_documents)
 
@@ -151,67 +157,52 @@ def import_documents(request: HttpRequest, slug: str, sent: DocumentsIn, idempot
 @router.post(
     "/collections/{slug:slug}/rankings", response=Imported, tags=["import"], summary="Bring rankings of a system"
 )
-def import_rankings(request: HttpRequest, slug: str, sent: RankingsIn, idempotency_key: IdempotencyKey = None):
+def import_rankings(request: TokenRequest, slug: str, sent: RankingsIn, idempotency_key: IdempotencyKey = None):
     """A ranking is written once: the same again is unchanged, another one for its system and query is refused.
 
     Documents that are not known are made with their key alone. Rankings for queries outside the collection are
     skipped and counted in the facts; if there is no other, they are refused.
     """
     total = sum(len(ranking.documents) for ranking in sent.rankings)
-    if total > MOST_RESULTS:
-        detail = f"These are {total:,} results; send at most {MOST_RESULTS:,} at a time."
+    if total > RESULTS_PER_BATCH:
+        detail = f"These are {total:,} results; send at most {RESULTS_PER_BATCH:,} at a time."
         raise Problem(413, detail, kind="too-many-results")
-    refuse_second_rankings(sent)
     choices = {"order": sent.order, "keep_first": sent.keep_first, "queries_by": "key", "system_from": "tag"}
-    return import_batch(request, slug, idempotency_key, sent, results(sent), intake.import_run, **choices)
+    return import_batch(request, slug, idempotency_key, sent, result_rows(sent), intake.import_run, **choices)
 
 
 @router.post(
     "/collections/{slug:slug}/ratings", response=Imported, tags=["import"], summary="Bring ratings made elsewhere"
 )
-def import_ratings(request: HttpRequest, slug: str, sent: RatingsIn, idempotency_key: IdempotencyKey = None):
+def import_ratings(request: TokenRequest, slug: str, sent: RatingsIn, idempotency_key: IdempotencyKey = None):
     """Adds ratings and changes those that are there, by rater, query and document."""
     rows = ((f"/ratings/{place}", row.model_dump(exclude_none=True)) for place, row in enumerate(sent.ratings))
     return import_batch(request, slug, idempotency_key, sent, rows, intake.import_ratings, queries_by="key")
 
 
-def refuse_second_rankings(sent: RankingsIn) -> None:
-    """Raises Problem if a query has a second ranking, as two rankings are never joined."""
-    first: dict[str, int] = {}
-    errors = []
-    for place, ranking in enumerate(sent.rankings):
-        if first.setdefault(ranking.query, place) != place:
-            errors.append(
-                {
-                    "pointer": f"/rankings/{place}/query",
-                    "index": place,
-                    "detail": f"query {ranking.query} has a ranking at /rankings/{first[ranking.query]} already.",
-                    "cure": "Keep one of the two, or send the rankings of another system by themselves.",
-                }
-            )
-    if errors:
-        detail = f"Nothing was written: {counted(len(errors), 'thing')} to correct."
-        raise Problem(422, detail, kind="refused", errors=errors)
-
-
-def results(sent: RankingsIn) -> Iterable[tuple[str, dict]]:
+def result_rows(sent: RankingsIn) -> Iterable[tuple[str, dict]]:
+    """Yields a row for each document of each ranking, behind its JSON pointer."""
     for place, ranking in enumerate(sent.rankings):
         for index, document in enumerate(ranking.documents):
             row = {"query": ranking.query, "document": document, "rank": index + 1, "system": sent.system}
-            scored = row if ranking.scores is None else row | {"score": ranking.scores[index]}
-            yield f"/rankings/{place}/documents/{index}", scored
+            if ranking.scores is not None:
+                row["score"] = ranking.scores[index]
+            yield f"/rankings/{place}/documents/{index}", row
 
 
 def import_batch(
-    request: HttpRequest,
+    request: TokenRequest,
     slug: str,
     key: str | None,
     sent: Schema,
     rows: Iterable[tuple[str, dict]],
-    run: Callable[..., Report],
+    run_import: Callable[..., Report],
     **choices,
 ) -> dict:
-    """The answer to a batch after the import `run`, with these choices. Each row is behind its JSON pointer."""
+    """Run the import on the rows of a batch, with these choices, and return the fields of `Imported`.
+
+    `key`: the Idempotency-Key. `rows`: (JSON pointer into the batch `sent`, row).
+    """
     collection = collection_in(request, slug, Scope.IMPORT)
     pointers, lines = [""], []  # the pointer of each line, counted from 1; of the whole body for line 0
     for pointer, row in rows:
@@ -222,9 +213,9 @@ def import_batch(
     def imported() -> dict:
         """The counts, facts and warnings of the import. Raises Problem with its refusals."""
         try:
-            for _ in range(TRIES):
-                source = Source(NAME, io.BytesIO(content))  # each try reads the batch from its beginning
-                report = run(collection, [source], format="jsonl", **choices)
+            for _ in range(IMPORT_TRIES):
+                source = Source(BATCH_NAME, io.BytesIO(content))  # each try reads the batch from its beginning
+                report = run_import(collection, [source], format="jsonl", **choices)
                 # Somebody else wrote between its checks and its writing. The last such report is a refusal.
                 if not report.clashed:
                     break
@@ -241,13 +232,16 @@ def import_batch(
 
 
 def error_of(refusal: Refusal, pointers: list[str], schema: type[Schema]) -> dict:
-    """The refusal with the pointer of its line, and with the cure as members of the schema."""
+    """The refusal for a problem document: where it is, what is wrong, and the cure as members of the schema.
+
+    `pointers`: the JSON pointer of each line of the file that the batch became.
+    """
     place = {"pointer": pointers[refusal.line]}
     if refusal.line:
-        place["index"] = int(place["pointer"].split("/")[2])
-    other = f" at {pointers[refusal.other.line]}" if refusal.other else ""
+        place["index"] = int(place["pointer"].split("/")[2])  # the 3 of /queries/3
+    other_place = f" at {pointers[refusal.other.line]}" if refusal.other else ""
     cure = refusal.cure_text(lambda option: words(option, schema))
-    return place | {"detail": f"{refusal.problem}{other}.", "cure": cure}
+    return place | {"detail": f"{refusal.problem}{other_place}.", "cure": cure}
 
 
 def words(option: Option, schema: type[Schema]) -> str:

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Annotated, Literal
 from uuid import UUID
 
-from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Query as Q
 from ninja import Schema
@@ -22,11 +21,11 @@ from ..importing.pictures.store import sent
 from ..models import Rater
 from ..web import limits
 from ..web.problems import Problem
-from .access import rater_in
+from .access import TokenRequest, rater_in
 from .routes import router
 from .shapes import OfPage, Page, Said, Sent
 
-MOST = 100  # ratings in one batch
+RATINGS_PER_BATCH = 100  # at most
 KEY_USED = "This key came with another rating before. Give each rating a key of its own."
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -94,7 +93,7 @@ class OwnIn(Said):
 
 
 class OwnBatch(Sent):
-    ratings: Annotated[list[OwnIn], Field(min_length=1, max_length=MOST)]
+    ratings: Annotated[list[OwnIn], Field(min_length=1, max_length=RATINGS_PER_BATCH)]
 
 
 class AnswerOut(Schema):
@@ -144,7 +143,7 @@ class OwnOut(Schema):
 
 
 @router.post("/collections/{slug:slug}/tasks", response=TasksOut, tags=["rating"], summary="Get what to rate next")
-def get_tasks(request: HttpRequest, slug: str, sent: TasksIn):
+def get_tasks(request: TokenRequest, slug: str, sent: TasksIn):
     """Leases pairs to you for some hours, as the desk does."""
     rater = rater_in(request, slug)
     claimed = queue.claim(rater, sent.count)
@@ -154,7 +153,7 @@ def get_tasks(request: HttpRequest, slug: str, sent: TasksIn):
 
 
 @router.get("/collections/{slug:slug}/pictures/{uuid:token}/{size}", tags=["rating"], summary="A picture as WebP")
-def get_picture(request: HttpRequest, slug: str, token: UUID, size: Literal["small", "large"]):
+def get_picture(request: TokenRequest, slug: str, token: UUID, size: Literal["small", "large"]):
     """The picture for a token that a task has."""
     rater = rater_in(request, slug)
     return sent(get_object_or_404(rater.collection.pictures, token=token, state="ready"), size)
@@ -163,22 +162,23 @@ def get_picture(request: HttpRequest, slug: str, token: UUID, size: Literal["sma
 @router.post(
     "/collections/{slug:slug}/my-ratings", response=SavedBatch, tags=["rating"], summary="Rate what you were given"
 )
-def save_my_ratings(request: HttpRequest, slug: str, sent: OwnBatch):
+def save_my_ratings(request: TokenRequest, slug: str, sent: OwnBatch):
     """Checks all ratings before the first is saved. Then each is saved by itself. A rating that was changed
     elsewhere meanwhile is not saved, and its result says so. A batch that is sent again changes nothing.
     """
     rater = rater_in(request, slug)
     tasks, clashing = tasks_of(rater, sent.ratings)
-    checked = [
-        checked_rating(rater, place, row, tasks[place], place in clashing)
-        for place, row in enumerate(sent.ratings)
-    ]
-    errors = [error for _, problems in checked for error in problems]
+    submissions: list[queue.Submission | None] = []
+    errors: list[dict] = []
+    for place, row in enumerate(sent.ratings):
+        submission, problems = checked_rating(rater, place, row, tasks[place], place in clashing)
+        submissions.append(submission)
+        errors += problems
     if errors:
         raise Problem(422, "Nothing was saved: there is something to correct.", kind="refused", errors=errors)
     saved = [
         saved_rating(rater, row, task, submission)
-        for row, task, (submission, _) in zip(sent.ratings, tasks, checked, strict=True)
+        for row, task, submission in zip(sent.ratings, tasks, submissions, strict=True)
     ]
     return {"results": saved}
 
@@ -186,7 +186,7 @@ def save_my_ratings(request: HttpRequest, slug: str, sent: OwnBatch):
 @router.get(
     "/collections/{slug:slug}/my-ratings", response=Page[OwnOut], tags=["rating"], summary="Your own ratings"
 )
-def list_my_ratings(request: HttpRequest, slug: str, asked: Q[OfOwn]):
+def list_my_ratings(request: TokenRequest, slug: str, asked: Q[OfOwn]):
     rows = list(islice(answers([rater_in(request, slug)], after=asked.after), asked.limit + 1))
     items = rows[: asked.limit]
     return {
@@ -196,27 +196,36 @@ def list_my_ratings(request: HttpRequest, slug: str, asked: Q[OfOwn]):
 
 
 def tasks_of(rater: Rater, rows: list[OwnIn]) -> tuple[list[queue.Task | None], set[int]]:
-    """The task of each row, and the places of the rows whose key another rating has, of the batch or before it."""
+    """The task of each row, None where there is none, and the places of the rows whose key is taken.
+
+    A key is taken if another rating has it, of this batch or saved before. Places count from 0.
+    """
     tasks = [queue.task(rater, row.token) for row in rows]
-    known = [place for place, task in enumerate(tasks) if task]
-    used = queue.used(rater, [(tasks[place], rows[place].key) for place in known])
-    first: dict[UUID, UUID] = {}
-    repeated = {place for place, row in enumerate(rows) if first.setdefault(row.key, row.token) != row.token}
-    return tasks, repeated | {place for place, is_used in zip(known, used, strict=True) if is_used}
+    with_task = [place for place, task in enumerate(tasks) if task]
+    keys_used = queue.used(rater, [(tasks[place], rows[place].key) for place in with_task])
+    clashing = {place for place, is_used in zip(with_task, keys_used, strict=True) if is_used}
+    token_by_key: dict[UUID, UUID] = {}  # the token of the first row with the key
+    for place, row in enumerate(rows):
+        if token_by_key.setdefault(row.key, row.token) != row.token:
+            clashing.add(place)
+    return tasks, clashing
 
 
 def checked_rating(
     rater: Rater, place: int, row: OwnIn, task: queue.Task | None, clashes: bool
 ) -> tuple[queue.Submission | None, list[dict]]:
-    """The submission for the task, or errors. clashes: the key is that of another rating."""
+    """The submission of the row, or None and its errors for a problem document.
+
+    `place`: of the row in the batch, from 0. `clashes`: whether its key is that of another rating.
+    """
     at = {"pointer": f"/ratings/{place}", "index": place}
     if task is None:
         return None, [at | {"detail": "This document was never assigned to you."}]
     if clashes:
         return None, [at | {"pointer": f"/ratings/{place}/key", "detail": KEY_USED}]
-    seconds = None if row.seconds is None else min(row.seconds, LONGEST_VISIT)
-    data = row.model_dump(exclude={"token", "key", "seconds"}, exclude_none=True)
-    data |= {"client_key": row.key} | ({} if seconds is None else {"seconds": seconds})
+    data = row.model_dump(exclude={"token", "key"}, exclude_none=True) | {"client_key": row.key}
+    if row.seconds is not None:
+        data["seconds"] = min(row.seconds, LONGEST_VISIT)
     form = RatingForm(data, collection=rater.collection)
     if form.is_valid():
         return form.submission, []
@@ -228,18 +237,23 @@ def checked_rating(
 
 
 def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, submission: queue.Submission) -> dict:
-    about = {"token": row.token, "key": row.key}
+    """Save the rating of a row, and return its result as of `SavedOut`.
+
+    If nothing was saved it says why, and has the stored rating if that was changed elsewhere.
+    """
+    result = {"token": row.token, "key": row.key, "saved": False}
+    stored = task.rating
     try:
-        return about | {"saved": True} | saved_json(queue.save(rater, task, submission))
+        return result | {"saved": True} | saved_json(queue.save(rater, task, submission))
     except queue.KeyUsed:  # by another call, after this one was checked
-        return about | {"saved": False, "revision": task.rating.revision if task.rating else 0, "said": KEY_USED}
+        reason = KEY_USED
     except limits.Reached as reached:
-        revision = task.rating.revision if task.rating else 0
-        return about | {"saved": False, "revision": revision, "said": reached.messages[0]}
+        reason = reached.messages[0]
     except queue.Conflict as conflict:
+        reason = "It was changed elsewhere meanwhile."
         stored = conflict.current
-        answer = {"revision": stored.revision if stored else 0, "said": "It was changed elsewhere meanwhile."}
-        return about | {"saved": False} | answer | {"current": rating_json(stored)}
+        result["current"] = rating_json(stored)
+    return result | {"said": reason, "revision": stored.revision if stored else 0}
 
 
 def own_rating(row: Answer) -> dict:
@@ -253,5 +267,8 @@ def own_rating(row: Answer) -> dict:
 
 
 def own_cursor(row: Answer) -> str:
-    """The cursor: time and token, because ratings and answers to repeats are two tables with ids of their own."""
+    """The cursor of a page that ends with this row: its time in microseconds since 1970, and its token.
+
+    It is not an id, because ratings and answers to repeats are two tables with ids of their own.
+    """
     return f"{(row.created_at - EPOCH) // timedelta(microseconds=1)}-{row.token.hex}"

@@ -1,14 +1,15 @@
 """Reading by programs: collections, queries, documents, systems, ratings, and unjudged documents."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Annotated, Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Count
-from django.http import Http404, HttpRequest
+from django.shortcuts import get_object_or_404
 from ninja import Query as Q
 from ninja import Schema
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from ..collection import making
 from ..collection.scales import Step
@@ -18,7 +19,7 @@ from ..models import Collection, Drawn, Rating, Role, Sample, SampledQuery, Scop
 from ..people.names import pseudonym
 from ..pool import pooling
 from ..web.problems import Problem
-from .access import collection_in, collections_of, names_people, require_scope
+from .access import TokenRequest, collection_in, collections_of, names_people, require_scope
 from .routes import router
 from .shapes import DocumentKey, Number, OfPage, Page, QueryKey, Sent, SystemName, Whole, page, page_of, text
 
@@ -48,16 +49,27 @@ class OneCollection(CollectionOut):
     grades: list[GradeOut] = Field(description="The scale, lowest first.")
 
 
+def as_stored(value: float) -> Decimal:
+    """The value of a grade. Raises ValueError for one with too many digits."""
+    return values.grade(repr(value))
+
+
 class GradeIn(Sent):
-    value: Number
-    label: text(60) = ""
-    meaning: text(2_000) = ""
+    value: Annotated[Number, AfterValidator(as_stored)]
+    label: Annotated[str, text(60)] = ""
+    meaning: Annotated[str, text(2_000)] = ""
+
+
+def of_different_values(grades: list[GradeIn]) -> list[GradeIn]:
+    if len({grade.value for grade in grades}) < len(grades):
+        raise ValueError("two grades have the same value")
+    return grades
 
 
 class CollectionIn(Sent):
     slug: Annotated[str, StringConstraints(pattern=r"^[-a-zA-Z0-9_]{1,80}$")]
-    name: text(200) = Field("", description="The name on pages; the slug where it is empty.")
-    grades: Annotated[list[GradeIn], Field(max_length=100)] = Field(
+    name: Annotated[str, text(200)] = Field("", description="The name on pages; the slug where it is empty.")
+    grades: Annotated[list[GradeIn], Field(max_length=100), AfterValidator(of_different_values)] = Field(
         [], description="The scale. Without one it is taken from the first ratings."
     )
 
@@ -197,8 +209,13 @@ class OfUnjudged(OfPage):
     k: Whole = Field(10, ge=1, le=1_000, description="How far down.")
 
 
+def listing(path: str, row: type[Schema], summary: str):
+    """The decorator of a view with pages of such rows of a collection."""
+    return router.get(f"/collections/{{slug:slug}}/{path}", response=Page[row], tags=["record"], summary=summary)
+
+
 @router.get("/token", response=TokenOut, tags=["record"], summary="What this token is")
-def get_token(request: HttpRequest):
+def get_token(request: TokenRequest):
     token = request.auth
     return {
         "name": token.name,
@@ -212,20 +229,24 @@ def get_token(request: HttpRequest):
 @router.get(
     "/collections", response=Page[CollectionOut], tags=["record"], summary="Collections that the token reaches"
 )
-def list_collections(request: HttpRequest, asked: Q[OfPage]):
-    mine, roles = collections_of(request), dict(request.auth.user.memberships.values_list("collection", "role"))
-    if request.auth.user.is_superuser:
-        return page(mine, asked, lambda each: collection_json(each, Role.ADMIN))
-    return page(mine, asked, lambda each: collection_json(each, roles.get(each.pk, "")))
+def list_collections(request: TokenRequest, asked: Q[OfPage]):
+    user = request.auth.user
+    roles = dict(user.memberships.values_list("collection", "role"))
+
+    def with_role(collection: Collection) -> dict:
+        role = Role.ADMIN if user.is_superuser else roles.get(collection.pk, "")
+        return collection_json(collection, role)
+
+    return page(collections_of(request), asked, with_role)
 
 
 @router.post("/collections", response={201: OneCollection}, tags=["record"], summary="Make a collection")
-def make_collection(request: HttpRequest, sent: CollectionIn):
+def make_collection(request: TokenRequest, sent: CollectionIn):
     """Needs the scope `manage`, which only a superuser's token for all collections can have."""
     require_scope(request, Scope.MANAGE)
     if request.auth.collection_id or not request.auth.user.is_superuser:
         raise Problem(403, "Only a superuser's token for all collections makes new ones.", kind="role")
-    scale = scale_of(sent.grades)
+    scale = sorted(Step(Decimal(grade.value), grade.label, grade.meaning) for grade in sent.grades)
     try:
         collection = making.make(sent.slug, sent.name or sent.slug, scale)
     except ValidationError as error:
@@ -237,85 +258,72 @@ def make_collection(request: HttpRequest, sent: CollectionIn):
 @router.get(
     "/collections/{slug:slug}", response=OneCollection, tags=["record"], summary="A collection and its scale"
 )
-def get_collection(request: HttpRequest, slug: str):
+def get_collection(request: TokenRequest, slug: str):
     collection = collection_in(request, slug)
     return whole_collection(collection, collection.role)
 
 
-@router.get("/collections/{slug:slug}/queries", response=Page[QueryOut], tags=["record"], summary="Queries")
-def list_queries(request: HttpRequest, slug: str, asked: Q[OfQueries]):
+@listing("queries", QueryOut, "Queries")
+def list_queries(request: TokenRequest, slug: str, asked: Q[OfQueries]):
     rows = collection_in(request, slug, Scope.READ).queries.all()
     return page(rows.filter(key=asked.key) if asked.key else rows, asked)
 
 
-@router.get("/collections/{slug:slug}/documents", response=Page[DocumentOut], tags=["record"], summary="Documents")
-def list_documents(request: HttpRequest, slug: str, asked: Q[OfDocuments]):
+@listing("documents", DocumentOut, "Documents")
+def list_documents(request: TokenRequest, slug: str, asked: Q[OfDocuments]):
     rows = collection_in(request, slug, Scope.READ).documents.all()
     return page(rows.filter(key=asked.key) if asked.key else rows, asked)
 
 
-@router.get("/collections/{slug:slug}/systems", response=Page[SystemOut], tags=["record"], summary="Systems")
-def list_systems(request: HttpRequest, slug: str, asked: Q[OfPage]):
+@listing("systems", SystemOut, "Systems")
+def list_systems(request: TokenRequest, slug: str, asked: Q[OfPage]):
     rows = collection_in(request, slug, Scope.READ).systems.annotate(count=Count("rankings"))
     return page(rows, asked)
 
 
-@router.get("/collections/{slug:slug}/ratings", response=Page[RatingOut], tags=["record"], summary="Ratings")
-def list_ratings(request: HttpRequest, slug: str, asked: Q[OfRatings]):
+@listing("ratings", RatingOut, "Ratings")
+def list_ratings(request: TokenRequest, slug: str, asked: Q[OfRatings]):
     """What raters say now, in the order in which they first said it. Only admins read names."""
     collection = collection_in(request, slug, Scope.READ)
-    rows = Rating.objects.filter(rater__collection=collection).select_related("grade", "rater")
+    rows = Rating.objects.counted().filter(rater__collection=collection).select_related("grade", "rater")
     if asked.query:
         rows = rows.filter(pair__query__key=asked.query)
     rows = rows.select_related("query", "document").defer("document__body", "document__fields")
     named = names_people(collection)
-    return page(rows, asked, lambda each: rating_json(each, named=named))
+    return page(rows, asked, lambda rating: rating_json(rating, named=named))
 
 
-@router.get("/collections/{slug:slug}/drawn", response=Page[DrawnOut], tags=["record"], summary="Drawn pairs")
-def list_drawn_pairs(request: HttpRequest, slug: str, asked: Q[OfPage]):
+@listing("drawn", DrawnOut, "Drawn pairs")
+def list_drawn_pairs(request: TokenRequest, slug: str, asked: Q[OfPage]):
     """The pairs that were drawn to be rated, round by round, with the chances that they had."""
     rows = Drawn.objects.filter(round__collection=collection_in(request, slug, Scope.READ))
     return page(rounds.with_keys(rows.select_related("round")), asked, rounds.pair_of)
 
 
-@router.get("/collections/{slug:slug}/samples", response=Page[SampleOut], tags=["record"], summary="Samples")
-def list_samples(request: HttpRequest, slug: str, asked: Q[OfPage]):
+@listing("samples", SampleOut, "Samples")
+def list_samples(request: TokenRequest, slug: str, asked: Q[OfPage]):
     """The samples of queries that were drawn from a log."""
     rows = collection_in(request, slug, Scope.READ).samples.select_related("former")
     return page(rows, asked, sample_json)
 
 
-@router.get(
-    "/collections/{slug:slug}/sampled",
-    response=Page[SampledOut],
-    tags=["record"],
-    summary="The queries of a sample",
-)
-def list_sampled_queries(request: HttpRequest, slug: str, asked: Q[OfSampled]):
+@listing("sampled", SampledOut, "The queries of a sample")
+def list_sampled_queries(request: TokenRequest, slug: str, asked: Q[OfSampled]):
     """Every query that was drawn, with its count and its chance; those that are left out, too."""
-    samples = collection_in(request, slug, Scope.READ).samples.all()
-    sample = samples.filter(number=asked.sample).first() if asked.sample else samples.last()
-    if asked.sample and sample is None:
-        raise Http404
+    samples = collection_in(request, slug, Scope.READ).samples
+    sample = get_object_or_404(samples, number=asked.sample) if asked.sample else samples.last()
     rows = sample.drawn.select_related("query") if sample else SampledQuery.objects.none()
     return page(rows, asked, sampled_json)
 
 
-@router.get(
-    "/collections/{slug:slug}/unjudged",
-    response=Page[UnjudgedOut],
-    tags=["record"],
-    summary="What nobody has judged yet",
-)
-def list_unjudged(request: HttpRequest, slug: str, asked: Q[OfUnjudged]):
+@listing("unjudged", UnjudgedOut, "What nobody has judged yet")
+def list_unjudged(request: TokenRequest, slug: str, asked: Q[OfUnjudged]):
     """Documents that the system ranks among its first `k` and that have no grade for the query."""
     collection = collection_in(request, slug, Scope.READ)
-    system = collection.systems.filter(name=asked.system).first()
-    if system is None:
-        raise Http404
+    system = get_object_or_404(collection.systems, name=asked.system)
     holes = pooling.holes(collection, system, asked.k)
-    placed = (((of.query.pk, hole.place), (of.query, hole)) for of in holes for hole in of.holes)
+    # By query, and then by the rank of the document.
+    placed = (((row.query.pk, hole.place), (row.query, hole)) for row in holes for hole in row.holes)
     return page_of(placed, asked, hole_json)
 
 
@@ -353,6 +361,7 @@ def sample_json(sample: Sample) -> dict:
 
 
 def sampled_json(row: SampledQuery) -> dict:
+    """The query of a sample. The text of one that waits for an admin is not sent: it may be personal."""
     names = ("place", "count", "chance", "stratum", "left_out")
     held = row.left_out == SampledQuery.LeftOut.HELD
     texts = {"query": row.query.key if row.query else None, "text": "" if held else row.text}
@@ -360,24 +369,7 @@ def sampled_json(row: SampledQuery) -> dict:
 
 
 def hole_json(row: tuple) -> dict:
+    """A document without a grade, from (query, hole of its ranking)."""
     query, hole = row
     facts = {"rank": hole.place, "wanted": hole.wanted, "retired": hole.retired}
     return {"query": query.key, "document": hole.document.key, **facts}
-
-
-def scale_of(grades: list[GradeIn]) -> list[Step]:
-    """The steps of the scale. Raises Problem with the place of each value that is invalid or repeated."""
-    scale, errors = {}, []
-    for place, grade in enumerate(grades):
-        try:
-            value = values.grade(repr(grade.value))
-        except ValueError as error:
-            errors.append({"pointer": f"/grades/{place}/value", "index": place, "detail": f"{error}."})
-            continue
-        if value in scale:
-            detail = "The scale has this value already."
-            errors.append({"pointer": f"/grades/{place}/value", "index": place, "detail": detail})
-        scale[value] = Step(value, grade.label, grade.meaning)
-    if errors:
-        raise Problem(422, "The scale is invalid. Nothing was written.", kind="refused", errors=errors)
-    return sorted(scale.values())

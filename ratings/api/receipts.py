@@ -5,23 +5,23 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest
 from django.utils import timezone
 
 from ..models import Collection, Receipt
 from ..web.problems import Problem
+from .access import TokenRequest
 
-KEPT = timedelta(days=30)
+RECEIPTS_KEPT_FOR = timedelta(days=30)
 
 
 def with_receipt(
-    request: HttpRequest,
+    request: TokenRequest,
     collection: Collection,
     key: str | None,
     act: Callable[[], dict],
     now: datetime | None = None,
 ) -> dict:
-    """The answer of `act` or, for a key that came with the same request before, the stored answer.
+    """Act and return the answer; for a key that came with the same request before, return the stored answer alone.
 
     Act and receipt are written in one transaction. A second sender waits for the receipt's row, so only one of two
     senders at once acts. If `act` raises, no receipt is stored, so that the corrected batch may have the same key.
@@ -31,16 +31,16 @@ def with_receipt(
         return act()
     now = now or timezone.now()
     digest = hashlib.sha256(f"{request.method} {request.path}\n".encode() + request.body).hexdigest()
-    by = {"user": request.auth.user, "collection": collection, "key": key}
+    unique = {"user": request.auth.user, "collection": collection, "key": key}
     try:
         with transaction.atomic():
-            Receipt.objects.filter(created_at__lt=now - KEPT).delete()
-            receipt = Receipt.objects.create(**by, digest=digest, created_at=now)
+            Receipt.objects.filter(created_at__lt=now - RECEIPTS_KEPT_FOR).delete()
+            receipt = Receipt.objects.create(**unique, digest=digest, created_at=now)
             receipt.answer = act()
             receipt.save(update_fields=["answer"])
             return receipt.answer
     except IntegrityError:
-        receipt = Receipt.objects.filter(**by).first()
+        receipt = Receipt.objects.filter(**unique).first()
         if receipt is None:
             raise
     if receipt.digest != digest:

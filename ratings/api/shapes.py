@@ -6,18 +6,18 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from django.db.models import QuerySet
 from ninja import Schema
-from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from ..formats import values
 from ..models import Reason
 
-AT_ONCE = 1_000  # rows of a page
+MOST_ROWS_PER_PAGE = 1_000
 Row = TypeVar("Row")
 
 
-def text(longest: int, *, least: int = 0) -> Any:
-    """Text without NUL, which databases cannot store."""
-    return Annotated[str, StringConstraints(min_length=least, max_length=longest, pattern=r"^[^\x00]*$")]
+def text(longest: int, *, least: int = 0) -> StringConstraints:
+    """Of text without NUL, which databases cannot store."""
+    return StringConstraints(min_length=least, max_length=longest, pattern=r"^[^\x00]*$")
 
 
 def key(longest: int) -> Any:
@@ -25,10 +25,16 @@ def key(longest: int) -> Any:
     return Annotated[str, StringConstraints(min_length=1, max_length=longest, pattern=rf"^{values.KEY}+$")]
 
 
+def system_name() -> Any:
+    """A name without control characters, with one blank for each run of blanks."""
+    longest = StringConstraints(min_length=1, max_length=values.SYSTEM_NAME_LENGTH)
+    return Annotated[str, longest, AfterValidator(values.system_name)]
+
+
 QueryKey = key(values.QUERY_KEY_LENGTH)
 DocumentKey = key(values.DOCUMENT_KEY_LENGTH)
-SystemName = key(values.SYSTEM_NAME_LENGTH)
-RaterName = text(values.RATER_NAME_LENGTH, least=1)
+SystemName = system_name()
+RaterName = Annotated[str, text(values.RATER_NAME_LENGTH, least=1)]
 
 
 def plain_digits(value: object) -> object:
@@ -53,7 +59,7 @@ class Said(Sent):
 
     grade: Number | None = None
     reason: Literal[tuple(Reason.values)] | None = Field(None, description="Why it cannot be judged.")
-    comment: text(5_000) = ""
+    comment: Annotated[str, text(5_000)] = ""
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
     @model_validator(mode="after")
@@ -69,7 +75,7 @@ class OfPage(Schema):
     cursor: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}(-[0-9]{1,18})?$")] | None = Field(
         None, description="`next` of the page before."
     )
-    limit: Whole = Field(100, ge=1, le=AT_ONCE, description="Rows of a page, at most.")
+    limit: Whole = Field(100, ge=1, le=MOST_ROWS_PER_PAGE, description="Rows of a page, at most.")
 
     @property
     def after(self) -> tuple[int, ...]:
@@ -94,15 +100,19 @@ def page(rows: QuerySet, asked: OfPage, shown: Callable[[Any], Any] = lambda row
 
 
 def page_of(placed: Iterable[tuple[tuple[int, int], Any]], asked: OfPage, shown: Callable[[Any], dict]) -> dict:
-    """One page of computed rows, ordered by the two numbers before each."""
+    """One page of computed rows. `placed`: pairs of a place, by which they are ordered, and the row.
+
+    A place is two numbers, such as the id of a query and a rank. The cursor is the place of the last row.
+    """
     rows = sorted((row for row in placed if row[0] > asked.after), key=lambda row: row[0])
     return _page(rows, asked, shown)
 
 
 def _page(rows: list[tuple[tuple[int, ...], Any]], asked: OfPage, shown: Callable[[Any], dict]) -> dict:
+    """The page of the first rows, each given with its place. There is a next page if not all rows fit."""
     items = rows[: asked.limit]
-    more = len(rows) > asked.limit
+    has_next = len(rows) > asked.limit
     return {
         "items": [shown(row) for _, row in items],
-        "next": "-".join(map(str, items[-1][0])) if more else None,
+        "next": "-".join(map(str, items[-1][0])) if has_next else None,
     }

@@ -57,19 +57,19 @@ def _by_grade(rows: QuerySet) -> dict[int, int]:
 class Change:
     """A change of a scale. A grade keeps its value: another value is another grade."""
 
-    written: Mapping[Grade, Step]  # grades with another label or meaning
+    edited: Mapping[Grade, Step]  # grades with another label or meaning
     removed: tuple[Grade, ...]
     added: tuple[Step, ...]
     relevant_from: Decimal
 
     @property
-    def of_grades(self) -> bool:
-        return bool(self.written or self.removed or self.added)
+    def changes_grades(self) -> bool:
+        return bool(self.edited or self.removed or self.added)
 
     def steps(self, scale: Iterable[Grade]) -> list[Step]:
-        """The scale after the change, lowest first."""
+        """The steps of the scale after the change, lowest first. `scale`: the grades before it."""
         stay = [grade for grade in scale if grade not in self.removed]
-        kept = [self.written.get(grade, step) for grade, step in zip(stay, steps_of(stay), strict=True)]
+        kept = [self.edited.get(grade, step) for grade, step in zip(stay, steps_of(stay), strict=True)]
         return sorted([*kept, *self.added])
 
 
@@ -80,23 +80,23 @@ def change(collection: Collection, wanted: Change, *, base: int) -> None:
     A change of grades makes a new version of the scale. Numbers are computed again.
     """
     # The collection is locked first, as in a save of a rating.
-    now = Collection.objects.select_for_update().get(pk=collection.pk)
-    if now.scale_version != base:
+    locked = Collection.objects.select_for_update().get(pk=collection.pk)
+    if locked.scale_version != base:
         raise Outdated
     try:
         with transaction.atomic():
-            _write(now, wanted)
+            _write(locked, wanted)
     except (IntegrityError, RestrictedError) as error:
         raise Outdated from error
-    now.relevant_from = wanted.relevant_from
-    now.scale_version += wanted.of_grades
-    now.save(update_fields=["relevant_from", "scale_version"])
-    now.touch()
+    locked.relevant_from = wanted.relevant_from
+    locked.scale_version += wanted.changes_grades  # True counts as 1
+    locked.save(update_fields=["relevant_from", "scale_version"])
+    locked.touch()
     note(
         Act.SCALE,
-        now,
-        about=f"version {now.scale_version}",
-        changed=len(wanted.written),
+        locked,
+        about=f"version {locked.scale_version}",
+        changed=len(wanted.edited),
         removed=[str(grade.value) for grade in wanted.removed],
         added=[str(step.value) for step in wanted.added],
         relevant_from=str(wanted.relevant_from),
@@ -105,7 +105,7 @@ def change(collection: Collection, wanted: Change, *, base: int) -> None:
 
 
 def _write(collection: Collection, wanted: Change) -> None:
-    for grade, step in wanted.written.items():
+    for grade, step in wanted.edited.items():
         Grade.objects.filter(pk=grade.pk).update(label=step.label, meaning=step.meaning)
     for grade in wanted.removed:
         grade.delete()
@@ -115,15 +115,15 @@ def _write(collection: Collection, wanted: Change) -> None:
 def consequences(collection: Collection, scale: list[Grade], wanted: Change, used: Mapping[int, Use]) -> list[str]:
     """The consequences for ratings and numbers, as sentences; none if the change has none."""
     return [
-        *_of_grades(wanted, used),
-        *_of_relevance(collection.relevant_from, scale, wanted, used),
+        *_grade_consequences(wanted, used),
+        *_relevance_consequences(collection.relevant_from, scale, wanted, used),
     ]
 
 
-def _of_grades(wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:
+def _grade_consequences(wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:
     for grade in wanted.removed:
         yield f"{grade} is removed. Nothing uses it; earlier acts in the history keep its value."
-    for grade, step in wanted.written.items():
+    for grade, step in wanted.edited.items():
         effect = used.get(grade.pk, Use()).effect
         if step.label != grade.label:
             yield f"{grade} is called {step} from now on: {effect}."
@@ -133,8 +133,10 @@ def _of_grades(wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:
         yield f"{step} is new. Earlier ratings could not choose it, and stay as they are."
 
 
-def _of_relevance(before: Decimal, scale: list[Grade], wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:
-    """Sentences about what another least relevant grade changes; none where it stays `before`."""
+def _relevance_consequences(
+    before: Decimal, scale: list[Grade], wanted: Change, used: Mapping[int, Use]
+) -> Iterator[str]:
+    """Sentences on what changes if documents are relevant from another grade on; none if it stays `before`."""
     after = wanted.relevant_from
     if after == before:
         return

@@ -15,12 +15,12 @@ from ..importing import jobs, uploads
 from ..models import Collection, Deletion, Job, Ranking, Rating
 from ..people.audit import Act, note
 from .making import free_slug
-from .putting_away import stop
+from .putting_away import call_at_stop
 from .removing import remove_collection
 
 log = logging.getLogger(__name__)
 
-KEPT = timedelta(days=7)
+RESTORABLE_FOR = timedelta(days=7)
 
 
 class Gone(Exception):
@@ -44,22 +44,19 @@ def counts(collection: Collection) -> dict[str, int]:
 
 
 def delete(collection: Collection, by: User | None = None, *, now: datetime | None = None) -> Deletion:
-    """The deletion of a collection, which is hidden now. Raises Gone.
-
-    Its imports are cancelled, and the runs of its judges paused.
-    """
+    """Hide a collection, cancel its imports and pause its runs of judges. Returns the deletion. Raises Gone."""
     now = now or timezone.now()
     with transaction.atomic():
         # If two delete it at the same moment, the second finds no slug.
         if not Collection.objects.filter(pk=collection.pk, slug=collection.slug).update(slug=None):
             raise Gone
         deletion = Deletion.objects.create(
-            collection=collection, slug=collection.slug, by=by, deleted_at=now, remove_at=now + KEPT
+            collection=collection, slug=collection.slug, by=by, deleted_at=now, remove_at=now + RESTORABLE_FOR
         )
         note(Act.DELETED, collection)
     for job in collection.jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]):
         jobs.cancel(job)
-    stop(collection)
+    call_at_stop(collection)
     return deletion
 
 

@@ -14,9 +14,9 @@ from ..words import as_sentence
 from .changing import Change, Use
 from .making import free_slug
 from .scales import (
-    BY_NAME,
     LONGEST_LABEL,
     LONGEST_MEANING,
+    PRESET_BY_NAME,
     PRESETS,
     Step,
     read,
@@ -26,9 +26,9 @@ from .scales import (
     usual_relevant_from,
 )
 
-OWN = "own"
-FACTS = ("name", "scale", "description", "relevant_from")
-NEW = 2  # grades that can be added at once
+OWN_SCALE = "own"
+MAKE_ARGUMENTS = ("name", "scale", "description", "relevant_from")
+NEW_GRADES_AT_ONCE = 2  # that a form can add
 ONE_LINE = RegexValidator(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", "A name is one line, without control characters.", inverse_match=True
 )
@@ -64,10 +64,10 @@ class CopyForm(forms.Form):
 
     name = name_field()
     slug = forms.CharField(
-        label="Name in addresses",
+        label="Web address",
         max_length=80,
         required=False,
-        help_text="Letters, digits, - and _. Empty: it is made of the name.",
+        help_text="Letters, digits, - and _. Leave empty to use the name.",
     )
 
     def clean_slug(self) -> str:
@@ -77,7 +77,8 @@ class CopyForm(forms.Form):
         return slug
 
     def clean(self) -> dict:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         if cleaned.get("name") and cleaned.get("slug") == "":
             cleaned["slug"] = free_slug(cleaned["name"])
         return cleaned
@@ -96,34 +97,13 @@ class DescriptionForm(Versioned, forms.Form):
         return self.cleaned_data["description"].replace("\r\n", "\n")
 
 
-class DeletionForm(forms.Form):
-    """The name of the collection, typed to confirm."""
-
-    name = forms.CharField(
-        label="Its name, to confirm",
-        max_length=400,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "dir": "auto"}),
-        error_messages={"required": "Type the name of the collection."},
-    )
-
-    def __init__(self, *args, collection: Collection, **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        self.collection = collection
-
-    def clean_name(self) -> str:
-        typed, name = (" ".join(text.split()) for text in (self.cleaned_data["name"], self.collection.name))
-        if typed != name:
-            raise forms.ValidationError(f"That is not its name. Type: {name}")
-        return typed
-
-
 class NewCollectionForm(CopyForm):
     """The arguments of `making.make`, the scale by the name of a preset or line by line."""
 
     description = description_field()
     preset = forms.ChoiceField(
         label="Scale",
-        choices=[*((preset.name, preset.title) for preset in PRESETS), (OWN, "A scale of your own")],
+        choices=[*((preset.name, preset.title) for preset in PRESETS), (OWN_SCALE, "A scale of your own")],
         widget=forms.RadioSelect,
         initial=PRESETS[0].name,
         error_messages={"required": "Choose a scale."},
@@ -137,37 +117,37 @@ class NewCollectionForm(CopyForm):
     )
     relevant_from = relevant_field(
         "For measures that only ask whether a document is relevant, such as P, R, AP and RR."
-        " Empty: as usual for the scale.",
+        " Leave empty for what is usual for the scale.",
         required=False,
     )
 
     def clean(self) -> dict:
-        cleaned = super().clean()
-        scale = self._scale()
-        if scale and "relevant_from" in cleaned:
-            self._settle_relevant(scale)
+        super().clean()
+        cleaned = self.cleaned_data
+        cleaned["scale"] = self._chosen_scale()
+        if cleaned["scale"] and "relevant_from" in cleaned:
+            self._complete_relevant_from(cleaned["scale"])
         return cleaned
 
-    def _scale(self) -> list[Step]:
-        """The steps, which `cleaned_data` gets as `scale`; none if they are refused."""
+    def _chosen_scale(self) -> list[Step]:
+        """The steps of the scale that was chosen or typed; none, and an error of the form, if they are refused."""
         preset = self.cleaned_data.get("preset")
-        if preset != OWN:
-            scale = list(BY_NAME[preset].steps) if preset else []
-        else:
-            try:
-                scale = read(self.cleaned_data.get("grades", ""))
-            except ValueError as error:
-                self.add_error("grades", capfirst(as_sentence(error)))
-                return []
-            if len(scale) < 2 and not self.has_error("grades"):
-                self.add_error("grades", "Write at least two grades, one a line, such as 0: Irrelevant.")
-        self.cleaned_data["scale"] = scale
+        if preset != OWN_SCALE:
+            return list(PRESET_BY_NAME[preset].steps) if preset else []
+        try:
+            scale = read(self.cleaned_data.get("grades", ""))
+        except ValueError as error:
+            self.add_error("grades", capfirst(as_sentence(error)))
+            return []
+        if len(scale) < 2 and not self.has_error("grades"):
+            self.add_error("grades", "Write at least two grades, one a line, such as 0: Irrelevant.")
         return scale
 
-    def _settle_relevant(self, scale: list[Step]) -> None:
+    def _complete_relevant_from(self, scale: list[Step]) -> None:
+        """Set an empty `relevant_from` to the usual one, and refuse one above all grades."""
         typed: Decimal | None = self.cleaned_data["relevant_from"]
         if typed is None:
-            preset = BY_NAME.get(self.cleaned_data["preset"])
+            preset = PRESET_BY_NAME.get(self.cleaned_data["preset"])
             self.cleaned_data["relevant_from"] = preset.relevant_from if preset else usual_relevant_from(scale)
         elif problem := relevance_problem(scale, typed):
             self.add_error("relevant_from", capfirst(as_sentence(problem)))
@@ -175,10 +155,11 @@ class NewCollectionForm(CopyForm):
     @property
     def facts(self) -> dict:
         """The arguments of `making.make`."""
-        return {name: self.cleaned_data[name] for name in ("slug", *FACTS)}
+        return {name: self.cleaned_data[name] for name in ("slug", *MAKE_ARGUMENTS)}
 
-class GradeForm(forms.Form):
-    """The label and the meaning of a grade, and whether it is removed."""
+
+class LabelForm(forms.Form):
+    """The label and the meaning of a grade."""
 
     label = forms.CharField(label="Label", max_length=LONGEST_LABEL, required=False)
     meaning = forms.CharField(
@@ -187,13 +168,18 @@ class GradeForm(forms.Form):
         required=False,
         widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
     )
+
+
+class GradeForm(LabelForm):
+    """A grade of the scale, and whether it is removed."""
+
     remove = forms.BooleanField(label="Remove", required=False)
 
     def __init__(self, *args, grade: Grade, use: Use, **kwargs) -> None:
-        first = {"label": grade.label, "meaning": grade.meaning}
-        super().__init__(*args, prefix=f"grade-{grade.pk}", initial=first, **kwargs)
+        stored = {"label": grade.label, "meaning": grade.meaning}
+        super().__init__(*args, prefix=f"grade-{grade.pk}", initial=stored, **kwargs)
         if self.is_bound:
-            for name, value in first.items():  # of a grade that is newer than the form
+            for name, value in stored.items():  # a page made before this grade does not send its fields
                 self.data.setdefault(self.add_prefix(name), value)
         self.grade, self.use = grade, use
         # An import may have brought longer ones, which can stay.
@@ -210,22 +196,17 @@ class GradeForm(forms.Form):
         return Step(self.grade.value, **lines)
 
 
-class NewGradeForm(forms.Form):
+class NewGradeForm(LabelForm):
     """A grade to be added as `step`, which is None if the form is empty or invalid."""
 
     step: Step | None = None
 
     value = forms.CharField(label="Value", max_length=40, required=False)
-    label = forms.CharField(label="Label", max_length=LONGEST_LABEL, required=False)
-    meaning = forms.CharField(
-        label="Meaning",
-        max_length=LONGEST_MEANING,
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
-    )
+    field_order = ("value", "label", "meaning")
 
     def clean(self) -> dict:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         if self.errors or not any(cleaned.values()):
             return cleaned
         try:
@@ -248,22 +229,26 @@ class ScaleForm(Versioned, forms.Form):
     def __init__(
         self, data=None, *, collection: Collection, scale: Sequence[Grade], used: Mapping[int, Use]
     ) -> None:
-        self.base, self.scale = collection.scale_version, list(scale)
+        self.base = collection.scale_version
+        self.scale = list(scale)
         # The version of the grades counts among what the form was made from.
         initial = {"base": self.base, "relevant_from": plain_value(collection.relevant_from)}
         super().__init__(data, initial=initial)
-        data = self.data if self.is_bound else None
+        data = self.data if self.is_bound else None  # the copy that Versioned made, which can be changed
         self.grades = [GradeForm(data, grade=grade, use=used.get(grade.pk, Use())) for grade in self.scale]
-        self.new = [NewGradeForm(data, prefix=f"new-{place}") for place in range(NEW)]
+        self.new = [NewGradeForm(data, prefix=f"new-{place}") for place in range(NEW_GRADES_AT_ONCE)]
 
     def clean(self) -> dict:
-        cleaned = super().clean()
-        for form in (*self.grades, *self.new):
+        super().clean()
+        cleaned = self.cleaned_data
+        grade_forms = [*self.grades, *self.new]
+        for form in grade_forms:
             form.full_clean()
-        for form in self.grades if self.outdated else ():
-            refuse_others(form, {"label", "meaning"})
+        if self.outdated:
+            for form in self.grades:
+                refuse_others(form, {"label", "meaning"})
         self._refuse_twins()
-        if any(form.errors for form in (*self.grades, *self.new)):
+        if any(form.errors for form in grade_forms):
             raise forms.ValidationError("Correct the marked fields below.")
         if not self.errors:
             self.wanted = self._wanted(cleaned["relevant_from"])
@@ -272,6 +257,7 @@ class ScaleForm(Versioned, forms.Form):
         return cleaned
 
     def _refuse_twins(self) -> None:
+        """Add an error to each new grade whose value the scale has already."""
         values = {grade.value for grade in self.scale}
         for form in self.new:
             if form.step and form.step.value in values:
@@ -280,8 +266,9 @@ class ScaleForm(Versioned, forms.Form):
                 values.add(form.step.value)
 
     def _wanted(self, relevant_from: Decimal) -> Change:
+        """The change from the scale to what the form says."""
         removed = tuple(form.grade for form in self.grades if form.cleaned_data["remove"])
         kept = [form for form in self.grades if form.grade not in removed]
-        written = {form.grade: form.step for form in kept if [form.step] != steps_of([form.grade])}
+        edited = {form.grade: form.step for form in kept if [form.step] != steps_of([form.grade])}
         added = tuple(form.step for form in self.new if form.step)
-        return Change(written, removed, added, relevant_from)
+        return Change(edited=edited, removed=removed, added=added, relevant_from=relevant_from)

@@ -41,9 +41,7 @@ def make(
             collection.save()
     except IntegrityError as error:
         raise ValidationError({"slug": TAKEN}) from error
-    Grade.objects.bulk_create(
-        Grade(collection=collection, value=step.value, label=step.label, meaning=step.meaning) for step in scale
-    )
+    Grade.objects.bulk_create(Grade(collection=collection, **step._asdict()) for step in scale)
     note(Act.MADE, collection)
     if by:
         Membership.objects.create(collection=collection, user=by, role=Role.ADMIN)
@@ -58,9 +56,19 @@ def describe(collection: Collection, *, name: str, description: str) -> None:
     note(Act.DESCRIBED, collection, about=name)
 
 
+@transaction.atomic
+def save_default_options(collection: Collection, options: dict[str, str]) -> None:
+    """Change what holds in the collection where nothing is asked; {}: the usual. In the form of the field."""
+    before = collection.default_options
+    Collection.objects.filter(pk=collection.pk).update(default_options=options)
+    collection.default_options = options
+    about = " ".join(f"{name}={text}" for name, text in options.items()) or "as usual"
+    note(Act.DEFAULT_OPTIONS, collection, about=about, options=[before, options])
+
+
 def free_slug(name: str) -> str:
     """A slug made of the name that no collection has: shop, shop-2."""
-    stem = slugify(name)[: LONGEST_SLUG - 5].strip("-_") or "collection"
+    stem = slugify(name)[: LONGEST_SLUG - 5].strip("-_") or "collection"  # 5: room for -9999
     taken = set(Collection.written.filter(slug__startswith=stem).values_list("slug", flat=True))
     number = 1
     while (slug := stem if number == 1 else f"{stem}-{number}") in taken:

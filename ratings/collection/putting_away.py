@@ -14,7 +14,7 @@ from ..people.audit import Act, note
 at_stop: list[Callable[[Collection], object]] = []
 
 
-def stop(collection: Collection) -> None:
+def call_at_stop(collection: Collection) -> None:
     for end in at_stop:
         end(collection)
 
@@ -29,8 +29,8 @@ def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
     if not in_use.update(put_away_at=now or timezone.now()):
         return False
     for rater in collection.raters.filter(user__isnull=False):
-        members.stop(rater)
-    stop(collection)
+        members.stop(rater)  # gives their leases to others
+    call_at_stop(collection)
     note(Act.PUT_AWAY, collection)
     return True
 

@@ -9,7 +9,7 @@ from ..copies.tables import rows_to_delete
 from ..database.snapshot import snapshot
 from ..models import Collection, Deletion
 
-AT_ONCE = 500  # rows
+ROWS_PER_STATEMENT = 500
 LONGEST_PAUSE = 0.2  # seconds
 
 
@@ -27,20 +27,19 @@ def remove_collection(collection: Collection) -> None:
         _delete(models.QuerySet(rows.model), pks)
     with transaction.atomic():
         collection.jobs.update(collection=None)
-        for gone in (
-            Deletion.objects.filter(collection=collection),
-            Collection.written.filter(pk=collection.pk, slug=None),
-        ):
-            gone._raw_delete(gone.db)
+        # `delete` would look for rows that refer to these, of which none is left.
+        deletions = Deletion.objects.filter(collection=collection)
+        for rows in (deletions, Collection.written.filter(pk=collection.pk, slug=None)):
+            rows._raw_delete(rows.db)
 
 
 def _delete(rows: models.QuerySet, pks: np.ndarray) -> None:
     """Delete the rows with these ids in pieces, so that others wait only for a moment."""
-    for start in range(0, len(pks), AT_ONCE):
-        some = rows.filter(pk__in=pks[start : start + AT_ONCE].tolist())
+    for start in range(0, len(pks), ROWS_PER_STATEMENT):
+        piece = rows.filter(pk__in=pks[start : start + ROWS_PER_STATEMENT].tolist())
         begun = time.monotonic()
         with transaction.atomic():
-            some._raw_delete(some.db)
+            piece._raw_delete(piece.db)
         give_way(time.monotonic() - begun)
 
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from ..formats import values
 from ..models import Grade, short_value
 
-MOST = 100  # grades that one can type; an import may bring more
+MOST_GRADES = 100  # grades that one can type; an import may bring more
 LONGEST_LABEL = Grade._meta.get_field("label").max_length
 LONGEST_MEANING = 1_000
-LINE = "value: label: meaning"
+LINE_FORM = "value: label: meaning"
 
 
 class Step(NamedTuple):
@@ -62,14 +62,14 @@ def read(text: str) -> list[Step]:
         if not line.strip():
             continue
         try:
-            found = step(*line.split(":", 2))
-            if found.value in steps:
-                raise ValueError(f"the value {found.short} appears twice")
+            new_step = step(*line.split(":", 2))
+            if new_step.value in steps:
+                raise ValueError(f"the value {new_step.short} appears twice")
         except ValueError as error:
-            raise ValueError(f"in line {number} {error}. Write {LINE}") from error
-        steps[found.value] = found
-    if len(steps) > MOST:
-        raise ValueError(f"these are {len(steps)} grades, and at most {MOST} can be typed")
+            raise ValueError(f"in line {number} {error}. Write {LINE_FORM}") from error
+        steps[new_step.value] = new_step
+    if len(steps) > MOST_GRADES:
+        raise ValueError(f"these are {len(steps)} grades, and at most {MOST_GRADES} can be typed")
     return sorted(steps.values())
 
 
@@ -128,4 +128,4 @@ PRESETS = [
         ("5", "Excellent", "Answers the need fully and at once."),
     ),
 ]
-BY_NAME = {preset.name: preset for preset in PRESETS}
+PRESET_BY_NAME = {preset.name: preset for preset in PRESETS}

@@ -3,7 +3,6 @@
 Nothing of it is stored. A stage is done as soon as it has anything; `look` says what is still wrong with it.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
@@ -26,15 +25,15 @@ from ..models import (
     System,
     short_value,
 )
-from ..people.members import OPEN
+from ..people.members import UNUSED
 from ..pool.progress.counts import pace, ratings_left
 from ..presentation.guidelines.template import first_text
 from ..web.template_tags.figures import hours
 from ..words import counted
 
-NAMES = ("scale", "queries", "documents", "presentation", "runs", "pool", "guidelines", "people")
-MOST_CHECKED = 1_000  # documents that are checked for a text
-DEPTH = 10
+STAGE_NAMES = ("scale", "queries", "documents", "presentation", "runs", "pool", "guidelines", "people")
+MOST_DOCUMENTS_CHECKED = 1_000  # documents that are checked for a text
+PROPOSED_DEPTH = 10
 
 
 @dataclass(frozen=True)
@@ -54,32 +53,33 @@ class Stage:
 def done(collection: Collection) -> dict[str, bool]:
     """Stage → whether it has anything. One query, answered by indexes."""
     row = _done(collection=collection.pk, now=timezone.now())[0]
-    return {name: bool(getattr(row, f"has_{name}")) for name in NAMES}
+    return {name: bool(getattr(row, f"has_{name}")) for name in STAGE_NAMES}
 
 
-def _collections() -> QuerySet:
-    """A collection with a flag for each stage."""
-    of = {"collection": OuterRef("pk")}
-    invited = Invitation.objects.filter(OPEN, **of, expires_at__gt=Blank("now", Invitation, "expires_at"))
-    rated = Exists(Rating.objects.filter(rater__collection=OuterRef("pk")))
+def _collection_with_flags() -> QuerySet:
+    """A collection with a flag for each stage, such as has_scale. A call of `_done` fills in the Blanks."""
+    in_collection = Q(collection=OuterRef("pk"))
+    now = Blank("now", Invitation, "expires_at")
+    has_rating = Exists(Rating.objects.filter(rater__collection=OuterRef("pk")))
+    has_invitation = Exists(Invitation.objects.filter(UNUSED, in_collection, expires_at__gt=now))
     conditions = {
-        "scale": Exists(Grade.objects.filter(**of)),
-        "queries": Exists(Query.objects.filter(**of)),
-        "documents": Exists(Document.objects.filter(**of)),
+        "scale": Exists(Grade.objects.filter(in_collection)),
+        "queries": Exists(Query.objects.filter(in_collection)),
+        "documents": Exists(Document.objects.filter(in_collection)),
         # Ratings show that somebody has seen how documents look.
-        "presentation": Exists(Presentation.objects.filter(**of)) | rated,
-        "runs": Exists(System.objects.filter(**of)),
+        "presentation": Exists(Presentation.objects.filter(in_collection)) | has_rating,
+        "runs": Exists(System.objects.filter(in_collection)),
         # A collection with imported judgments needs no pool.
-        "pool": Exists(Assignment.objects.filter(**of).waiting()) | rated,
-        "guidelines": Exists(Guidelines.objects.filter(**of)),
-        "people": Exists(Rater.objects.filter(**of)) | Exists(invited),
+        "pool": Exists(Assignment.objects.filter(in_collection).waiting()) | has_rating,
+        "guidelines": Exists(Guidelines.objects.filter(in_collection)),
+        "people": Exists(Rater.objects.filter(in_collection)) | has_invitation,
     }
-    flags = {f"has_{name}": ExpressionWrapper(Q(found), BooleanField()) for name, found in conditions.items()}
+    flags = {f"has_{name}": ExpressionWrapper(Q(has), BooleanField()) for name, has in conditions.items()}
     collections = Collection.written.filter(pk=Blank("collection", Collection, "id")).order_by()
     return collections.only("pk").annotate(**flags)
 
 
-_done = Prepared(_collections)
+_done = Prepared(_collection_with_flags)
 
 
 def unfinished(collection: Collection) -> bool:
@@ -88,8 +88,8 @@ def unfinished(collection: Collection) -> bool:
 
 
 def stages(collection: Collection) -> list[Stage]:
-    """All stages, in the order in which they are done. The number of queries does not depend on the data."""
-    found = done(collection)
+    """All stages, in the order in which they are done. The number of queries does not grow with the data."""
+    is_done = done(collection)
     scale = list(collection.grades.all())
     systems = list(collection.systems.all())
     texts = {
@@ -98,11 +98,16 @@ def stages(collection: Collection) -> list[Stage]:
         "documents": _documents(collection),
         "presentation": _presentation(collection),
         "runs": _runs(collection, systems),
-        "pool": _pool(collection, systems, rated=found["pool"]),
+        "pool": _pool(collection, systems, rated=is_done["pool"]),
         "guidelines": _guidelines(collection, scale),
         "people": _people(collection),
     }
-    return [Stage(name=name, done=found[name], **texts[name]) for name in NAMES]
+    return [Stage(name=name, done=is_done[name], **texts[name]) for name in STAGE_NAMES]
+
+
+def next_stage(collection: Collection) -> Stage | None:
+    """The first stage that is not done; None where all are."""
+    return next((stage for stage in stages(collection) if not stage.done), None)
 
 
 def _scale(collection: Collection, scale: list[Grade]) -> dict:
@@ -118,62 +123,62 @@ def _scale(collection: Collection, scale: list[Grade]) -> dict:
 def _queries(collection: Collection) -> dict:
     n = collection.queries.count()
     state = f"{counted(n, 'query', 'queries')}." if n else "What people search for, and what they want."
-    act = "Bring more queries" if n else "Bring queries"
+    act = "Import more queries" if n else "Import queries"
     return {"title": "Queries", "state": state, "act": act, "page": "imports", "parameters": "?kind=queries"}
 
 
 def _documents(collection: Collection) -> dict:
+    """What the page says of the documents, and the act that comes next."""
     n = collection.documents.count()
+    texts = {"title": "Documents", "page": "imports", "parameters": "?kind=documents"}
+    if not n:
+        return texts | {"state": "What can be found: an id, a title and a text.", "act": "Import documents"}
+    texts["state"] = f"{counted(n, 'document')}."
     bare = ExpressionWrapper(Q(title="", body="", fields={}), BooleanField())
-    rows = collection.documents.annotate(bare=bare).order_by("key").values_list("bare", flat=True)[:MOST_CHECKED]
-    textless = sum(map(bool, rows))
-    state = f"{counted(n, 'document')}." if n else "What can be found: an id, a title and a text."
-    look = ""
-    if textless and textless == min(n, MOST_CHECKED):
-        look = "They have no text, so raters would see nothing."
-    elif textless:
-        look = "Some have no text."
-    act = "Bring their texts" if look else "Bring more documents" if n else "Bring documents"
-    texts = {"title": "Documents", "state": state, "look": look, "act": act}
-    return texts | {"page": "imports", "parameters": "?kind=documents"}
+    documents = collection.documents.annotate(bare=bare).order_by("key")
+    are_bare = list(documents.values_list("bare", flat=True)[:MOST_DOCUMENTS_CHECKED])
+    if not any(are_bare):
+        return texts | {"act": "Import more documents"}
+    look = "They have no text, so raters would see nothing." if all(are_bare) else "Some have no text."
+    return texts | {"look": look, "act": "Import their texts"}
 
 
 def _presentation(collection: Collection) -> dict:
+    """What the page says of the presentation, and the act that comes next."""
+    texts = {"title": "Presentation", "page": "presentation"}
     latest = collection.latest_presentation()
-    shown = (
-        f"Raters see version {latest.version}."
-        if latest
-        else "Raters see title, address and text, as of a web page."
-    )
-    missing = collection.pictures.filter(state=Picture.State.REFUSED).count() if latest else 0
-    act = "Change what is shown" if latest else "Choose what is shown"
-    texts = {"title": "Presentation", "state": shown, "act": act, "page": "presentation"}
+    if not latest:
+        state = "Raters see title, address and text, as of a web page."
+        return texts | {"state": state, "act": "Choose what is shown"}
+    texts["state"] = f"Raters see version {latest.version}."
+    missing = collection.pictures.filter(state=Picture.State.REFUSED).count()
     if missing:
-        look = f"{counted(missing, 'picture')} {'is' if missing == 1 else 'are'} missing."
+        look = f"{counted(missing, 'picture is', 'pictures are')} missing."
         return texts | {"look": look, "act": "See which", "page": "pictures"}
-    return texts
+    return texts | {"act": "Change what is shown"}
 
 
 def _runs(collection: Collection, systems: list[System]) -> dict:
-    n = Ranking.objects.filter(system__in=systems).count()
-    state = "What your systems returned for each query, best first."
-    if systems:
-        state = f"{counted(len(systems), 'system')} with {counted(n, 'ranking')}."
-    act = "Bring more runs" if systems else "Bring runs"
-    return {"title": "Runs", "state": state, "act": act, "page": "imports", "parameters": "?kind=results"}
+    texts = {"title": "Runs", "page": "imports", "parameters": "?kind=results"}
+    if not systems:
+        return texts | {"state": "What your systems returned for each query, best first.", "act": "Import runs"}
+    rankings = Ranking.objects.filter(system__in=systems).count()
+    state = f"{counted(len(systems), 'system')} with {counted(rankings, 'ranking')}."
+    return texts | {"state": state, "act": "Import more runs"}
 
 
 def _pool(collection: Collection, systems: list[System], *, rated: bool) -> dict:
+    """What the page says of the pool, and the act that comes next, if the collection is ready for one."""
     texts = {"title": "Pool", "act": "Choose what is rated", "page": "pool"}
-    waiting, speed = ratings_left(collection), pace(collection)
-    if waiting:
+    if waiting := ratings_left(collection):
+        speed = pace(collection)
         cost = f", about {hours(speed.hours(waiting))}" if speed else "; the hours are known after some grades"
-        return texts | {"state": f"{counted(waiting, 'rating')} wanted{cost}.", "act": "Change the pool"}
-    if rated:
+        return texts | {"state": f"{counted(waiting, 'rating')} requested{cost}.", "act": "Change the pool"}
+    if rated:  # the stage is done and nothing waits, so it is done by its ratings
         return texts | {"state": "Nothing waits to be rated. Ratings are here.", "act": "Change the pool"}
     if not systems:
         return texts | {"state": "What raters are asked: the top of what the systems return. It needs runs."}
-    parameters = "&".join([f"?depth={DEPTH}&wanted=1", *(f"systems={system.pk}" for system in systems)])
+    parameters = "&".join([f"?depth={PROPOSED_DEPTH}&wanted=1", *(f"systems={system.pk}" for system in systems)])
     return texts | {"state": "No rating is wanted yet.", "parameters": f"{parameters}#plan"}
 
 
@@ -190,13 +195,11 @@ def _guidelines(collection: Collection, scale: list[Grade]) -> dict:
 
 def _people(collection: Collection) -> dict:
     raters = collection.raters.able().count()
-    invited = Invitation.objects.filter(OPEN, collection=collection, expires_at__gt=timezone.now()).count()
-    parts = [*_some(raters, "rater"), *_some(invited, "invitation")]
-    state = f"{' and '.join(parts)}{' open' if invited else ''}." if parts else "Nobody rates here yet."
-    act = "Invite more people" if parts else "Invite raters"
-    return {"title": "People", "state": state, "act": act, "page": "people"}
-
-
-def _some(n: int, one: str) -> Iterator[str]:
-    if n:
-        yield counted(n, one)
+    invited = Invitation.objects.filter(UNUSED, collection=collection, expires_at__gt=timezone.now()).count()
+    texts = {"title": "People", "page": "people"}
+    parts = [counted(raters, "rater")] if raters else []
+    if invited:
+        parts.append(f"{counted(invited, 'invitation')} open")
+    if not parts:
+        return texts | {"state": "Nobody rates here yet.", "act": "Invite raters"}
+    return texts | {"state": f"{' and '.join(parts)}.", "act": "Invite more people"}

@@ -60,11 +60,12 @@ def new_ids(model: type[Model], count: int) -> Sequence[int]:
 
 def insert(model: type[Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Insert rows whose values are in SQLite's form, which PostgreSQL's COPY accepts too. Raises DatabaseError."""
-    table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns)
+    table = model._meta.db_table
+    names = ", ".join(f'"{name}"' for name in columns)
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            marks = ", ".join(["%s"] * len(columns))
-            cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)
+            placeholders = ", ".join(["%s"] * len(columns))
+            cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({placeholders})", rows)
             return
         with connection.wrap_database_errors, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
             for row in rows:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from django.db import DatabaseError
+from django.utils.translation import gettext_noop
 
 
 class Trouble(StrEnum):
@@ -14,33 +15,35 @@ class Trouble(StrEnum):
 
 
 MESSAGES = {
-    Trouble.FULL: "The server’s disk is full.",
-    Trouble.READ_ONLY: "The server’s disk or database is read-only, or closed to Idealist.",
+    Trouble.FULL: gettext_noop("The server’s disk is full."),
+    Trouble.READ_ONLY: gettext_noop("The server’s disk or database is read-only, or closed to Idealist."),
 }
-OF_FILES = {
+TROUBLE_OF_ERRNO = {
     errno.ENOSPC: Trouble.FULL,
     errno.EDQUOT: Trouble.FULL,
     errno.EROFS: Trouble.READ_ONLY,
 }
-OF_SQLITE = {
+# By the beginning of the name of SQLite's error: it has kinds, such as SQLITE_READONLY_DBMOVED.
+TROUBLE_OF_SQLITE = {
     "SQLITE_FULL": Trouble.FULL,
+    "SQLITE_IOERR_SHMSIZE": Trouble.FULL,  # the index of the write-ahead log, which is created beside the file
     "SQLITE_READONLY": Trouble.READ_ONLY,
     "SQLITE_CANTOPEN": Trouble.READ_ONLY,  # the write-ahead log, which is created beside the file
 }
-OF_POSTGRESQL = {"53100": Trouble.FULL, "25006": Trouble.READ_ONLY}  # disk_full, read_only_sql_transaction
+TROUBLE_OF_SQLSTATE = {"53100": Trouble.FULL, "25006": Trouble.READ_ONLY}  # disk_full, read_only_sql_transaction
 
 
 def trouble(error: BaseException | None) -> Trouble | None:
     """The trouble with the disk that the error reports; None if it is about something else."""
     if isinstance(error, OSError):
-        return OF_FILES.get(error.errno)
+        return TROUBLE_OF_ERRNO.get(error.errno)
     if not isinstance(error, DatabaseError):
         return None
     # An error of Django has that of the driver as its cause.
     cause = error.__cause__ or error
     name = getattr(cause, "sqlite_errorname", "") or ""
-    of_sqlite = next((trouble for begins, trouble in OF_SQLITE.items() if name.startswith(begins)), None)
-    return of_sqlite or OF_POSTGRESQL.get(getattr(cause, "sqlstate", None))
+    of_sqlite = next((trouble for begins, trouble in TROUBLE_OF_SQLITE.items() if name.startswith(begins)), None)
+    return of_sqlite or TROUBLE_OF_SQLSTATE.get(getattr(cause, "sqlstate", None))
 
 
 def try_out(folder: Path) -> None:

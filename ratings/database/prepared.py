@@ -100,17 +100,18 @@ class Statement:
         return f"EXECUTE {self._name} ({', '.join(['%s'] * len(self._places))})"
 
     def _prepare(self, connection) -> None:
+        """Prepare the statement on this connection, unless it is prepared there."""
         driver = connection.connection
         if driver in self._prepared:
             return
         types = ", ".join(place.field.rel_db_type(connection) for place in self._places)
-        filled = [
-            f"${self._places.index(param) + 1}"
-            if isinstance(param, Place)
-            else connection.ops.compose_sql("%s", [param])
-            for param in self._params
-        ]
-        driver.execute(f"PREPARE {self._name} ({types}) AS {self._sql % tuple(filled)}")
+        texts = []
+        for param in self._params:
+            if isinstance(param, Place):
+                texts.append(f"${self._places.index(param) + 1}")
+            else:
+                texts.append(connection.ops.compose_sql("%s", [param]))
+        driver.execute(f"PREPARE {self._name} ({types}) AS {self._sql % tuple(texts)}")
         self._prepared.add(driver)
 
 
@@ -151,6 +152,7 @@ class Prepared:
 
     @once
     def _own(self) -> slice:
+        """Where in a row the columns of the model itself are, without those of related models."""
         columns = self._compiler.klass_info["select_fields"]
         return slice(columns[0], columns[-1] + 1)
 

@@ -3,7 +3,7 @@
 from django.db import connection
 from django.db.models import Model
 
-MANY = 10_000  # rows
+MANY_ROWS = 10_000
 
 
 def renew_statistics(rows: int, *tables: type[Model]) -> None:
@@ -11,6 +11,6 @@ def renew_statistics(rows: int, *tables: type[Model]) -> None:
 
     Autovacuum does it only after a minute or more, and until then a rater may wait seconds for the next document.
     """
-    if rows > MANY and connection.vendor == "postgresql":
+    if rows > MANY_ROWS and connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute(f"ANALYZE {', '.join(table._meta.db_table for table in tables)}")

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..models import MachineGrade
 
-PARSER = 1  # raised with every change of what `grade_of` accepts
-LONGEST = 20_000  # characters
+PARSER_VERSION = 1  # raised with every change of what `grade_of` accepts
+LONGEST_ANSWER = 20_000  # characters
 Problem = MachineGrade.Problem
 
 
@@ -40,7 +40,7 @@ def grade_of(content: str, grades: Collection[str]) -> Decimal:
     text = content.strip()
     if not text:
         raise Ungraded(Problem.EMPTY)
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_ANSWER:
         raise Ungraded(Problem.NOT_JSON, f"it has {len(text):,} characters")
     try:
         answer = json.loads(
@@ -51,7 +51,7 @@ def grade_of(content: str, grades: Collection[str]) -> Decimal:
     if not isinstance(answer, dict) or answer.keys() != {"grade"}:
         raise Ungraded(Problem.NOT_JSON, "it is not an object with only a grade")
     value = answer["grade"]
-    if type(value) not in (int, Decimal):
+    if type(value) not in (int, Decimal):  # by isinstance, true and false would be int, too
         raise Ungraded(Problem.NOT_JSON, "the grade is not a number")
     for grade in grades:
         if Decimal(grade) == value:

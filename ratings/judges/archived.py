@@ -8,10 +8,10 @@ from ..formats import values
 from ..formats.values import quoted
 from ..models import JudgeRun
 from ..presentation.parts import Presented
-from .versions import CONTENT, sha_of
+from .versions import CONTENT_FIELDS, sha_of
 from .wire import checked_sampling
 
-NOTHING = sha256(b"").hexdigest()  # the fingerprint of a version if only the model's name is known
+NO_CONTENT = sha256(b"").hexdigest()  # the fingerprint of a version if only the model's name is known
 
 
 def check_run(line: Line) -> None:
@@ -20,6 +20,7 @@ def check_run(line: Line) -> None:
 
 
 def check_version(line: Line) -> None:
+    """Raises ValueError for a wrong version. Replaces its `sampling` and `parts` by their checked forms."""
     line["sampling"] = checked_sampling(line["sampling"])
     if line["parts"] != {}:
         line["parts"] = Presented.read(line["parts"]).as_json()
@@ -29,7 +30,8 @@ def check_version(line: Line) -> None:
         values.grade(grade)
     if text(line["endpoint"]) and not line["endpoint"].startswith(("http://", "https://")):
         raise ValueError(f"the address {quoted(line['endpoint'])} does not begin with http:// or https://")
-    content = {name: line[name] for name in CONTENT}
+    content = {name: line[name] for name in CONTENT_FIELDS}
     content |= {name: Decimal(values.grade(text(line[name]))) for name in ("price_in", "price_out")}
-    if not (line["parser"] == 0 and line["fingerprint"] == NOTHING or sha_of(content) == line["fingerprint"]):
+    has_only_a_name = line["parser"] == 0 and line["fingerprint"] == NO_CONTENT
+    if not has_only_a_name and sha_of(content) != line["fingerprint"]:
         raise ValueError("the fingerprint is not that of the version's content")

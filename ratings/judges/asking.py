@@ -15,7 +15,7 @@ from .answers import Problem, Ungraded
 
 MILLION = 1_000_000
 CHARACTERS_A_TOKEN = 4
-TOKENS_OUT = 1_000  # at most, if no parameter limits them
+MOST_TOKENS_OUT = 1_000  # of an answer, if no parameter limits them
 
 
 class CallBuilder:
@@ -40,36 +40,39 @@ class CallBuilder:
 
     def most_cost(self, prompt: str) -> Decimal:
         """An upper bound of the cost of a call: a token has at least one byte."""
-        return self._cost(len(prompt.encode()), self._longest(TOKENS_OUT))
+        return self.cost_of(len(prompt.encode()), self._most_tokens_out(MOST_TOKENS_OUT))
 
-    def _longest(self, usual: int) -> int:
-        """The limit of tokens of an answer, or `usual` if no parameter limits them."""
-        named = (self.version.sampling.get(name) for name in ("max_tokens", "max_completion_tokens"))
-        return max((value for value in named if type(value) is int), default=usual)
+    def _most_tokens_out(self, default: int) -> int:
+        """The most tokens that an answer can have by the parameters, or `default` if none of them limits it."""
+        limits = (self.version.sampling.get(name) for name in ("max_tokens", "max_completion_tokens"))
+        return max((value for value in limits if type(value) is int), default=default)
 
     def counted(self, prompt: str, reply: wire.Reply) -> wire.Reply:
-        """The reply without counts of tokens that its call cannot have."""
-        counts = (reply.tokens_in, len(prompt.encode())), (reply.tokens_out, self._longest(wire.LARGEST))
-        known = [None if count is None or count > most else count for count, most in counts]
-        return reply._replace(tokens_in=known[0], tokens_out=known[1])
+        """The reply, with None in place of a count of tokens that is too high to be true."""
+        if reply.tokens_in is not None and reply.tokens_in > len(prompt.encode()):
+            reply = reply._replace(tokens_in=None)
+        # Where no parameter limits the tokens, the bytes of an answer do: a token has at least one byte.
+        if reply.tokens_out is not None and reply.tokens_out > self._most_tokens_out(wire.MOST_ANSWER_BYTES):
+            reply = reply._replace(tokens_out=None)
+        return reply
 
     def cost(self, prompt: str, reply: wire.Reply) -> Decimal:
         """The cost by the tokens that the server counted, or else by an estimate from characters."""
         tokens_in = len(prompt) // CHARACTERS_A_TOKEN if reply.tokens_in is None else reply.tokens_in
         tokens_out = len(reply.content) // CHARACTERS_A_TOKEN if reply.tokens_out is None else reply.tokens_out
-        return self._cost(tokens_in, tokens_out)
+        return self.cost_of(tokens_in, tokens_out)
 
-    def _cost(self, tokens_in: int, tokens_out: int) -> Decimal:
+    def cost_of(self, tokens_in: int, tokens_out: int) -> Decimal:
         spent = tokens_in * self.version.price_in + tokens_out * self.version.price_out
         return round(min(Decimal(spent) / MILLION, MOST_MONEY), 6)
 
 
 class Outcome(NamedTuple):
-    """One try: its time, the fields of its row, and its failure, if it failed."""
+    """One try: its time, the fields to store in its row, and the failure of the call, if there was no answer."""
 
     seconds: float
     fields: dict
-    failed: wire.Failed | None = None
+    failure: wire.Failed | None = None
 
 
 def call_once(endpoint: wire.Endpoint, builder: CallBuilder, prompt: str) -> Outcome:
@@ -80,14 +83,18 @@ def call_once(endpoint: wire.Endpoint, builder: CallBuilder, prompt: str) -> Out
     except wire.Failed as failed:
         return Outcome(time.monotonic() - begun, problem_fields(failed.problem, failed.detail), failed)
     seconds = time.monotonic() - begun
-    answer = prompts.storable(reply.content or reply.refusal)[: answers.LONGEST]
-    facts = {"answer": answer, "model": prompts.storable(reply.model), "cost": builder.cost(prompt, reply)}
-    facts |= {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out}
+    fields = {
+        "answer": prompts.storable(reply.content or reply.refusal)[: answers.LONGEST_ANSWER],
+        "model": prompts.storable(reply.model),
+        "cost": builder.cost(prompt, reply),
+        "tokens_in": reply.tokens_in,
+        "tokens_out": reply.tokens_out,
+    }
     try:
-        value = grade_in(reply, builder.version.scale)
-    except Ungraded as problem:
-        return Outcome(seconds, facts | problem_fields(problem.problem, problem.detail))
-    return Outcome(seconds, facts | {"state": MachineGrade.State.GRADED, "value": value})
+        fields |= {"state": MachineGrade.State.GRADED, "value": grade_in(reply, builder.version.scale)}
+    except Ungraded as error:
+        fields |= problem_fields(error.problem, error.detail)
+    return Outcome(seconds, fields)
 
 
 def grade_in(reply: wire.Reply, grades: list[str]) -> Decimal:
@@ -100,4 +107,5 @@ def grade_in(reply: wire.Reply, grades: list[str]) -> Decimal:
 
 
 def problem_fields(problem: str, detail: str) -> dict:
+    """The fields of a row without a grade."""
     return {"state": MachineGrade.State.UNGRADED, "problem": problem, "detail": prompts.storable(detail)[:300]}

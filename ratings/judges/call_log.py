@@ -10,7 +10,7 @@ from django.db.models.functions import Concat
 from ..formats import spreadsheet
 from ..models import MachineGrade, Probe, plain_value
 
-AT_ONCE = 2_000
+ROWS_AT_ONCE = 2_000
 LOOKUPS = {
     "judge": "version__judge__name", "version": "version__number", "query": "query__key",
     "document": "document__key", "repeat": "repeat", "state": "state", "grade": "value", "problem": "problem",
@@ -18,18 +18,19 @@ LOOKUPS = {
     "tokens_in": "tokens_in", "tokens_out": "tokens_out", "cost": "cost", "seconds": "seconds", "tries": "tries",
     "at": "at",
 }  # fmt: skip
-OF_PROBES = {"document__key": Concat(Value("probe "), "kind"), "repeat": Value(1)}  # no key has a blank
+# A probe has no document. No key of one has a blank.
+LOOKUPS_OF_PROBES = {"document__key": Concat(Value("probe "), "kind"), "repeat": Value(1)}
 
 
 def rows(grades: QuerySet[MachineGrade] | QuerySet[Probe]) -> Iterator[dict]:
     """The calls in the order in which their pairs entered the runs. Unknown values are None."""
-    others = OF_PROBES if grades.model is Probe else {}
-    calls = grades.order_by("pk").values_list(*(others.get(name, name) for name in LOOKUPS.values()))
-    for row in calls.iterator(chunk_size=AT_ONCE):
+    probe_lookups = LOOKUPS_OF_PROBES if grades.model is Probe else {}
+    calls = grades.order_by("pk").values_list(*(probe_lookups.get(name, name) for name in LOOKUPS.values()))
+    for row in calls.iterator(chunk_size=ROWS_AT_ONCE):
         line = dict(zip(LOOKUPS, row, strict=True))
         for name in ("grade", "cost"):
             line[name] = None if line[name] is None else plain_value(line[name])
-        line["at"] = line["at"] and line["at"].isoformat()
+        line["at"] = line["at"] and line["at"].isoformat()  # None for a pair that waits
         yield line
 
 
@@ -42,4 +43,4 @@ def as_csv(lines: Iterable[dict]) -> Iterator[str]:
     return spreadsheet.download(chain([LOOKUPS], (line.values() for line in lines)))
 
 
-FORMATS = {"csv": as_csv, "jsonl": as_jsonl}
+WRITERS = {"csv": as_csv, "jsonl": as_jsonl}

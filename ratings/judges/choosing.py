@@ -13,19 +13,20 @@ from ..pool import pooling
 from . import asking, probes
 
 Choice = JudgeRun.Choice
-SAMPLED = 50  # pairs from which the length of prompts is estimated
+PROMPTS_SAMPLED = 50  # from which the length of all is estimated
 BYTES_A_TOKEN = 4
-TOKENS_OUT = 12  # of an answer {"grade": n}
-SECONDS = 1.0  # of a call, before any was timed
-AT_ONCE = 2_000
+TOKENS_OF_AN_ANSWER = 12  # {"grade": n}
+SECONDS_OF_A_CALL = 1.0  # before any was timed
+ROWS_PER_STATEMENT = 2_000
 # Runs that make no more calls, unless somebody resumes them.
-ENDED = [JudgeRun.State.DONE, JudgeRun.State.CANCELLED, JudgeRun.State.CAPPED, JudgeRun.State.FAILED]
+ENDED_STATES = [JudgeRun.State.DONE, JudgeRun.State.CANCELLED, JudgeRun.State.CAPPED, JudgeRun.State.FAILED]
+# Rows that a new run asks about: still waiting, or the call brought no answer at all, such as a time-out.
 NO_ANSWER = Q(problem__in=UNANSWERED)
-LEFT = Q(state=MachineGrade.State.WAITING) | Q(state=MachineGrade.State.UNGRADED) & NO_ANSWER
-# The fields that are unique, with the version.
-KEYS = {MachineGrade: ("query_id", "document_id", "repeat"), Probe: ("query_id", "kind")}
-# The options that a choice has.
-OPTIONS = {
+STILL_TO_ASK = Q(state=MachineGrade.State.WAITING) | Q(state=MachineGrade.State.UNGRADED) & NO_ANSWER
+# The fields that identify a row of a version.
+KEY_FIELDS = {MachineGrade: ("query_id", "document_id", "repeat"), Probe: ("query_id", "kind")}
+# The names of the options of each choice that has some.
+OPTION_NAMES = {
     Choice.RANDOM: ("size", "seed"),
     Choice.AGAIN: ("size", "seed"),
     Choice.HOLES: ("depth",),
@@ -39,8 +40,8 @@ class Estimate(NamedTuple):
     """The estimated size and cost of a run. Tokens are estimated from the bytes of some prompts."""
 
     pairs: int
-    calls: int  # without tries again
-    answered: int  # of these pairs, or waiting in another run: they are not asked again
+    calls: int  # one for each pair to ask about; further tries are not counted
+    answered: int  # pairs that have an answer or wait in another run: they are not asked about
     tokens_in: int
     tokens_out: int
     cost: Decimal
@@ -48,63 +49,59 @@ class Estimate(NamedTuple):
 
 
 def asks_of(version: JudgeVersion, choice: str, options: dict) -> list[tuple]:
-    """What a run of this choice asks about, as KEYS of its rows, in a fixed order. Raises ValueError.
+    """(query id, document id, repeat) of each call of a run, or (query id, kind) of each probe, in a fixed order.
 
-    An ordinary run asks about a pair for the first time: repeat 1. Only `again` repeats answered pairs.
+    `repeat` counts the times that the version was asked about a pair. It is 1, except for `again`, which draws
+    from the graded pairs. Raises ValueError if there is nothing to ask about.
     """
     if choice == Choice.PROBES:
         return list(product(probes.queries_of(version, **options), Probe.Kind))
     if choice != Choice.AGAIN:
         return [(*pair, 1) for pair in pairs_of(version.judge, choice, options)]
+    graded = set(version.grades.filter(state=MachineGrade.State.GRADED, repeat=1).values_list("query", "document"))
+    if not graded:
+        raise ValueError("This version has graded no pair yet, so there is none to ask about again")
     answered = version.grades.exclude(state=MachineGrade.State.WAITING).exclude(NO_ANSWER)
     times = answered.order_by("query", "document").values_list("query", "document").annotate(n=Max("repeat"))
-    graded = version.grades.filter(state=MachineGrade.State.GRADED, repeat=1).values_list("query", "document")
-    first = set(graded)
-    every = [(query, document, n + 1) for query, document, n in times if (query, document) in first]
-    if not every:
-        raise ValueError("This version has graded no pair yet, so there is none to ask about again")
-    return _random_sample(every, options)
+    again = [(query, document, n + 1) for query, document, n in times if (query, document) in graded]
+    return _random_sample(again, **options)
 
 
-def _random_sample(every: list, options: dict) -> list:
-    """A random sample, sorted, of at most `size` items (100 by default)."""
-    return sorted(random.Random(options.get("seed", 1)).sample(every, min(options.get("size", 100), len(every))))
+def _random_sample(population: list, size: int = 100, seed: int = 1) -> list:
+    """A random sample, sorted, of at most `size` items."""
+    return sorted(random.Random(seed).sample(population, min(size, len(population))))
 
 
 def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
-    """(query id, document id) of the pairs, in a fixed order. Raises ValueError.
-
-    The last choice, which no condition names, is a random part of the pool.
-    """
+    """(query id, document id) of the pairs, in a fixed order. Raises ValueError without a sample to take."""
     collection = judge.collection
-    pool = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
     if choice == Choice.SAMPLE:
         sample = judge.samples.order_by("-pk").first()
         if sample is None:
             raise ValueError("The judge has no sample yet. Draw one, or take the pairs that people rated")
         return list(sample.pairs.order_by("pk").values_list("query", "document"))
-    if choice == Choice.POOL:
-        return list(pool.order_by("query", "document").values_list("query", "document"))
     if choice == Choice.RATED:
         return sorted(set(pooling.judged(collection)))
     if choice == Choice.HOLES:
-        depth, found = options.get("depth", 10), set()
+        unjudged = set()
         for system in collection.systems.all():
-            for of in pooling.holes(collection, system, depth):
-                found.update((of.query.pk, hole.document.pk) for hole in of.holes)
-        return sorted(found)
-    return _random_sample(list(pool.order_by("query", "document").values_list("query", "document")), options)
+            for ranking in pooling.holes(collection, system, options.get("depth", 10)):
+                unjudged.update((ranking.query.pk, hole.document.pk) for hole in ranking.holes)
+        return sorted(unjudged)
+    pool = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
+    pairs = list(pool.order_by("query", "document").values_list("query", "document"))
+    return pairs if choice == Choice.POOL else _random_sample(pairs, **options)
 
 
-def left(version: JudgeVersion, model: type[MachineGrade | Probe] = MachineGrade) -> QuerySet:
+def unanswered_rows(version: JudgeVersion, model: type[MachineGrade | Probe] = MachineGrade) -> QuerySet:
     """The rows without an answer in runs that have ended, which a new run takes over."""
-    return model.objects.filter(LEFT, version=version, run__state__in=ENDED)
+    return model.objects.filter(STILL_TO_ASK, version=version, run__state__in=ENDED_STATES)
 
 
 def to_ask(version: JudgeVersion, asks: Iterable[tuple], model: type[MachineGrade | Probe] = MachineGrade) -> set:
-    """Those of the asks that a new run would make: all but the answered ones and those of another run."""
-    held = model.objects.filter(version=version).exclude(LEFT, run__state__in=ENDED)
-    return set(asks).difference(held.values_list(*KEYS[model]).iterator())
+    """The asks that a new run would make: not those that have an answer or belong to a run that has not ended."""
+    answered_or_taken = model.objects.filter(version=version).exclude(STILL_TO_ASK, run__state__in=ENDED_STATES)
+    return set(asks).difference(answered_or_taken.values_list(*KEY_FIELDS[model]).iterator())
 
 
 def estimate(version: JudgeVersion, choice: str, options: dict, concurrency: int) -> Estimate:
@@ -112,20 +109,26 @@ def estimate(version: JudgeVersion, choice: str, options: dict, concurrency: int
     asks = asks_of(version, choice, options)
     pairs = [(query, document) for query, document, _ in sorted(to_ask(version, asks))]
     calls = len(pairs)
-    tokens_in = round(calls * _bytes(version, pairs) / BYTES_A_TOKEN)
-    tokens_out = calls * TOKENS_OUT
-    took = MachineGrade.objects.filter(version=version, seconds__isnull=False).aggregate(s=Avg("seconds"))["s"]
-    cost = (tokens_in * version.price_in + tokens_out * version.price_out) / 1_000_000
-    seconds = calls * (took or SECONDS) / concurrency
-    return Estimate(len(asks), calls, len(asks) - calls, tokens_in, tokens_out, round(cost, 6), seconds)
-
-
-def _bytes(version: JudgeVersion, pairs: Sequence[PairIds]) -> float:
-    """The mean bytes of a prompt, from some pairs spread over all."""
-    some = pairs[:: max(1, len(pairs) // SAMPLED)][:SAMPLED]
-    if not some:
-        return 0.0
-    queries = Query.objects.in_bulk({query for query, _ in some})
-    documents = Document.objects.in_bulk({document for _, document in some})
     builder = asking.CallBuilder(version)
-    return sum(len(builder.prompt(queries[q], documents[d]).encode()) for q, d in some) / len(some)
+    tokens_in = round(calls * _mean_prompt_bytes(builder, pairs) / BYTES_A_TOKEN)
+    tokens_out = calls * TOKENS_OF_AN_ANSWER
+    seconds_per_call = version.grades.aggregate(mean=Avg("seconds"))["mean"] or SECONDS_OF_A_CALL
+    return Estimate(
+        pairs=len(asks),
+        calls=calls,
+        answered=len(asks) - calls,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=builder.cost_of(tokens_in, tokens_out),
+        seconds=calls * seconds_per_call / concurrency,
+    )
+
+
+def _mean_prompt_bytes(builder: asking.CallBuilder, pairs: Sequence[PairIds]) -> float:
+    """The mean bytes of a prompt, from some pairs spread over all."""
+    sampled = pairs[:: max(1, len(pairs) // PROMPTS_SAMPLED)][:PROMPTS_SAMPLED]
+    if not sampled:
+        return 0.0
+    queries = Query.objects.in_bulk({query for query, _ in sampled})
+    documents = Document.objects.in_bulk({document for _, document in sampled})
+    return sum(len(builder.prompt(queries[q], documents[d]).encode()) for q, d in sampled) / len(sampled)

@@ -1,7 +1,6 @@
 """The forms of the pages of judges."""
 
 import json
-from decimal import Decimal
 
 from django import forms
 
@@ -9,12 +8,12 @@ from ..formats import strict_json
 from ..models import Collection, Judge, JudgeRun, JudgeUse, JudgeVersion, Probe
 from ..presentation.versions import latest_of
 from . import choosing, prompts, sample, wire
-from .versions import LONGEST_PROMPT, SAMPLING, VersionSettings
+from .versions import LONGEST_PROMPT, VersionSettings
 
 OTHER_STARTS = (JudgeRun.Choice.IMPORTED, JudgeRun.Choice.PROBES)  # not started by RunForm
-MOST_AT_ONCE = 64  # calls
-LIMITS = ("most_calls", "most_cost", "concurrency", "per_minute")  # fields of JudgeRun
-CHOICES = [(name, label) for name, label in JudgeRun.Choice.choices if name not in OTHER_STARTS]
+MOST_CALLS_AT_ONCE = 64
+LIMIT_FIELDS = ("most_calls", "most_cost", "concurrency", "per_minute")  # fields of JudgeRun
+RUN_CHOICES = [(name, label) for name, label in JudgeRun.Choice.choices if name not in OTHER_STARTS]
 
 
 def money(label: str, **more) -> forms.DecimalField:
@@ -40,8 +39,8 @@ class VersionForm(forms.Form):
     )
     template = forms.ChoiceField(
         label="Prompt",
-        choices=[(name, each.title) for name, each in prompts.TEMPLATES.items()]
-        + [(prompts.OWN, "your own text")],
+        choices=[(name, template.title) for name, template in prompts.TEMPLATES.items()]
+        + [(prompts.OWN_TEMPLATE, "your own text")],
     )
     own = forms.CharField(
         label="Your own text",
@@ -70,14 +69,11 @@ class VersionForm(forms.Form):
     def __init__(self, *args, collection: Collection, latest: JudgeVersion | None = None, **kwargs) -> None:
         words = prompts.text_parts(latest_of(collection))
         paths = list(dict.fromkeys(part.path for part in (*words.document, *words.query)))
-        usual = {
-            "template": "scale", "sees": paths, "structured": True, "sampling": json.dumps(SAMPLING), "seed": 1,
-            "price_in": Decimal(0), "price_out": Decimal(0),
-        }  # fmt: skip
-        if latest:
-            names = ("model", "endpoint", "template", "structured", "seed", "price_in", "price_out")
-            usual |= {name: getattr(latest, name) for name in names} | {"sampling": json.dumps(latest.sampling)}
-        super().__init__(*args, initial=usual, **kwargs)
+        usual = latest or VersionSettings(model="")
+        names = ("model", "endpoint", "template", "structured", "seed", "price_in", "price_out")
+        initial = {name: getattr(usual, name) for name in names}
+        initial |= {"sees": paths, "sampling": json.dumps(usual.sampling)}
+        super().__init__(*args, initial=initial, **kwargs)
         self.fields["sees"].choices = [(path, path) for path in paths]
 
     def clean_sampling(self) -> dict:
@@ -88,7 +84,8 @@ class VersionForm(forms.Form):
 
     @property
     def version_settings(self) -> VersionSettings:
-        return VersionSettings(**self.cleaned_data | {"sees": tuple(self.cleaned_data["sees"])})
+        chosen = self.cleaned_data | {"sees": tuple(self.cleaned_data["sees"])}
+        return VersionSettings(own_prompt=chosen.pop("own"), **chosen)
 
 
 class UseForm(forms.Form):
@@ -108,7 +105,7 @@ class SampleForm(forms.Form):
     """The sample that people rate before the judge is used."""
 
     size = forms.IntegerField(
-        label="Pairs", min_value=1, max_value=1_000_000, initial=sample.SIZE,
+        label="Pairs", min_value=1, max_value=1_000_000, initial=sample.PROPOSED_SIZE,
         help_text="Drawn at random from the pool, of each query its share and one at least.",
     )  # fmt: skip
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31, initial=1)
@@ -131,17 +128,17 @@ class AskForm(forms.Form):
     @property
     def options(self) -> dict:
         """The options that the choice has."""
-        return {name: self.cleaned_data[name] for name in choosing.OPTIONS.get(self.chosen, ())}
+        return {name: self.cleaned_data[name] for name in choosing.OPTION_NAMES.get(self.chosen, ())}
 
     @property
     def limits(self) -> dict:
-        return {name: self.cleaned_data[name] for name in LIMITS if name in self.cleaned_data}
+        return {name: self.cleaned_data[name] for name in LIMIT_FIELDS if name in self.cleaned_data}
 
 
 class RunForm(AskForm):
     """The pairs of a run, and its pace."""
 
-    choice = forms.ChoiceField(label="Pairs", choices=CHOICES)
+    choice = forms.ChoiceField(label="Pairs", choices=RUN_CHOICES)
     size = forms.IntegerField(
         label="How many", min_value=1, max_value=10_000_000, initial=100,
         help_text="Of a random part, and of what is asked once more. They are drawn at random.",
@@ -149,7 +146,7 @@ class RunForm(AskForm):
     seed = forms.IntegerField(label="Seed of that draw", min_value=0, max_value=2**31, initial=1)
     depth = forms.IntegerField(label="Depth, of holes", min_value=1, max_value=10_000, initial=10)
     concurrency = forms.IntegerField(
-        label="Calls at the same time", min_value=1, max_value=MOST_AT_ONCE, initial=4
+        label="Calls at the same time", min_value=1, max_value=MOST_CALLS_AT_ONCE, initial=4
     )
     per_minute = forms.IntegerField(
         label="Calls a minute at most", min_value=0, max_value=1_000_000, initial=0, help_text="0: no limit."
@@ -160,7 +157,7 @@ class StartForm(RunForm):
     """A run with its caps, as the admin confirms it."""
 
     most_calls = calls_at_most(help_text="Retries count as calls.")
-    most_cost = money("Cost at most", required=False, help_text="Empty: no limit.")
+    most_cost = money("Cost at most", required=False, help_text="Leave empty for no limit.")
 
 
 class ProbesForm(AskForm):
@@ -172,7 +169,7 @@ class ProbesForm(AskForm):
     )  # fmt: skip
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31, initial=1)
     most_calls = calls_at_most(initial=2 * 5 * len(Probe.Kind), help_text="Retries count as calls.")
-    most_cost = money("Cost at most", required=False, help_text="Empty: no limit.")
+    most_cost = money("Cost at most", required=False, help_text="Leave empty for no limit.")
     chosen = JudgeRun.Choice.PROBES
 
     def __init__(self, *args, **kwargs) -> None:

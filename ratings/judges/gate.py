@@ -2,7 +2,7 @@
 
 from ..models import Judge, JudgeRun
 
-FREE = (JudgeRun.Choice.SAMPLE, JudgeRun.Choice.RATED, JudgeRun.Choice.AGAIN, JudgeRun.Choice.PROBES)
+MEASURING_CHOICES = (JudgeRun.Choice.SAMPLE, JudgeRun.Choice.RATED, JudgeRun.Choice.AGAIN, JudgeRun.Choice.PROBES)
 
 
 def refusal(judge: Judge, choice: str) -> str:
@@ -11,7 +11,7 @@ def refusal(judge: Judge, choice: str) -> str:
     Runs that measure a judge are always allowed: on its sample, on pairs that people rated, on pairs that it
     graded, and on probes.
     """
-    if choice in FREE:
+    if choice in MEASURING_CHOICES:
         return ""
     sample = judge.samples.order_by("-pk").first()
     if sample is None:
@@ -19,6 +19,6 @@ def refusal(judge: Judge, choice: str) -> str:
             "This judge is not measured yet. Draw a sample and have people rate it, or take the pairs"
             " that people rated already, which are no random sample"
         )
-    if n := sample.unrated():
-        return f"{n} of the pairs of its sample have no rating by a person yet. Have them rated first"
+    if unrated := sample.unrated():
+        return f"{unrated} of the pairs of its sample have no rating by a person yet. Have them rated first"
     return ""

@@ -19,8 +19,8 @@ from ..words import counted
 from . import prompts
 from .versions import VersionSettings, make_judge, make_version
 
-AT_ONCE = 1_000
-Problem = MachineGrade.Problem
+ROWS_PER_STATEMENT = 1_000
+State = MachineGrade.State
 
 
 def import_grades(collection: Collection, sources: Sequence[Source], **choices) -> Report:
@@ -32,7 +32,8 @@ def import_grades(collection: Collection, sources: Sequence[Source], **choices) 
 class GradesImport(RatingsImport):
     """An import of files of ratings, read and checked as such, and written as grades of one judge.
 
-    `rater` gave those that name nobody. If the files name several machines, only its grades are imported.
+    `rater` is the machine that gave the grades, and the name of its judge. It stands for lines that name
+    nobody. If the files name several machines, only its grades are imported.
     """
 
     what = "machine grades"
@@ -42,11 +43,13 @@ class GradesImport(RatingsImport):
     prompt: str | None = None  # the text, if it is known
 
     def run(self) -> Report:
+        """The report of the import, which writes nothing if a line is refused. Raises ValueError."""
         report = self.report
         if not self.collection.grades.exists():
             problem = "The collection has no scale yet, and machine grades do not make one"
             raise ValueError(f"{problem}. Give it one first")
-        chosen = self.rater
+        chosen = self.rater  # None: nobody chose one of the machines
+        # The machine of lines that name none, and the name of the judge unless `_keep_one_machine` finds another.
         self.rater = chosen or self.model
         with staged(TABLE) as self.stage:
             if not report.refused:
@@ -74,54 +77,75 @@ class GradesImport(RatingsImport):
                 self.report.facts.append(f"{counted(deleted, 'grade')} of other machines: skipped.")
 
     def _write(self) -> None:
-        report, collection = self.report, self.collection
-        judge = collection.judges.filter(name=self.rater).first() or make_judge(collection, self.rater)
-        version, _ = make_version(judge, self._version_settings())
-        documents = dict(self.collection.documents.values_list("key", "pk"))
-        queries = self.names.keys
-        files = [source.name for source in self.sources]
-        facts = {"version": version, "choice": JudgeRun.Choice.IMPORTED, "options": {"files": files}}
-        ended = {"state": JudgeRun.State.DONE, "most_calls": 0, "ended_at": timezone.now()}
-        run = JudgeRun.objects.create(**facts, **ended)
-        known = set(version.grades.filter(repeat=1).values_list("query", "document"))
-        strangers, rows = 0, []
-        stage = self.stage.execute("SELECT * FROM rating ORDER BY query, document, file, line")
-        for (query, key), group in groupby(stage, key=lambda row: (row[1], row[2])):
-            _, _, _, grade, reason, comment, seconds, at, *_ = next(group)
-            query, document = queries.get(query, query), documents.get(key)
-            if document is None:
-                strangers += 1
-                continue
-            if (query, document) in known:
-                report.counts["unchanged"] += 1
-                continue
-            if grade is None:
-                detail = f"{reason} {comment}".strip()[:300]
-                said = {"state": "ungraded", "problem": Problem.UNKNOWN, "detail": detail}
+        """Write a run with the grades that the judge's version lacks. If it has them all, no run is written."""
+        judge = self.collection.judges.filter(name=self.rater).first() or make_judge(self.collection, self.rater)
+        # Never sent, as this version has no address to ask; but the prompt of every version has both places.
+        text = "The prompt is not known. {query} {document}" if self.prompt is None else self.prompt
+        settings = VersionSettings(
+            self.model, template=prompts.OWN_TEMPLATE, own_prompt=text, sampling={}, structured=False, seed=None
+        )
+        version, _ = make_version(judge, settings)
+        rows = self._new_rows(version)
+        graded = sum(row.state == State.GRADED for row in rows)
+        ungraded = len(rows) - graded
+        self.report.counts["new"] = len(rows)
+        self._report_facts(version, graded, ungraded)
+        if not rows:
+            return
+        file_names = [source.name for source in self.sources]
+        run = JudgeRun.objects.create(
+            version=version,
+            choice=JudgeRun.Choice.IMPORTED,
+            options={"files": file_names},
+            state=JudgeRun.State.DONE,
+            most_calls=0,
+            ended_at=timezone.now(),
+            pairs=len(rows),
+            graded=graded,
+            ungraded=ungraded,
+        )
+        for row in rows:  # made before their run, which has their number
+            row.run = run
+        MachineGrade.objects.bulk_create(rows, batch_size=ROWS_PER_STATEMENT)
+        note(Act.IMPORTED, self.collection, about=", ".join(file_names), kind="machine", judge=judge.name)
+
+    def _new_rows(self, version: JudgeVersion) -> list[MachineGrade]:
+        """Rows, still without a run, for the pairs of the files that have no grade of this version.
+
+        Of a pair that is graded again the first line counts. Pairs that have a grade, and documents that the
+        collection lacks, are counted in the report.
+        """
+        document_ids = dict(self.collection.documents.values_list("key", "pk"))
+        graded_pairs = set(version.grades.filter(repeat=1).values_list("query", "document"))
+        rows = []
+        lines = self.stage.execute(
+            "SELECT query, document, grade, reason, comment, seconds, rated_at FROM rating"
+            " ORDER BY query, document, file, line"
+        )
+        for (query, key), lines_of_pair in groupby(lines, key=lambda line: line[:2]):
+            *_, grade, reason, comment, seconds, rated_at = next(lines_of_pair)
+            query_id, document_id = self.names.keys.get(query, query), document_ids.get(key)
+            if document_id is None:
+                self.report.counts["strangers"] += 1
+            elif (query_id, document_id) in graded_pairs:
+                self.report.counts["unchanged"] += 1
             else:
-                said = {"state": "graded", "value": Decimal(grade)}
-            of = {"run": run, "version": version, "query_id": query, "document_id": document}
-            rows.append(MachineGrade(**of, **said, seconds=seconds, at=at))
-        MachineGrade.objects.bulk_create(rows, batch_size=AT_ONCE)
-        graded = sum(row.state == "graded" for row in rows)
-        JudgeRun.objects.filter(pk=run.pk).update(pairs=len(rows), graded=graded, ungraded=len(rows) - graded)
-        report.counts["new"] = len(rows)
-        self._report_facts(version, graded, len(rows) - graded, strangers)
-        if rows:
-            note(Act.IMPORTED, self.collection, about=", ".join(files), kind="machine", judge=judge.name)
-        else:
-            run.delete()
+                row = MachineGrade(
+                    version=version, query_id=query_id, document_id=document_id, seconds=seconds, at=rated_at
+                )
+                if grade is None:
+                    row.state, row.problem = State.UNGRADED, MachineGrade.Problem.UNKNOWN
+                    row.detail = f"{reason} {comment}".strip()[:300]
+                else:
+                    row.state, row.value = State.GRADED, Decimal(grade)
+                rows.append(row)
+        return rows
 
-    def _version_settings(self) -> VersionSettings:
-        """The known settings with which the grades were made. An unknown prompt gets a text that says so."""
-        text = self.prompt if self.prompt is not None else "The prompt is not known. {query} {document}"
-        return VersionSettings(self.model, "", prompts.OWN, text, sampling={}, structured=False, seed=None)
-
-    def _report_facts(self, version: JudgeVersion, graded: int, ungraded: int, strangers: int) -> None:
+    def _report_facts(self, version: JudgeVersion, graded: int, ungraded: int) -> None:
         report = self.report
         grades = f"{counted(graded, 'machine grade')} of {version}"
         report.facts.append(f"{grades}, {ungraded} without a grade. None of them counts as a rating.")
         if known := report.counts["unchanged"]:
             report.facts.append(f"{counted(known, 'pair')} had its grade already: left as it is.")
-        if strangers:
+        if strangers := report.counts["strangers"]:
             report.warnings.append(f"{counted(strangers, 'document')} not in the collection: skipped.")

@@ -9,7 +9,7 @@ from ..models import Document, JudgeVersion, MachineGrade, Probe, Query
 from .asking import CallBuilder
 
 Kind = Probe.Kind
-TIMES = 30  # that a stuffed document says the query
+STUFFED_REPEATS = 30  # that a stuffed document says the query
 # The beginning of Caesar's De bello Gallico: in no language of today.
 LATIN = (
     "Gallia est omnis divisa in partes tres, quarum unam incolunt Belgae, aliam Aquitani, tertiam qui ipsorum"
@@ -40,7 +40,7 @@ def document_of(row: MachineGrade | Probe, builder: CallBuilder) -> Document:
 
 def text_of(kind: str, query: Query, version: JudgeVersion) -> str:
     if kind == Kind.STUFFED:
-        return " ".join([query.text] * TIMES)
+        return " ".join([query.text] * STUFFED_REPEATS)
     if kind == Kind.INJECTION:
         best = version.scale[-1]
         return (

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Sized
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import F
@@ -21,7 +21,8 @@ from django.db.models.functions import Least
 from django.utils import timezone
 
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade, Probe
-from ..models.judge import LEASE, MOST_MONEY, Answer
+from ..models.job import LEASE
+from ..models.judge import MOST_MONEY, Answer
 from ..people.audit import Act, note
 from ..words import as_sentence
 from . import choosing, gate, probes, wire
@@ -30,22 +31,19 @@ from .asking import CallBuilder, Outcome, call_once, problem_fields
 log = logging.getLogger(__name__)
 
 State = JudgeRun.State
-Row = MachineGrade.State
-TRIES = 5  # of one pair
+RowState = MachineGrade.State
+MOST_TRIES = 5  # of one pair
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds between two tries of a pair
-STORE_EVERY = 0.25  # seconds
-LOOK = 1.0  # seconds between two looks for further runs, while one is at work
-BEAT = LEASE.total_seconds() / 6  # between two heartbeats
-PIECE = 200  # rows that are read at a time
-AHEAD = 2  # calls that are counted in advance, for each call that may be under way at the same time
+SECONDS_BETWEEN_STORES = 0.25
+SECONDS_BETWEEN_LOOKS = 1.0  # for further runs, while one is at work
+SECONDS_BETWEEN_BEATS = LEASE.total_seconds() / 6
+PIECE_ROWS = 200  # that are read or written at a time
+RESERVED_PER_THREAD = 2  # calls that are counted in the database before they are made, for each thread
 MOST_FAILURES = 50  # in a row; then the server is at fault, and the run stops
 MOST_UNGRADED = 20  # pairs before the first grade; then key, prompt or parameters are at fault, and the run pauses
-OVER = object()  # in place of a turn
-BY_SOMEBODY = "", ""  # in place of state and message, which whoever stopped the run has stored
-FIELDS = [
-    "state", "value", "problem", "detail", "answer", "model", "tokens_in", "tokens_out", "cost", "seconds",
-    "tries", "at",
-]  # fmt: skip
+NO_MORE_TURNS = object()  # in place of a turn of a run that has ended
+STOPPED_BY_SOMEBODY = "", ""  # in place of state and message, which whoever stopped the run has stored
+ROW_FIELDS = [field.name for field in Answer._meta.fields]
 
 
 # Requests of people
@@ -60,48 +58,50 @@ def start(version: JudgeVersion, choice: str, options: dict, limits: dict, by=No
         raise ValueError("This version was made elsewhere and has no address to ask. Make a version with one")
     if problem := gate.refusal(version.judge, choice):
         raise ValueError(problem)
-    wire.Endpoint.of(version.endpoint)
+    wire.Endpoint.of(version.endpoint)  # raises ValueError where its host may not be asked
     asks = choosing.asks_of(version, choice, options)
     with transaction.atomic():
         run = JudgeRun.objects.create(version=version, choice=choice, options=options, by=by, **limits)
-        _enter(run, asks)
-        told = {"run": run.pk, "choice": run.choice, "pairs": run.pairs}
+        _add_rows(run, asks)
         about = f"{version.judge.name}, version {version.number}"
-        note(Act.JUDGE_RUN, version.judge.collection, about=about, **told)
+        note(Act.JUDGE_RUN, version.judge.collection, about=about, run=run.pk, choice=choice, pairs=run.pairs)
     return run
 
 
-def _enter(run: JudgeRun, asks: Sequence[tuple]) -> None:
-    """Write the rows of the run, except those that the version has answered or another run holds.
+def _add_rows(run: JudgeRun, asks: Sequence[tuple]) -> None:
+    """Write a waiting row for each ask that the version has not answered and no other run holds.
 
     Rows without an answer in runs that have ended become rows of this run. Raises ValueError if the run would ask
     nothing.
     """
-    version, model = run.version, run.answers.model
-    # Nobody resumes a run meanwhile, whose rows are taken over here.
-    list(version.runs.select_for_update().filter(state__in=choosing.ENDED).values_list("pk"))
+    version = run.version
+    model = run.answers.model  # MachineGrade, or Probe in a run of probes
+    # Locked, so that nobody resumes one of these runs while its rows are taken over.
+    list(version.runs.select_for_update().filter(state__in=choosing.ENDED_STATES).values_list("pk"))
     wanted = choosing.to_ask(version, asks, model)
     if not wanted:
         raise ValueError(_nothing_to_ask(version, set(asks), model))
-    rows = choosing.left(version, model).values_list("pk", *choosing.KEYS[model])
-    left = {tuple(key): pk for pk, *key in rows.iterator() if tuple(key) in wanted}
-    new = [ask for ask in asks if ask in wanted and ask not in left]
-    facts = {"run": run, "version_id": version.pk}
-    for start in range(0, len(new), choosing.AT_ONCE):
-        some = (dict(zip(choosing.KEYS[model], ask, strict=True)) for ask in new[start : start + choosing.AT_ONCE])
-        model.objects.bulk_create([model(**key, **facts) for key in some], ignore_conflicts=True)
-    taken_over = list(left.values())
-    for start in range(0, len(taken_over), choosing.AT_ONCE):
-        some = model.objects.filter(pk__in=taken_over[start : start + choosing.AT_ONCE])
-        some.update(run=run, state=Row.WAITING, problem="", detail="", answer="", tries=0)
+    key_fields = choosing.KEY_FIELDS[model]
+    unanswered = choosing.unanswered_rows(version, model).values_list("pk", *key_fields).iterator()
+    taken_over = {tuple(key): pk for pk, *key in unanswered if tuple(key) in wanted}
+    new_asks = [ask for ask in asks if ask in wanted and ask not in taken_over]
+    for start in range(0, len(new_asks), choosing.ROWS_PER_STATEMENT):
+        piece = new_asks[start : start + choosing.ROWS_PER_STATEMENT]
+        keys = (dict(zip(key_fields, ask, strict=True)) for ask in piece)
+        rows = [model(run=run, version_id=version.pk, **key) for key in keys]
+        model.objects.bulk_create(rows, ignore_conflicts=True)
+    pks = list(taken_over.values())
+    for start in range(0, len(pks), choosing.ROWS_PER_STATEMENT):
+        rows = model.objects.filter(pk__in=pks[start : start + choosing.ROWS_PER_STATEMENT])
+        rows.update(run=run, state=RowState.WAITING, problem="", detail="", answer="", tries=0)
     run.pairs = run.answers.count()
     run.save(update_fields=["pairs"])
 
 
 def _nothing_to_ask(version: JudgeVersion, wanted: set[tuple], model: type[Answer]) -> str:
     """Why a run would ask nothing, with the cure if other runs hold the pairs."""
-    waiting = model.objects.filter(version=version, state=Row.WAITING).exclude(run__state__in=choosing.ENDED)
-    rows = waiting.values_list("run", *choosing.KEYS[model])
+    waiting = model.objects.filter(version=version, state=RowState.WAITING)
+    rows = waiting.exclude(run__state__in=choosing.ENDED_STATES).values_list("run", *choosing.KEY_FIELDS[model])
     held = sorted({run for run, *key in rows.iterator() if tuple(key) in wanted})
     if not held:
         return "All of these are answered already, so there is nothing to ask"
@@ -145,8 +145,9 @@ def resume(run: JudgeRun, *, calls: int | None = None, cost: Decimal | None = No
 
 
 @transaction.atomic
-def _change(run: JudgeRun, states: list[str], to: str, **facts) -> bool:
-    if not JudgeRun.objects.filter(pk=run.pk, state__in=states).update(state=to, **facts):
+def _change(run: JudgeRun, states: list[str], to: str, **fields) -> bool:
+    """Change a run in one of the `states` to `to`, with these fields, and note it; False if it is in none."""
+    if not JudgeRun.objects.filter(pk=run.pk, state__in=states).update(state=to, **fields):
         return False
     run.refresh_from_db()
     judge = run.version.judge
@@ -167,33 +168,35 @@ def work_due() -> None:
     So a run of one call a minute holds up only the others of its collection.
     """
     at_work: dict[int, Iterator[None]] = {}  # by collection
-    looked = -math.inf
+    looked_at = -math.inf
     while True:
-        if time.monotonic() - looked >= LOOK:
-            looked = time.monotonic()
+        if time.monotonic() - looked_at >= SECONDS_BETWEEN_LOOKS:
+            looked_at = time.monotonic()
             for run in _due():
                 collection = run.version.judge.collection_id
                 if collection not in at_work and run.take_up():
                     at_work[collection] = work_on(run, at_work)
-        for collection in [each for each, turns in at_work.items() if next(turns, OVER) is OVER]:
-            del at_work[collection]
+        for collection, turns in list(at_work.items()):
+            if next(turns, NO_MORE_TURNS) is NO_MORE_TURNS:
+                del at_work[collection]
         if not at_work:
             return
 
 
 def _due() -> list[JudgeRun]:
+    """The runs whose worker died, then those that wait, of collections in use."""
     in_use = JudgeRun.objects.in_use().select_related("version__judge").order_by("pk")
     silent = in_use.filter(state=State.RUNNING, beat_at__lt=timezone.now() - LEASE)
     return [*silent, *in_use.filter(state=State.QUEUED)]
 
 
-def work_on(run: JudgeRun, beside: Sized = ()) -> Iterator[None]:
+def work_on(run: JudgeRun, turn_takers: Sized = ()) -> Iterator[None]:
     """Work on a run that this worker has taken up, a short turn at each step. Failures are stored in the run.
 
-    `beside`: the runs that take turns with it, itself among them.
+    `turn_takers`: the runs that take turns with it, itself among them.
     """
     try:
-        yield from _Work(run, beside).turns()
+        yield from _Work(run, turn_takers).turns()
     except Superseded:
         return
     except (ValueError, OSError) as error:
@@ -208,41 +211,48 @@ def _end(run: JudgeRun, state: str, message: str = "") -> None:
 
 
 class _Item(NamedTuple):
-    """A pair to ask about: when, its row and prompt, and the number of the try."""
+    """A pair to ask about."""
 
-    at: float
-    place: int  # so that items can be compared
+    not_before: float  # a moment of time.monotonic; 0.0: at once
+    row_id: int  # so that the heap can compare items of the same moment
     row: Answer
     prompt: str
-    number: int
+    try_number: int  # from 1
 
 
 class _Work:
     """One worker's turn at a run. The threads only make calls; only the main thread uses the database."""
 
-    def __init__(self, run: JudgeRun, beside: Sized) -> None:
+    def __init__(self, run: JudgeRun, turn_takers: Sized) -> None:
         """Raises ValueError if requests may not go to the address of the version."""
-        self.run, self.beside = run, beside
-        self.endpoint, self.builder = wire.Endpoint.of(run.version.endpoint), CallBuilder(run.version)
-        self.rows = self._waiting()
-        self.read: _Item | None = None  # the next pair, already read
-        self.due: list[_Item] = []  # a heap, of pairs that are tried again
-        self.allowed = 0  # calls that are counted and not made
-        self.under_way: dict[Future, tuple[_Item, Decimal]] = {}  # calls under way, and what each can cost at most
-        self.done: list[Answer] = []  # not stored yet
+        self.run = run
+        self.turn_takers = turn_takers
+        self.endpoint = wire.Endpoint.of(run.version.endpoint)
+        self.builder = CallBuilder(run.version)
+        self.items = self._waiting_items()
+        self.next_unasked: _Item | None = None  # the next of the items, if it is read already
+        self.retries: list[_Item] = []  # a heap by `not_before`
+        self.reserved = 0  # calls that are counted in the database and not made yet
+        self.under_way: dict[Future, tuple[_Item, Decimal]] = {}  # and what each call can cost at most
+        self.unstored: list[Answer] = []  # rows that are filled and not in the database yet
         self.spent = run.cost
         self.failures = 0  # in a row
         self.last_failure = ""
         self.has_graded = run.graded > 0
         self.ungraded: list[Answer] = []  # before the first grade
-        self.stop: tuple[str, str] | None = None  # the state and why
-        self.next_at = self.quiet_until = self.stored_at = self.beat_at = time.monotonic()
+        self.stop: tuple[str, str] | None = None  # the state in which the run is to end, and why
+        now = time.monotonic()
+        self.next_at = now  # of the next call, by the limit of calls a minute
+        self.quiet_until = now  # as the server asked
+        self.stored_at = now
+        self.beat_at = now
 
     def turns(self) -> Iterator[None]:
+        """Do the run, a short turn at each step, and end it."""
         with ThreadPoolExecutor(self.run.concurrency) as threads:
             try:
-                # Calls are under way, or there are pairs and no reason to stop.
-                while self.under_way or (self.stop is None and self._next() is not None):
+                # While calls are under way, or there are pairs and no reason to stop.
+                while self.under_way or (self.stop is None and self._next_item() is not None):
                     self._send(threads)
                     self._collect()
                     self._store()
@@ -251,56 +261,58 @@ class _Work:
                 threads.shutdown(cancel_futures=True)
         self._store(last=True)
         state, why = self.stop or (State.DONE, "")
-        if state:
+        if state:  # "" if somebody else has stored it
             _end(self.run, state, why)
 
     # The next calls
 
-    def _waiting(self):
-        """The items of the waiting pairs, read in pieces."""
-        last = 0
-        rows = self.run.answers.filter(state=Row.WAITING).order_by("pk")
+    def _waiting_items(self) -> Iterator[_Item]:
+        """The items of the waiting rows, read in pieces. A row that gets no prompt is kept without a grade."""
+        last_pk = 0
+        rows = self.run.answers.filter(state=RowState.WAITING).order_by("pk")
         rows = rows.select_related("query") if rows.model is Probe else rows.select_related("query", "document")
-        while some := list(rows.filter(pk__gt=last)[:PIECE]):
-            for row in some:
-                last = row.pk
+        while chunk := list(rows.filter(pk__gt=last_pk)[:PIECE_ROWS]):
+            for row in chunk:
+                last_pk = row.pk
                 try:
                     prompt = self.builder.prompt(row.query, probes.document_of(row, self.builder))
                 except ValueError as error:
-                    self._keep(row, Outcome(0.0, problem_fields(MachineGrade.Problem.UNKNOWN, str(error))), 0)
+                    fields = problem_fields(MachineGrade.Problem.UNKNOWN, str(error))
+                    self._keep(row, Outcome(0.0, fields), tries=0)
                     continue
                 row._state.fields_cache.clear()  # query and document: their texts are in the prompt
-                yield _Item(0.0, row.pk, row, prompt, 1)
+                yield _Item(not_before=0.0, row_id=row.pk, row=row, prompt=prompt, try_number=1)
 
-    def _next(self) -> _Item | None:
+    def _next_item(self) -> _Item | None:
         """The next pair: one to try again, if its time has come; else one that was not asked about yet."""
-        if self.read is None:
-            self.read = next(self.rows, None)
-        if self.due and (self.due[0].at <= time.monotonic() or self.read is None):
-            return self.due[0]
-        return self.read
+        if self.next_unasked is None:
+            self.next_unasked = next(self.items, None)
+        if self.retries and (self.retries[0].not_before <= time.monotonic() or self.next_unasked is None):
+            return self.retries[0]
+        return self.next_unasked
 
     def _send(self, threads: ThreadPoolExecutor) -> None:
         """Start as many calls as limits and caps allow now."""
-        while self.stop is None and len(self.under_way) < self.run.concurrency and (item := self._next()):
+        while self.stop is None and len(self.under_way) < self.run.concurrency and (item := self._next_item()):
             now = time.monotonic()
-            if max(item.at, self.quiet_until, self.next_at) > now:
+            if max(item.not_before, self.quiet_until, self.next_at) > now:
                 return
-            most = self.builder.most_cost(item.prompt)
-            if not self._may_cost(most):
+            most_cost = self.builder.most_cost(item.prompt)
+            if not self._may_cost(most_cost):
                 return
-            if not self.allowed and not self._allow():
+            if not self.reserved and not self._reserve():
                 return
-            if self.due and item is self.due[0]:
-                heapq.heappop(self.due)
+            self.reserved -= 1
+            if item is self.next_unasked:
+                self.next_unasked = None
             else:
-                self.read = None
-            self.allowed -= 1
+                heapq.heappop(self.retries)
             if self.run.per_minute:
                 self.next_at = max(now, self.next_at) + 60 / self.run.per_minute
-            self.under_way[threads.submit(call_once, self.endpoint, self.builder, item.prompt)] = item, most
+            self.under_way[threads.submit(call_once, self.endpoint, self.builder, item.prompt)] = item, most_cost
 
     def _may_cost(self, most: Decimal) -> bool:
+        """Whether one more call of that cost stays below the cap. If not, and none is under way, the run stops."""
         cap = self.run.most_cost
         if cap is None or self.spent + sum(cost for _, cost in self.under_way.values()) + most <= cap:
             return True
@@ -308,26 +320,26 @@ class _Work:
             self._stop_at_cap("One more call could cost more than the cap.")
         return False
 
-    def _allow(self) -> bool:
-        """Whether further calls were counted in the database. False at the cap, or if the run was stopped."""
-        mine = JudgeRun.objects.filter(pk=self.run.pk, attempt=self.run.attempt)
+    def _reserve(self) -> bool:
+        """Count further calls in the database. False at the cap, or if the run was stopped."""
+        still_ours = JudgeRun.objects.filter(pk=self.run.pk, attempt=self.run.attempt)
         with transaction.atomic():
-            run = mine.select_for_update().first()
+            run = still_ours.select_for_update().first()
             if run is None:
                 raise Superseded
             if run.state != State.RUNNING:
-                self.stop = BY_SOMEBODY
+                self.stop = STOPPED_BY_SOMEBODY
                 return False
             if not JudgeRun.objects.in_use().filter(pk=run.pk).exists():
                 self.stop = State.PAUSED, "The collection was deleted or put away."
                 return False
-            more = min(AHEAD * run.concurrency, run.most_calls - run.calls)
-            if more <= 0:
+            further_calls = min(RESERVED_PER_THREAD * run.concurrency, run.most_calls - run.calls)
+            if further_calls <= 0:
                 if not self.under_way:
                     self._stop_at_cap("It made as many calls as it may.")
                 return False
-            mine.update(calls=F("calls") + more)
-        self.allowed = more
+            still_ours.update(calls=F("calls") + further_calls)
+        self.reserved = further_calls
         return True
 
     def _stop_at_cap(self, why: str) -> None:
@@ -338,49 +350,52 @@ class _Work:
 
     def _collect(self) -> None:
         """Record the calls that have ended, after a short wait for one."""
-        patience = STORE_EVERY / max(len(self.beside), 1)
-        if not self.under_way:
-            if self.stop is None and (item := self._next()):
-                till = max(item.at, self.quiet_until, self.next_at) - time.monotonic()
-                time.sleep(min(max(till, 0.0), patience))
-            return
-        ended, _ = wait(self.under_way, timeout=patience, return_when=FIRST_COMPLETED)
-        for future in ended:
-            item, _ = self.under_way.pop(future)
-            self._record(item, future.result())
+        patience = SECONDS_BETWEEN_STORES / max(len(self.turn_takers), 1)
+        if self.under_way:
+            ended, _ = wait(self.under_way, timeout=patience, return_when=FIRST_COMPLETED)
+            for future in ended:
+                asked, _ = self.under_way.pop(future)
+                self._record(asked, future.result())
+        elif self.stop is None and (item := self._next_item()):
+            seconds = max(item.not_before, self.quiet_until, self.next_at) - time.monotonic()
+            time.sleep(min(max(seconds, 0.0), patience))
 
     def _record(self, item: _Item, outcome: Outcome) -> None:
-        failed = outcome.failed
-        if failed is None:
+        """Keep the outcome, try the pair again later, or stop the run."""
+        failure = outcome.failure
+        if failure is None:
             self.failures = 0
             self.spent += outcome.fields["cost"]
-            self._keep(item.row, outcome, item.number)
+            self._keep(item.row, outcome, item.try_number)
             return
         self.failures += 1
-        self.last_failure = failed.detail
-        if failed.wrong:  # the calls about all other pairs would fail, too; this pair stays waiting like them
-            self.stop = State.FAILED, f"{as_sentence(failed.detail)} Check address, model, key and parameters."
-        elif failed.again and item.number < TRIES:
-            self._try_again(item, failed)
+        self.last_failure = failure.detail
+        if failure.hopeless:  # the calls about all other pairs would fail, too; this pair stays waiting like them
+            self.stop = State.FAILED, f"{as_sentence(failure.detail)} Check address, model, key and parameters."
+        elif failure.retry and item.try_number < MOST_TRIES:
+            self._try_again(item, failure)
         else:
-            self._keep(item.row, outcome, item.number)
+            self._keep(item.row, outcome, item.try_number)
         if self.failures >= MOST_FAILURES and self.stop is None:
-            self.stop = State.FAILED, f"{MOST_FAILURES} calls in a row failed: {failed.detail}"
+            self.stop = State.FAILED, f"{MOST_FAILURES} calls in a row failed: {failure.detail}"
 
-    def _try_again(self, item: _Item, failed: wire.Failed) -> None:
+    def _try_again(self, item: _Item, failure: wire.Failed) -> None:
         now = time.monotonic()
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (item.number - 1)) * random.uniform(0.5, 1.0)
-        if failed.after is not None:
-            self.quiet_until = max(self.quiet_until, now + failed.after)
-            pause = failed.after + random.uniform(0.0, min(pause, 1.0))
-        heapq.heappush(self.due, item._replace(at=now + pause, number=item.number + 1))
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (item.try_number - 1)) * random.uniform(0.5, 1.0)
+        if failure.pause is not None:
+            self.quiet_until = max(self.quiet_until, now + failure.pause)
+            pause = failure.pause + random.uniform(0.0, min(pause, 1.0))
+        heapq.heappush(self.retries, item._replace(not_before=now + pause, try_number=item.try_number + 1))
 
     def _keep(self, row: Answer, outcome: Outcome, tries: int) -> None:
+        """Fill the row, which is stored soon. Pause the run if none of its first pairs has a grade."""
         for name, value in outcome.fields.items():
             setattr(row, name, value)
-        row.seconds, row.tries, row.at = round(outcome.seconds, 6), tries, timezone.now()
-        self.done.append(row)
-        self.has_graded = self.has_graded or row.state == Row.GRADED
+        row.seconds = round(outcome.seconds, 6)
+        row.tries = tries
+        row.at = timezone.now()
+        self.unstored.append(row)
+        self.has_graded = self.has_graded or row.state == RowState.GRADED
         if not self.has_graded:
             self.ungraded.append(row)
             # The run would only pay for answers without a grade.
@@ -389,40 +404,42 @@ class _Work:
 
     def _store(self, *, last: bool = False) -> None:
         """Store the answers, at most four times a second, and notice if somebody stopped the run."""
-        if not last and time.monotonic() - self.stored_at < STORE_EVERY:
+        if not last and time.monotonic() - self.stored_at < SECONDS_BETWEEN_STORES:
             return
-        rows, self.done, self.stored_at = self.done, [], time.monotonic()
-        if rows or last or self.stored_at - self.beat_at > BEAT:
+        self.stored_at = time.monotonic()
+        if self.unstored or last or self.stored_at - self.beat_at > SECONDS_BETWEEN_BEATS:
             self.beat_at = self.stored_at
-            self._write(rows, last)
+            self._write(self.unstored, last)
+            self.unstored = []
         if self.stop is None and not self.run.mine().exists():
-            self.stop = BY_SOMEBODY  # the calls under way end
+            self.stop = STOPPED_BY_SOMEBODY  # the calls under way end
 
     def _write(self, rows: list[Answer], last: bool) -> None:
-        graded = sum(row.state == Row.GRADED for row in rows)
+        """Write the rows and add them up in the run, with a heartbeat. `last`: reserved calls are given back."""
+        graded = sum(row.state == RowState.GRADED for row in rows)
         sums = {name: sum(getattr(row, name) or 0 for row in rows) for name in ("tokens_in", "tokens_out", "cost")}
         sums |= {"graded": graded, "ungraded": len(rows) - graded}
         if last:
-            sums["calls"], self.allowed = -self.allowed, 0
-        changes = {name: F(name) + number for name, number in sums.items() if number}
+            sums["calls"] = -self.reserved
+            self.reserved = 0
+        changes: dict[str, Any] = {name: F(name) + number for name, number in sums.items() if number}
         if "cost" in changes:
             changes["cost"] = Least(changes["cost"], MOST_MONEY, output_field=JudgeRun._meta.get_field("cost"))
-        mine = JudgeRun.objects.filter(pk=self.run.pk, attempt=self.run.attempt)
+        still_ours = JudgeRun.objects.filter(pk=self.run.pk, attempt=self.run.attempt)
         with transaction.atomic():
-            if not mine.update(beat_at=timezone.now(), **changes):
+            if not still_ours.update(beat_at=timezone.now(), **changes):
                 raise Superseded
-            for start in range(0, len(rows), PIECE):
-                # An upsert, so that one statement writes many rows.
-                some = rows[start : start + PIECE]
-                written = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": FIELDS}
-                self.run.answers.model.objects.bulk_create(some, **written)
+            # An upsert, so that one statement writes many rows.
+            self.run.answers.model.objects.bulk_create(
+                rows, batch_size=PIECE_ROWS, update_conflicts=True, unique_fields=["id"], update_fields=ROW_FIELDS
+            )
 
 
 def _why_ungraded(rows: list[Answer], version: JudgeVersion) -> str:
     """The most frequent reason why these rows have no grade, with an example and the cure."""
     problem, times = Counter(row.problem for row in rows).most_common(1)[0]
     detail = next(row.detail for row in rows if row.problem == problem)
-    why = f"{MachineGrade.Problem(problem).label}{f' ({detail[:100]})' if detail else ''}"
+    why = MachineGrade.Problem(problem).label + (f" ({detail[:100]})" if detail else "")
     schema = "" if version.structured else " and sends the schema of the answer"
     cure = f"Check the key, or make a version that has other parameters or another prompt{schema}, or continue"
     return f"None of the first {len(rows)} pairs has a grade; {times} times {why}. {cure}."

@@ -10,8 +10,8 @@ from ..models import Judge, JudgeSample, Pair, SampledPair
 from ..people.audit import Act, note
 from ..pool import pooling
 
-AT_ONCE = 2_000
-SIZE = 200  # pairs that are proposed
+ROWS_PER_STATEMENT = 2_000
+PROPOSED_SIZE = 200  # pairs
 
 
 @transaction.atomic
@@ -22,20 +22,22 @@ def draw(judge: Judge, size: int, seed: int, by=None) -> JudgeSample:
     drawn pairs of its query divided by the number of all. Raters get the same pairs as before. Raises ValueError.
     """
     pool = Pair.objects.filter(query__collection=judge.collection, wanted__gt=0, retired_at__isnull=True)
-    of_query = defaultdict(list)
+    documents_by_query = defaultdict(list)
     for query, key, document in pool.order_by("query", "document").values_list("query", "query__key", "document"):
-        of_query[query, key].append(document)
-    every = sum(map(len, of_query.values()))
-    if not every:
+        documents_by_query[query, key].append(document)
+    pool_size = sum(map(len, documents_by_query.values()))
+    if not pool_size:
         raise ValueError("The pool is empty. Pool the documents that people are to rate first")
     if size < 1:
         raise ValueError(f"A sample has at least one pair, not {size}")
-    generator, rows = random.Random(seed), []
+    generator = random.Random(seed)
+    rows = []
     sample = JudgeSample.objects.create(judge=judge, by=by, drawn=True, seed=seed, options={"size": size})
-    for (query, key), documents in of_query.items():
-        n = min(len(documents), max(1, round(size * len(documents) / every)))
-        facts = {"sample": sample, "query_id": query, "stratum": key[:100], "probability": n / len(documents)}
-        rows += [SampledPair(document_id=each, **facts) for each in sorted(generator.sample(documents, n))]
+    for (query, key), documents in documents_by_query.items():
+        count = min(len(documents), max(1, round(size * len(documents) / pool_size)))
+        shared = {"sample": sample, "query_id": query, "stratum": key[:100], "probability": count / len(documents)}
+        drawn = sorted(generator.sample(documents, count))
+        rows += [SampledPair(document_id=document, **shared) for document in drawn]
     return _stored(sample, rows)
 
 
@@ -46,26 +48,25 @@ def take_rated(judge: Judge, by=None) -> JudgeSample:
     if not pairs:
         raise ValueError("Nobody has rated a pair yet. Have some rated first")
     sample = JudgeSample.objects.create(judge=judge, by=by, drawn=False)
-    return _stored(sample, [SampledPair(sample=sample, query_id=q, document_id=d) for q, d in pairs])
+    rows = [SampledPair(sample=sample, query_id=query, document_id=document) for query, document in pairs]
+    return _stored(sample, rows)
 
 
 @transaction.atomic
 def drop(judge: Judge) -> int:
-    """How many samples of the judge were deleted: the present one, and those that it replaced.
+    """Delete all samples of the judge, and return how many there were.
 
     Ratings and the judge's grades stay. Without a sample the judge is not measured.
     """
-    samples = list(judge.samples.values_list("pk", flat=True))
+    _, deleted = judge.samples.all().delete()  # with their pairs
+    samples = deleted.get("ratings.JudgeSample", 0)
     if samples:
-        SampledPair.objects.filter(sample__in=samples).delete()
-        judge.samples.filter(pk__in=samples).delete()
-        note(Act.JUDGE_SAMPLE_DROPPED, judge.collection, about=judge.name, samples=len(samples))
+        note(Act.JUDGE_SAMPLE_DROPPED, judge.collection, about=judge.name, samples=samples)
         judge.collection.touch()
-    return len(samples)
+    return samples
 
 
 def _stored(sample: JudgeSample, rows: Sequence[SampledPair]) -> JudgeSample:
-    SampledPair.objects.bulk_create(rows, batch_size=AT_ONCE)
-    facts = {"pairs": len(rows), "drawn": sample.drawn}
-    note(Act.JUDGE_SAMPLE, sample.judge.collection, about=sample.judge.name, **facts)
+    SampledPair.objects.bulk_create(rows, batch_size=ROWS_PER_STATEMENT)
+    note(Act.JUDGE_SAMPLE, sample.judge.collection, about=sample.judge.name, pairs=len(rows), drawn=sample.drawn)
     return sample

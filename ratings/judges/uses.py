@@ -9,16 +9,17 @@ from ..people.audit import Act, note
 
 @transaction.atomic
 def switch_on(version: JudgeVersion, use: str, by=None) -> JudgeUse:
-    """The use of the grades of this version, in place of those of another version of the judge.
+    """Use the grades of this version, in place of those of another version of the judge. Returns the stored use.
 
     Raises ValueError if it has no grade.
     """
     if not version.grades.filter(state=MachineGrade.State.GRADED).exists():
         raise ValueError(f"Version {version.number} has graded no pair yet. Ask it first")
-    chosen = {"version": version, "by": by, "created_at": timezone.now()}
-    row, _ = JudgeUse.objects.update_or_create(judge=version.judge, use=use, defaults=chosen)
+    stored_use, _ = JudgeUse.objects.update_or_create(
+        judge=version.judge, use=use, defaults={"version": version, "by": by, "created_at": timezone.now()}
+    )
     _record(version.judge, use, version.number)
-    return row
+    return stored_use
 
 
 @transaction.atomic

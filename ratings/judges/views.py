@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import Count, Max
+from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
@@ -13,13 +14,13 @@ from ..people.access import admin_act, admin_page, record_act, refusal_if_away
 from ..people.audit import Act, note
 from ..web import downloads
 from ..web.pages import frame, paged
-from ..words import as_sentence
+from ..words import as_sentence, counted
 from . import call_log, choosing, gate, runs, uses, versions
 from . import sample as samples
 from .forms import JudgeForm, ProbesForm, ResumeForm, RunForm, SampleForm, StartForm, UseForm, VersionForm
 
-AT_ONCE = 50
-RUNS = 20  # of a judge that are listed, the latest first
+ROWS_PER_PAGE = 50
+MOST_RUNS_LISTED = 20  # of a judge, the latest first
 
 
 @admin_page
@@ -40,175 +41,163 @@ def make_judge(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 def judges_page(request: HttpRequest, collection: Collection, form: JudgeForm, status: int = 200) -> HttpResponse:
-    counted = collection.judges.annotate(
+    rows = collection.judges.annotate(
         n=Count("versions", distinct=True),
         runs=Count("versions__runs", distinct=True),
         at=Max("versions__created_at"),
     )
-    context = frame(collection, "judges") | paged(request, counted.order_by("name"), AT_ONCE)
+    context = frame(collection, "judges") | paged(request, rows.order_by("name"), ROWS_PER_PAGE)
     return render(request, "ratings/judges.html", context | {"form": form}, status=status)
 
 
 @admin_page
 def judge(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """One judge; with `choice` in the address, also the estimated cost of a run."""
-    own = judge_of(collection, pk)
-    plans = "choice" in request.GET and not collection.put_away_at  # a run would be refused
-    asked = RunForm(request.GET, judge=own) if plans else None
-    return judge_page(request, own, run=asked)
+    shown = judge_of(collection, pk)
+    wants_estimate = "choice" in request.GET and not collection.put_away_at  # a run would be refused
+    return judge_page(request, shown, RunForm(request.GET, judge=shown) if wants_estimate else None)
 
 
 @record_act
 def make_judge_version(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    own = judge_of(collection, pk)
+    judge = judge_of(collection, pk)
     form = VersionForm(request.POST, collection=collection)
     if form.is_valid():
         try:
-            made, new = versions.make_version(own, form.version_settings, request.user)
-            outcome = " is made." if new else " is exactly this already, so none was made."
-            messages.success(request, f"Version {made.number}{outcome}")
-            return redirect("judge", collection.slug, own.pk)
+            version, is_new = versions.make_version(judge, form.version_settings, request.user)
+            outcome = " is made." if is_new else " is exactly this already, so none was made."
+            messages.success(request, f"Version {version.number}{outcome}")
+            return redirect("judge", collection.slug, judge.pk)
         except ValueError as error:
             form.add_error(None, as_sentence(error))
-    return judge_page(request, own, version=form)
+    return judge_page(request, judge, form)
 
 
 @record_act
 def draw_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    own = judge_of(collection, pk)
+    judge = judge_of(collection, pk)
     form = SampleForm(request.POST)
     if form.is_valid():
         try:
-            drawn = samples.draw(own, **form.cleaned_data, by=request.user)
-            n = drawn.pairs.count()
-            messages.success(request, f"Drawn: {n:,} pair{'' if n == 1 else 's'} of the pool.")
-            return redirect("judge", collection.slug, own.pk)
+            drawn = samples.draw(judge, **form.cleaned_data, by=request.user)
+            messages.success(request, f"Drawn: {counted(drawn.pairs.count(), 'pair')} of the pool.")
+            return redirect("judge", collection.slug, judge.pk)
         except ValueError as error:
             form.add_error(None, as_sentence(error))
-    return judge_page(request, own, sample=form)
+    return judge_page(request, judge, form)
 
 
 @record_act
 def take_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Use the pairs that people rated as the sample."""
-    own = judge_of(collection, pk)
+    judge = judge_of(collection, pk)
     try:
-        samples.take_rated(own, request.user)
+        samples.take_rated(judge, request.user)
         messages.success(
             request, "Taken. The judge is measured on these pairs, which are no random sample of the pool."
         )
     except ValueError as error:
         messages.error(request, as_sentence(error))
-    return redirect("judge", collection.slug, own.pk)
+    return redirect("judge", collection.slug, judge.pk)
 
 
 @record_act
 def drop_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Delete the samples of the judge, so that an import can be undone."""
-    own = judge_of(collection, pk)
-    if samples.drop(own):
+    judge = judge_of(collection, pk)
+    if samples.drop(judge):
         messages.success(request, "Dropped. Ratings and the judge's grades stay; its agreement is unknown again.")
     else:
         messages.info(request, "Nothing changed: the judge has no sample.")
-    return redirect("judge", collection.slug, own.pk)
+    return redirect("judge", collection.slug, judge.pk)
 
 
 @record_act
 def use_judge(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Switch the use of a version's grades on, or off."""
-    own = judge_of(collection, pk)
-    form = UseForm(request.POST, judge=own)
+    judge = judge_of(collection, pk)
+    form = UseForm(request.POST, judge=judge)
     if not form.is_valid():
         raise Http404("There is no such use or version.")
     use, version = form.cleaned_data["use"], form.cleaned_data["version"]
     try:
         if version is None:
-            changed = uses.switch_off(own, use)
+            changed = uses.switch_off(judge, use)
             messages.success(request, "Its grades are no longer used for this." if changed else "Nothing changed.")
         else:
             uses.switch_on(version, use, request.user)
             messages.success(request, f"The grades of version {version.number} are used from now on.")
     except ValueError as error:
         messages.error(request, as_sentence(error))
-    return redirect("judge", collection.slug, own.pk)
+    return redirect("judge", collection.slug, judge.pk)
 
 
 @record_act
 def start_judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    own = judge_of(collection, pk)
-    return start_run(request, own, run=StartForm(request.POST, judge=own))
+    judge = judge_of(collection, pk)
+    return start_run(request, judge, StartForm(request.POST, judge=judge))
 
 
 @record_act
 def start_probes(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    own = judge_of(collection, pk)
-    return start_run(request, own, probes=ProbesForm(request.POST, judge=own))
+    judge = judge_of(collection, pk)
+    return start_run(request, judge, ProbesForm(request.POST, judge=judge))
 
 
-def start_run(request: HttpRequest, own: Judge, **named: Any) -> HttpResponse:
-    """Start the run of the one form, by its name on the page, and show the run; a refused form comes back."""
-    (form,) = named.values()
+def start_run(request: HttpRequest, judge: Judge, form: StartForm | ProbesForm) -> HttpResponse:
+    """Start the run and show it; a refused form comes back."""
     if form.is_valid():
         version = form.cleaned_data["version"]
         try:
             run = runs.start(version, form.chosen, form.options, form.limits, request.user)
-            return redirect("judge_run", own.collection.slug, run.pk)
+            return redirect("judge_run", judge.collection.slug, run.pk)
         except ValueError as error:
             form.add_error(None, as_sentence(error))
-    return judge_page(request, own, **named)
+    return judge_page(request, judge, form)
 
 
-def judge_page(
-    request: HttpRequest,
-    own: Judge,
-    *,
-    version: VersionForm | None = None,
-    run: RunForm | None = None,
-    sample: SampleForm | None = None,
-    probes: ProbesForm | None = None,
-) -> HttpResponse:
-    """The page, with a form as it was sent. Status 400 if the form is refused."""
-    collection, made = own.collection, list(own.versions.all())
-    refused = [form for form in (version, run, sample, probes) if form and not form.is_valid()]
-    latest = own.samples.annotate(n=Count("pairs")).order_by("-pk").first()
+def judge_page(request: HttpRequest, judge: Judge, sent: Form | None = None) -> HttpResponse:
+    """The page of a judge. A form that was sent replaces the empty one of its class; 400 if it is refused."""
+
+    def sent_or_new(form_class: type[Form], **arguments: Any) -> Form:
+        return sent if isinstance(sent, form_class) else form_class(**arguments)
+
+    collection = judge.collection
+    judge_versions = list(judge.versions.all())
+    sample = judge.samples.annotate(n=Count("pairs")).order_by("-pk").first()
     context = {
         **frame(collection, "judges"),
-        "judge": own,
-        "versions": made,
-        "runs": JudgeRun.objects.filter(version__judge=own).select_related("version")[:RUNS],
-        "sample": latest,
-        "unrated": latest.unrated() if latest else 0,
-        "sample_form": sample or SampleForm(),
-        "version_form": version or VersionForm(collection=collection, latest=made[0] if made else None),
-        "run_form": run or RunForm(judge=own),
-        "probes_form": probes or ProbesForm(judge=own),
-        "uses": uses_of(own),
-        "can_run": any(each.endpoint for each in made),
-        "probed": probe_results(collection, made),
+        "judge": judge,
+        "versions": judge_versions,
+        "runs": JudgeRun.objects.filter(version__judge=judge).select_related("version")[:MOST_RUNS_LISTED],
+        "sample": sample,
+        "unrated": sample.unrated() if sample else 0,
+        "sample_form": sent_or_new(SampleForm),
+        "version_form": sent_or_new(VersionForm, collection=collection, latest=next(iter(judge_versions), None)),
+        "run_form": sent_or_new(RunForm, judge=judge),
+        "probes_form": sent_or_new(ProbesForm, judge=judge),
+        "uses": uses_of(judge),
+        "can_run": any(version.endpoint for version in judge_versions),
+        "probed": probe_results(collection, judge_versions),
         "least": short_value(collection.relevant_from),
     }
-    if run and run.is_valid():
-        context |= run_estimate(run)
-    status = 400 if refused or context.get("problem") else 200
+    refused = sent is not None and not sent.is_valid()
+    if isinstance(sent, RunForm) and not refused:
+        context |= run_estimate(sent)
+    status = 400 if refused or "problem" in context else 200  # "problem": the run cannot start
     return render(request, "ratings/judge.html", context, status=status)
 
 
-def uses_of(own: Judge) -> list[dict]:
+def uses_of(judge: Judge) -> list[dict]:
     """Each use with the version that is used for it now, and the form to change that."""
-    now = {row.use: row for row in own.uses.select_related("version", "by")}
-    return [
-        {
-            "label": label,
-            "use": use,
-            "now": now.get(use),
-            "form": UseForm(
-                judge=own,
-                auto_id=f"id_{use}_%s",
-                initial={"use": use, "version": now[use].version_id if use in now else None},
-            ),
-        }
-        for use, label in JudgeUse.Use.choices
-    ]
+    by_use = {row.use: row for row in judge.uses.select_related("version", "by")}
+    rows = []
+    for use, label in JudgeUse.Use.choices:
+        now = by_use.get(use)
+        initial = {"use": use, "version": now.version_id if now else None}
+        form = UseForm(judge=judge, auto_id=f"id_{use}_%s", initial=initial)
+        rows.append({"label": label, "use": use, "now": now, "form": form})
+    return rows
 
 
 def run_estimate(form: RunForm) -> dict:
@@ -216,20 +205,22 @@ def run_estimate(form: RunForm) -> dict:
 
     The form to start it proposes twice the estimate as caps.
     """
-    sent = form.cleaned_data
-    version, choice = sent["version"], sent["choice"]
+    settings = form.cleaned_data
+    version, choice = settings["version"], settings["choice"]
     if problem := gate.refusal(version.judge, choice):
         return {"problem": as_sentence(problem)}
     try:
-        estimate = choosing.estimate(version, choice, form.options, sent["concurrency"])
+        estimate = choosing.estimate(version, choice, form.options, settings["concurrency"])
     except ValueError as error:
         return {"problem": as_sentence(error)}
-    caps = {
+    initial = {
+        **settings,
+        "version": version.pk,
         "most_calls": max(1, 2 * estimate.calls),
         "most_cost": 2 * estimate.cost or None,  # no cap where the version has no prices
     }
-    start = StartForm(initial=sent | {"version": version.pk} | caps, judge=version.judge)
-    return {"plan": estimate, "start": start, "hours": estimate.seconds / 3600}
+    start_form = StartForm(initial=initial, judge=version.judge)
+    return {"plan": estimate, "start": start_form, "hours": estimate.seconds / 3600}
 
 
 @admin_page
@@ -240,15 +231,17 @@ def judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResp
 
 
 def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: ResumeForm) -> HttpResponse:
-    rows = run.answers.select_related("query").defer("query__fields").order_by("pk")
-    if rows.model is MachineGrade:
-        rows = rows.select_related("query", "document").defer("document__body", "document__fields")
-    asked = request.GET.get("problem", "")
-    if asked in MachineGrade.Problem.values:
-        rows = rows.filter(problem=asked)
-    elif asked:
+    """The page of a run, with the form to resume it. Raises Http404 for an unknown `problem` in the address."""
+    answers = run.answers.select_related("query").defer("query__fields").order_by("pk")
+    if answers.model is MachineGrade:  # and not Probe, which has no document
+        answers = answers.select_related("query", "document").defer("document__body", "document__fields")
+    problem = request.GET.get("problem", "")
+    if problem in MachineGrade.Problem.values:
+        answers = answers.filter(problem=problem)
+    elif problem:
         raise Http404("There is no such reason.")
-    problems = run.answers.exclude(problem="").order_by().values("problem").annotate(n=Count("pk")).order_by("-n")
+    ungraded = run.answers.exclude(problem="").order_by()
+    problem_counts = ungraded.values("problem").annotate(n=Count("pk")).order_by("-n")
     labels = dict(MachineGrade.Problem.choices)
     context = {
         **frame(collection, "judges"),
@@ -256,11 +249,11 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
         "judge": run.version.judge,
         "form": form,
         "share": (run.graded + run.ungraded) / run.pairs if run.pairs else 1,
-        "problems": [row | {"label": labels[row["problem"]]} for row in problems],
-        "asked": labels.get(asked, ""),
+        "problems": [row | {"label": labels[row["problem"]]} for row in problem_counts],
+        "asked": labels.get(problem, ""),
         "models": list(run.answers.exclude(model="").order_by("model").values_list("model", flat=True).distinct()),
         "no_worker": no_worker_warning() if run.state in (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING) else "",
-        **paged(request, rows, AT_ONCE),
+        **paged(request, answers, ROWS_PER_PAGE),
     }
     return render(request, "ratings/judge_run.html", context, status=400 if form.errors else 200)
 
@@ -298,18 +291,18 @@ def change_judge_run(request: HttpRequest, collection: Collection, pk: int) -> H
 def judge_log(request: HttpRequest, collection: Collection, pk: int, format: str) -> HttpResponse:
     """The call log of a run as CSV or JSON lines."""
     run = run_of(collection, pk)
-    if format not in call_log.FORMATS:
+    if format not in call_log.WRITERS:
         raise Http404("There is no such format.")
-    file = downloads.whole(call_log.FORMATS[format](call_log.rows(run.answers.all())))
+    file = downloads.whole_file(call_log.WRITERS[format](call_log.rows(run.answers.all())))
     name = f"{collection.slug}-run-{run.pk}.{format}"
     note(Act.EXPORTED, collection, about=name)
     return downloads.sent(file, name)
 
 
 def judge_of(collection: Collection, pk: int) -> Judge:
-    own = get_object_or_404(Judge, collection=collection, pk=pk)
-    own.collection = collection  # it carries the role of the signed-in person
-    return own
+    judge = get_object_or_404(Judge, collection=collection, pk=pk)
+    judge.collection = collection  # it carries the role of the signed-in person
+    return judge
 
 
 def run_of(collection: Collection, pk: int) -> JudgeRun:

@@ -6,7 +6,6 @@ whoever names the address of a judge could let another server of the host have i
 """
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -15,18 +14,18 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from ..importing import pull
-from ..importing.pull.fetching import TimedOut, Unreachable, response_of
+from ..importing.pull.fetching import TimedOut, Unreachable, response_of, without_key
 from .answers import Problem
 
-PATH = "/chat/completions"
-SECONDS = 120.0  # of one answer
-LARGEST = 1_000_000  # bytes of one answer
-QUOTED = 200
+COMPLETIONS_PATH = "/chat/completions"
+ANSWER_SECONDS = 120.0
+MOST_ANSWER_BYTES = 1_000_000
+QUOTED_LENGTH = 200  # characters of an answer in messages
 LONGEST_PAUSE = 300.0  # seconds, whatever a server asks for
-BUSY = {408, 425, 429}
-WRONG = {401, 402, 404, 405, 415}  # no call will ever do: the key, the credit, the address or the model
-KEYLESS = {401, 403, 500}  # what servers answer to who sends no key; LiteLLM answers 500
-NOT_SENT = {"model", "messages", "seed", "response_format", "stream", "n", "tools", "tool_choice", "functions"}
+BUSY_STATUSES = {408, 425, 429}  # the same call may work later
+HOPELESS_STATUSES = {401, 402, 404, 405, 415}  # no call will do: the key, the credit, the address or the model
+KEYLESS_STATUSES = {401, 403, 500}  # what servers answer to who sends no key; LiteLLM answers 500
+SET_BY_CALLS = {"model", "messages", "seed", "response_format", "stream", "n", "tools", "tool_choice", "functions"}
 
 
 class Reply(NamedTuple):
@@ -41,15 +40,15 @@ class Reply(NamedTuple):
 
 
 class Failed(Exception):
-    """There is no answer. `again`: another try may bring one, `after` so many seconds if the server asks for that.
+    """A call brought no answer. `retry`: the same call may bring one, after `pause` seconds if the server says so.
 
-    `wrong`: no call would work. By default calls about other pairs may work: a document can be too long for the
-    model, or a filter blocks it.
+    `hopeless`: a call about any other pair would fail, too. By default it may work: a document can be too long for
+    the model, or a filter blocks it.
     """
 
-    def __init__(self, problem: str, detail: str, *, again=False, after: float | None = None, wrong=False) -> None:
-        self.problem, self.detail, self.again, self.after = problem, detail[:300], again, after
-        self.wrong = wrong
+    def __init__(self, problem: str, detail: str, *, retry=False, pause: float | None = None, hopeless=False):
+        self.problem, self.detail = problem, detail[:300]
+        self.retry, self.pause, self.hopeless = retry, pause, hopeless
         super().__init__(detail)
 
 
@@ -71,50 +70,47 @@ class Endpoint:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
-        target = self.place.path.rstrip("/") + PATH + (f"?{self.place.query}" if self.place.query else "")
-        limits = pull.Limits(SECONDS, LARGEST, 2 * SECONDS)
-        sent = json.dumps(body, ensure_ascii=False).encode()
+        target = self.place.path.rstrip("/") + COMPLETIONS_PATH
+        if self.place.query:
+            target += f"?{self.place.query}"
+        limits = pull.Limits(seconds=ANSWER_SECONDS, bytes=MOST_ANSWER_BYTES, total_seconds=2 * ANSWER_SECONDS)
+        json_body = json.dumps(body, ensure_ascii=False).encode()
         try:
-            status, head, content = response_of(self.place, "POST", target, sent, headers, limits)
+            status, response_headers, content = response_of(
+                self.place, method="POST", target=target, body=json_body, headers=headers, limits=limits
+            )
         except TimedOut as error:
-            raise Failed(Problem.TIMEOUT, self._clean(str(error)), again=True) from error
+            raise Failed(Problem.TIMEOUT, self._clean(str(error)), retry=True) from error
         except Unreachable as error:
-            raise Failed(Problem.NETWORK, self._clean(str(error)), again=True) from error
+            raise Failed(Problem.NETWORK, self._clean(str(error)), retry=True) from error
         except pull.Refused as error:
             raise Failed(Problem.NO_ANSWER, self._clean(str(error))) from error
         text = self._clean(content.decode(errors="replace"))
         if status != 200:
-            asked_key = "" if self.key or status not in KEYLESS else _without_key(self.place)
-            raise _failure(status, head.get("Retry-After"), f"{asked_key}: {' '.join(text[:QUOTED].split())}")
+            key_hint = _key_hint(self.place) if not self.key and status in KEYLESS_STATUSES else ""
+            message_end = f"{key_hint}: {' '.join(text[:QUOTED_LENGTH].split())}"
+            raise _failure(status, response_headers.get("Retry-After"), message_end)
         return _reply_of(text)
 
     def _clean(self, text: str) -> str:
-        text = text.replace("\0", "")
-        return re.sub(escaped(self.key), "…", text) if self.key else text
-
-
-def escaped(key: str) -> str:
-    """A pattern of the key in which each character may be escaped: once or more as in JSON, in a URL, in HTML."""
-    return "".join(
-        ("" if c.isalnum() else r"\\{0,3}")
-        + rf"(?:{re.escape(c)}|(?i:\\{{1,3}}u00{ord(c):02x}|%{ord(c):02x}|&\#(?:{ord(c)}|x{ord(c):x});))"
-        for c in key
-    )
+        """The text without the key, and without NUL, which PostgreSQL refuses."""
+        return without_key(text.replace("\0", ""), self.key)
 
 
 def _key_of(place: pull.Place) -> str:
     """The key of a server, "" if it has none. Without a port in the setting, it is for HTTPS at port 443 alone."""
     host = _host_of(place)
     key = settings.JUDGE_KEYS.get(f"{host}:{place.port}".lower(), "")
-    usual = settings.JUDGE_KEYS.get(host.lower(), "") if place.secure and place.port == 443 else ""
-    return key or usual
+    key_of_host = settings.JUDGE_KEYS.get(host.lower(), "") if place.secure and place.port == 443 else ""
+    return key or key_of_host
 
 
 def _host_of(place: pull.Place) -> str:
     return f"[{place.host}]" if ":" in place.host else place.host
 
 
-def _without_key(place: pull.Place) -> str:
+def _key_hint(place: pull.Place) -> str:
+    """The end of a message for a server that got no key."""
     return f", and no key was sent, as IDEALIST_JUDGE_KEYS has none for {_host_of(place)}:{place.port}"
 
 
@@ -137,9 +133,10 @@ def checked_sampling(sampling: Any) -> dict[str, Any]:
         raise ValueError('The sampling parameters are no JSON object, such as {"temperature": 0}')
     checked = {}
     for name, value in sampling.items():
-        if name in NOT_SENT:
+        if name in SET_BY_CALLS:
             raise ValueError(f"The parameter {name!r} is set for every call. Leave it out")
-        if not isinstance(value, str | int | float | bool) or isinstance(value, float) and not isfinite(value):
+        is_finite = not isinstance(value, float) or isfinite(value)
+        if not isinstance(value, str | int | float | bool) or not is_finite:
             raise ValueError(f"The parameter {name!r} is no text, number, true or false")
         checked[name] = _as_stored(value) if isinstance(value, float) else value
     return checked
@@ -150,15 +147,15 @@ def _as_stored(value: float) -> int | float:
     return int(value) if value.is_integer() and "e" in repr(value) else value + 0.0
 
 
-def _failure(status: int, retry_after: str | None, said: str) -> Failed:
-    detail = f"it answers {status}{said}"
-    if status in BUSY:
-        return Failed(Problem.BUSY, detail, again=True, after=_seconds(retry_after))
-    if status >= 500:
-        return Failed(Problem.ERROR, detail, again=True, after=_seconds(retry_after))
+def _failure(status: int, retry_after: str | None, message_end: str) -> Failed:
+    """The failure that a status other than 200 tells of. message_end: what follows the status in the message."""
+    detail = f"it answers {status}{message_end}"
+    if status in BUSY_STATUSES or status >= 500:
+        problem = Problem.BUSY if status in BUSY_STATUSES else Problem.ERROR
+        return Failed(problem, detail, retry=True, pause=_seconds(retry_after))
     if 300 <= status < 400:
         detail = f"it redirects with {status}, and redirects are not followed. Give the address of the redirect"
-    return Failed(Problem.ERROR, detail, wrong=status in WRONG or status < 400)
+    return Failed(Problem.ERROR, detail, hopeless=status in HOPELESS_STATUSES or status < 400)
 
 
 def _seconds(retry_after: str | None) -> float | None:
@@ -175,17 +172,24 @@ def _reply_of(text: str) -> Reply:
         choices = answer["choices"]
         if len(choices) != 1:
             raise ValueError(f"it has {len(choices)} choices, and one was asked for")
-        (choice,) = choices
-        message, usage = choice["message"], answer.get("usage") or {}
-        content, refusal = message.get("content"), message.get("refusal") or ""
-        if not isinstance(content, str | None) or not isinstance(refusal, str):
+        message = choices[0]["message"]
+        content = message.get("content") or ""
+        refusal = message.get("refusal") or ""
+        if not isinstance(content, str) or not isinstance(refusal, str):
             raise ValueError("the message is no text")
-        ended, model = str(choice.get("finish_reason") or ""), str(answer.get("model") or "")[:200]
-        tokens = [_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")]
-        return Reply(content or "", refusal, ended, model, *tokens)
+        usage = answer.get("usage") or {}
+        return Reply(
+            content=content,
+            refusal=refusal,
+            ended=str(choices[0].get("finish_reason") or ""),
+            model=str(answer.get("model") or "")[:200],
+            tokens_in=_count(usage.get("prompt_tokens")),
+            tokens_out=_count(usage.get("completion_tokens")),
+        )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Failed(Problem.NO_ANSWER, f"it is no chat completion ({error}): {text[:QUOTED]}") from error
+        raise Failed(Problem.NO_ANSWER, f"it is no chat completion ({error}): {text[:QUOTED_LENGTH]}") from error
 
 
 def _count(value: Any) -> int | None:
+    """A count that the database can hold; None for everything else."""
     return value if type(value) is int and 0 <= value < 2**31 else None

@@ -9,7 +9,9 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+import ratings.models.allowed_host
 import ratings.models.fields
+import ratings.models.notice
 import ratings.models.rating
 
 # PostgreSQL counts anew the rows of tables that grow while people rate, after some thousand changes. By default it
@@ -49,6 +51,22 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.CreateModel(
+            name="AccountLanguage",
+            fields=[
+                (
+                    "user",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="language",
+                        serialize=False,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("code", models.CharField(max_length=10)),
+            ],
+        ),
         migrations.CreateModel(
             name="SuperuserByGroup",
             fields=[
@@ -152,7 +170,7 @@ class Migration(migrations.Migration):
                             ("query", "query by query, in random order"),
                             ("depth", "best ranked first"),
                             ("random", "at random"),
-                            ("decisive", "most informative first"),
+                            ("decisive", "most useful first"),
                         ],
                         default="query",
                         help_text="In which order raters get documents. With the best first they can guess what ranks high.",
@@ -161,6 +179,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("aim", models.JSONField(blank=True, default=dict, editable=False)),
+                ("default_options", models.JSONField(blank=True, default=dict, editable=False)),
                 (
                     "gold_share",
                     models.DecimalField(
@@ -197,6 +216,14 @@ class Migration(migrations.Migration):
                         verbose_name="offer a break after",
                     ),
                 ),
+                (
+                    "reminds",
+                    models.BooleanField(
+                        default=False,
+                        help_text="At most one a day, and one a week to somebody who does nothing. Each has a link to end them.",
+                        verbose_name="mail raters when work waits",
+                    ),
+                ),
                 ("scale_version", models.PositiveIntegerField(default=1, editable=False)),
                 ("version", models.PositiveBigIntegerField(default=0, editable=False)),
                 ("decided", models.PositiveBigIntegerField(default=0, editable=False)),
@@ -218,6 +245,59 @@ class Migration(migrations.Migration):
                             ("repeat_share__lte", Decimal("0.5")),
                         ),
                         name="shares_are_from_0_to_a_half",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="AllowedHost",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "host",
+                    models.CharField(
+                        help_text="Its name in small letters; with a port, for that port alone.",
+                        max_length=255,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                rf"\A{ratings.models.allowed_host.NAME}\Z",
+                                "Write the name of a public host, such as images.example.org or es.example.org:9243.",
+                            )
+                        ],
+                    ),
+                ),
+                (
+                    "purpose",
+                    models.CharField(
+                        choices=[
+                            ("pictures", "pictures"),
+                            ("engines", "search engines"),
+                            ("webhooks", "webhooks"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("allowed_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "allowed_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["host"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("purpose", "host"), name="one_allowed_host_per_purpose"),
+                    models.CheckConstraint(
+                        condition=models.Q(("purpose__in", ["pictures", "engines", "webhooks"])),
+                        name="purpose_of_host_is_known",
                     ),
                 ],
             },
@@ -413,6 +493,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("mailed", models.BooleanField(default=False, editable=False)),
+                ("language", models.CharField(default="en", max_length=10)),
                 ("key_hash", models.CharField(editable=False, max_length=64, unique=True)),
                 ("created_at", models.DateTimeField()),
                 ("expires_at", models.DateTimeField()),
@@ -476,15 +557,19 @@ class Migration(migrations.Migration):
                             ("documents", "documents"),
                             ("results", "runs"),
                             ("ratings", "ratings"),
+                            ("beir", "data set"),
                             ("archive", "collection"),
                             ("pictures", "pictures"),
                             ("copy", "copy"),
                             ("log", "log"),
+                            ("engine", "results"),
+                            ("night", "results"),
                         ],
                         max_length=10,
                     ),
                 ),
                 ("options", models.JSONField(default=dict, help_text="The answers on how to read the files.")),
+                ("header", models.JSONField(default=list, help_text="The names of the columns, in their order.")),
                 ("files", models.JSONField(default=list)),
                 (
                     "state",
@@ -1071,7 +1156,7 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("reason", models.TextField()),
+                ("reason", models.TextField(blank=True)),
                 ("created_at", models.DateTimeField()),
                 (
                     "actor",
@@ -1097,13 +1182,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("reason", ""), _negated=True), name="adjudication_has_a_reason"
-                    ),
-                ],
-            },
         ),
         migrations.CreateModel(
             name="Picture",
@@ -1525,6 +1603,7 @@ class Migration(migrations.Migration):
                         help_text="A rater who is not active gets nothing to rate. What they rated stays and counts.",
                     ),
                 ),
+                ("left_out_at", models.DateTimeField(blank=True, editable=False, null=True)),
                 (
                     "limit",
                     models.PositiveIntegerField(
@@ -1535,6 +1614,13 @@ class Migration(migrations.Migration):
                 ),
                 ("guidelines_read", models.PositiveIntegerField(default=0, editable=False)),
                 ("warmed_up_at", models.DateTimeField(editable=False, null=True)),
+                ("reminded_at", models.DateTimeField(editable=False, null=True)),
+                (
+                    "no_mail",
+                    models.BooleanField(
+                        default=False, editable=False, help_text="They want no mail about work that waits."
+                    ),
+                ),
                 (
                     "collection",
                     models.ForeignKey(
@@ -1782,6 +1868,7 @@ class Migration(migrations.Migration):
                 ("revision", models.PositiveIntegerField(default=1)),
                 ("created_at", models.DateTimeField()),
                 ("changed_at", models.DateTimeField()),
+                ("set_aside_at", models.DateTimeField(blank=True, editable=False, null=True)),
                 (
                     "document",
                     models.ForeignKey(
@@ -1866,6 +1953,7 @@ class Migration(migrations.Migration):
                             ("adjudicate", "adjudicated"),
                             ("warm_up", "warmed up"),
                             ("repeat", "graded again"),
+                            ("ask_again", "asked again"),
                         ],
                         max_length=10,
                     ),
@@ -1982,8 +2070,11 @@ class Migration(migrations.Migration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("kind", "undo"), ("undoes__isnull", False)),
-                            models.Q(models.Q(("kind", "undo"), _negated=True), ("undoes__isnull", True)),
+                            models.Q(("kind__in", ["undo", "ask_again"]), ("undoes__isnull", False)),
+                            models.Q(
+                                models.Q(("kind__in", ["undo", "ask_again"]), _negated=True),
+                                ("undoes__isnull", True),
+                            ),
                             _connector="OR",
                         ),
                         name="an_undo_undoes_one_event",
@@ -2337,6 +2428,13 @@ class Migration(migrations.Migration):
                 ("description", models.TextField(blank=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
+                    "gaps",
+                    models.BooleanField(
+                        default=False,
+                        help_text="A query without a ranking was not answered, and has no score. Otherwise it has an empty list.",
+                    ),
+                ),
+                (
                     "collection",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
@@ -2648,6 +2746,277 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="Engine",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("name", models.CharField(max_length=100)),
+                (
+                    "dialect",
+                    models.CharField(
+                        choices=[
+                            ("elasticsearch", "Elasticsearch"),
+                            ("opensearch", "OpenSearch"),
+                            ("solr", "Solr"),
+                            ("vespa", "Vespa"),
+                            ("algolia", "Algolia or alike"),
+                            ("json", "another engine with JSON answers"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "address",
+                    models.CharField(help_text="With {query}, {need}, {key} and {depth}.", max_length=2000),
+                ),
+                (
+                    "body",
+                    models.TextField(
+                        blank=True, help_text="JSON with the same placeholders. Empty: the request is a GET."
+                    ),
+                ),
+                ("headers", models.TextField(blank=True, help_text="NAME: value, a line each. Nothing secret.")),
+                ("secret", models.CharField(blank=True, max_length=100)),
+                ("secret_header", models.CharField(default="Authorization", max_length=100)),
+                ("results_at", models.CharField(max_length=200)),
+                ("id_at", models.CharField(max_length=200)),
+                ("score_at", models.CharField(blank=True, max_length=200)),
+                ("title_at", models.CharField(blank=True, max_length=200)),
+                ("text_at", models.CharField(blank=True, max_length=200)),
+                ("link_at", models.CharField(blank=True, max_length=200)),
+                (
+                    "more_at",
+                    models.JSONField(
+                        default=list, help_text="Paths of what else is kept of a document, as its fields."
+                    ),
+                ),
+                ("answer", models.TextField(blank=True)),
+                ("answered", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "collection",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="engines",
+                        to="ratings.collection",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "name"), name="one_engine_per_name"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("dialect__in", ["elasticsearch", "opensearch", "solr", "vespa", "algolia", "json"])
+                        ),
+                        name="dialect_of_engine_is_known",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="EngineAnswer",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "again",
+                    models.BooleanField(
+                        default=False, help_text="The second answer, which shows how the engine differs."
+                    ),
+                ),
+                ("hits", models.BinaryField(default=b"[]", help_text="As JSON, best first.")),
+                ("problem", models.CharField(blank=True, max_length=500)),
+                (
+                    "job",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="answers",
+                        to="ratings.job",
+                    ),
+                ),
+                (
+                    "query",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="ratings.query"
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("job", "query", "again"), name="one_answer_per_query")
+                ],
+            },
+        ),
         migrations.RunPython(keep_statistics_fresh, migrations.RunPython.noop),
         migrations.RunPython(compress_by_lz4, migrations.RunPython.noop),
+        migrations.CreateModel(
+            name="Delivery",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("waiting", "to be sent"), ("delivered", "delivered"), ("given_up", "given up")],
+                        default="waiting",
+                        max_length=10,
+                    ),
+                ),
+                ("tries", models.PositiveSmallIntegerField(default=0)),
+                ("next_at", models.DateTimeField(null=True)),
+                ("answer", models.CharField(blank=True, max_length=300)),
+                ("ended_at", models.DateTimeField(null=True)),
+            ],
+            options={
+                "ordering": ["-pk"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Notice",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("watch.worse", "an alarm of a watch"),
+                            ("watch.judgments", "unjudged documents decide a night"),
+                            ("watch.gap", "a night without an answer"),
+                            ("import.done", "an import is done"),
+                            ("import.failed", "an import failed or was refused"),
+                            ("rating.finished", "all wanted ratings are given"),
+                            ("round.drawn", "a round was drawn"),
+                            ("rater.gold", "a rater misses known grades"),
+                            ("judge.drifted", "a judge answers otherwise than before"),
+                            ("test", "a test"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "key",
+                    models.CharField(help_text="Names what happened, so that it is noted once.", max_length=100),
+                ),
+                ("text", models.CharField(max_length=500)),
+                ("path", models.CharField(help_text="Of the page that shows it.", max_length=300)),
+                ("at", models.DateTimeField()),
+            ],
+            options={
+                "ordering": ["-at", "-pk"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Receiver",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("address", models.CharField(blank=True, max_length=2000)),
+                ("salt", models.CharField(default=ratings.models.notice.new_salt, editable=False, max_length=32)),
+                ("kinds", models.JSONField(default=list, help_text="Of the notices that it gets.")),
+                ("gone", models.BooleanField(default=False, help_text="It answered that it is gone (410).")),
+                ("created_at", models.DateTimeField()),
+            ],
+            options={
+                "ordering": ["pk"],
+            },
+        ),
+        migrations.AddField(
+            model_name="notice",
+            name="collection",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="notices",
+                to="ratings.collection",
+            ),
+        ),
+        migrations.AddField(
+            model_name="delivery",
+            name="notice",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="deliveries", to="ratings.notice"
+            ),
+        ),
+        migrations.AddField(
+            model_name="receiver",
+            name="collection",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="receivers",
+                to="ratings.collection",
+            ),
+        ),
+        migrations.AddField(
+            model_name="receiver",
+            name="user",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
+        ),
+        migrations.AddField(
+            model_name="delivery",
+            name="receiver",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="deliveries",
+                to="ratings.receiver",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="notice",
+            index=models.Index(fields=["collection", "-at"], name="notices_by_time"),
+        ),
+        migrations.AddConstraint(
+            model_name="notice",
+            constraint=models.UniqueConstraint(fields=("collection", "key"), name="noted_once"),
+        ),
+        migrations.AddConstraint(
+            model_name="receiver",
+            constraint=models.UniqueConstraint(fields=("collection", "user"), name="one_receiver_per_person"),
+        ),
+        migrations.AddConstraint(
+            model_name="receiver",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("user__isnull", True), ("address", ""), _connector="XOR"),
+                name="receiver_is_person_or_address",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="delivery",
+            index=models.Index(
+                condition=models.Q(("state", "waiting")), fields=["next_at"], name="delivery_by_next"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="delivery",
+            constraint=models.UniqueConstraint(fields=("receiver", "notice"), name="one_delivery_per_receiver"),
+        ),
+        migrations.AddConstraint(
+            model_name="delivery",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["waiting", "delivered", "given_up"])),
+                name="state_of_delivery_is_known",
+            ),
+        ),
     ]

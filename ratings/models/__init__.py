@@ -4,6 +4,7 @@ A foreign key of a large table has no index of its own if another index begins w
 for both.
 """
 
+from .allowed_host import AllowedHost, hosts_allowed_for
 from .anchor import Anchor, Check
 from .answers import UNANSWERED, probe_results
 from .audit import AuditEvent
@@ -22,8 +23,10 @@ from .collection import (
     short_value,
 )
 from .content import Document, FormerText, Query
+from .engine import Engine, EngineAnswer
 from .job import LEASE, MAKERS, Job
 from .judge import Judge, JudgeRun, JudgeSample, JudgeUse, JudgeVersion, MachineGrade, Probe, SampledPair
+from .notice import Delivery, Notice, Receiver
 from .picture import Picture, digest_of
 from .ranking import Ranking, System
 from .rating import (
@@ -43,5 +46,5 @@ from .rating import (
 )
 from .rounds import Drawn, Round
 from .sample import Sample, SampledQuery
-from .session import Session, SuperuserByGroup
+from .session import AccountLanguage, Session, SuperuserByGroup
 from .token import SCOPES_OF, ApiToken, Receipt, Scope

@@ -12,8 +12,8 @@ from .rating import Pair, RatingEvent
 class AnchorQuerySet(models.QuerySet):
     def of(self, collection) -> "AnchorQuerySet":
         """The anchors of a collection. By a subquery, as SQLite would begin a join with all pairs."""
-        own = Pair.objects.filter(pk=OuterRef("pair")).values("query__collection")
-        return self.alias(of_collection=Subquery(own)).filter(of_collection=collection)
+        of_pair = Pair.objects.filter(pk=OuterRef("pair")).values("query__collection")
+        return self.alias(of_collection=Subquery(of_pair)).filter(of_collection=collection)
 
 
 class Anchor(models.Model):

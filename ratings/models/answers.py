@@ -20,9 +20,9 @@ class ProbeResult(NamedTuple):
 
     kind: str
     label: str
-    asked: int  # that were answered, or failed
-    through: int  # of them, those that were graded as relevant
-    graded: int
+    asked: int  # how many were answered, or failed
+    through: int  # how many of these were graded as relevant
+    graded: int  # how many got a grade
 
     @property
     def ungraded(self) -> int:
@@ -40,10 +40,10 @@ def probe_results(
         through=Count("pk", filter=graded & Q(value__gte=collection.relevant_from)),
         graded=Count("pk", filter=graded),
     )
-    found = {(row["version"], row["kind"]): row for row in rows}
+    counts = {(row["version"], row["kind"]): row for row in rows}
     by_version = defaultdict(list)
     for version, kind in product(versions, Probe.Kind):
-        if row := found.get((version.pk, kind)):
+        if row := counts.get((version.pk, kind)):
             result = ProbeResult(kind.value, kind.label, row["n"], row["through"], row["graded"])
             by_version[version].append(result)
     return list(by_version.items())

@@ -1,12 +1,14 @@
 """A test collection: its scale, its guidelines, its people."""
 
 from decimal import Decimal
+from functools import cached_property
 from typing import Self
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
-from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, Subquery
+from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, F, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 
@@ -18,7 +20,7 @@ class Role(models.TextChoices):
 
 # Fields that acts change by an update of their own: a save of the whole row could bring old values back, and with
 # the slug a deleted collection.
-ACTED_ON = ("version", "decided", "slug", "put_away_at")
+FIELDS_OF_ACTS = ("version", "decided", "slug", "put_away_at")
 
 
 class CollectionQuerySet(models.QuerySet):
@@ -33,6 +35,12 @@ class CollectionQuerySet(models.QuerySet):
             memberships = memberships.filter(role__in=roles)
         return self.filter(pk__in=memberships.values("collection"))
 
+    def with_left_out(self) -> "CollectionQuerySet":
+        """The collections with `left_out` read in the same query."""
+        left_out = Rater.objects.filter(collection=OuterRef("pk"), left_out_at__isnull=False).order_by()
+        count = left_out.values("collection").annotate(n=Count("pk")).values("n")
+        return self.annotate(left_out=Coalesce(Subquery(count), 0))
+
 
 class VisibleManager(models.Manager.from_queryset(CollectionQuerySet)):
     """Leaves out collections without a slug: deleted ones, and those that are still being written."""
@@ -46,7 +54,7 @@ class Collection(models.Model):
         QUERY = "query", "query by query, in random order"
         DEPTH = "depth", "best ranked first"
         RANDOM = "random", "at random"
-        DECISIVE = "decisive", "most informative first"
+        DECISIVE = "decisive", "most useful first"
 
     # None while an import of an archive writes it, and once it is deleted: nobody sees it.
     slug = models.SlugField(max_length=80, unique=True, null=True, help_text="The name in addresses and commands.")
@@ -68,6 +76,9 @@ class Collection(models.Model):
     # What the decisive order is about: {"measure", "profile", "options", "rule", "adjudications", "systems"}.
     # Empty: nothing was chosen yet. The record stores it and does not read it.
     aim = models.JSONField(default=dict, blank=True, editable=False)
+    # The measure and options that hold where nothing is asked, as text by the names of an address. Empty: the
+    # usual ones. The record stores them and does not read them.
+    default_options = models.JSONField(default=dict, blank=True, editable=False)
     gold_share = models.DecimalField(
         "share of gold pairs",
         max_digits=3,
@@ -88,6 +99,11 @@ class Collection(models.Model):
         "offer a break after",
         default=50,
         help_text="After how many ratings in a row a rater is offered a break. 0: never.",
+    )
+    reminds = models.BooleanField(
+        "mail raters when work waits",
+        default=False,
+        help_text="At most one a day, and one a week to somebody who does nothing. Each has a link to end them.",
     )
     scale_version = models.PositiveIntegerField(default=1, editable=False)
     # Rises with every change of the record, except for single acts of raters and decisions, which are found by
@@ -121,10 +137,10 @@ class Collection(models.Model):
         return self.name
 
     def save(self, *args, **kwargs) -> None:
-        """Save the row; an update leaves out ACTED_ON, which others may have changed since this copy was read."""
+        """Save the row. An update leaves out FIELDS_OF_ACTS: others may have changed them since it was read."""
         if not self._state.adding and kwargs.get("update_fields") is None:
             fields = (field.name for field in self._meta.concrete_fields if not field.primary_key)
-            kwargs["update_fields"] = [name for name in fields if not name.startswith(ACTED_ON)]
+            kwargs["update_fields"] = [name for name in fields if not name.startswith(FIELDS_OF_ACTS)]
         super().save(*args, **kwargs)
 
     def get_absolute_url(self) -> str:
@@ -135,6 +151,11 @@ class Collection(models.Model):
         if user.is_superuser:
             return Role.ADMIN
         return self.memberships.get(user=user).role
+
+    @cached_property
+    def left_out(self) -> int:
+        """How many raters are left out, so that none of their ratings counts. One query."""
+        return self.raters.exclude(left_out_at=None).count()
 
     def touch(self) -> None:
         """Raise the version, after a change of more than one judgment.
@@ -291,7 +312,7 @@ class Membership(models.Model):
         super().save(*args, **kwargs)
         if self.role != Role.RATER or self.collection.raters.filter(user=self.user).exists():
             return
-        name = self.user.get_username()
+        name = self.user.get_full_name() or self.user.get_username()
         if self.collection.raters.filter(name=name).exists():
             name = f"{name} (account {self.user.pk})"
         Rater.objects.create(collection=self.collection, user=self.user, name=name)
@@ -305,6 +326,8 @@ class Invitation(models.Model):
     name = models.CharField(max_length=150, help_text="Whom it is for: a name or an address, for the list only.")
     # Sent to the address in its name and shown to nobody else, so whoever has the link owns the address.
     mailed = models.BooleanField(default=False, editable=False)
+    # Of the mail. The page of the link is in that of the browser.
+    language = models.CharField(max_length=10, default=settings.LANGUAGE_CODE)
     key_hash = models.CharField(max_length=64, unique=True, editable=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField()
@@ -335,15 +358,19 @@ class RaterQuerySet(models.QuerySet):
         return self.filter(_is_member())
 
     def able(self) -> Self:
-        """Those who can rate now, so that they get pairs: members whom no admin has deactivated."""
-        return self.members().filter(active=True)
+        """Those who can rate now, so that they get pairs: members whom no admin has deactivated or left out."""
+        return self.members().filter(active=True, left_out_at=None)
+
+    def counted(self) -> Self:
+        """Those whose ratings count."""
+        return self.filter(left_out_at=None)
 
     def with_able(self) -> Self:
         """The raters with `is_able`: whether they are among the `able`.
 
         Of a row that is locked, `active` is read after the wait for the lock.
         """
-        able = ExpressionWrapper(Q(_is_member(), active=True), BooleanField())
+        able = ExpressionWrapper(Q(_is_member(), active=True, left_out_at=None), BooleanField())
         return self.annotate(is_able=able)
 
     def with_versions(self) -> Self:
@@ -394,6 +421,8 @@ class Rater(models.Model):
     active = models.BooleanField(
         default=True, help_text="A rater who is not active gets nothing to rate. What they rated stays and counts."
     )
+    # If set, none of their ratings counts, and they get nothing to rate: pool.leaving_out.
+    left_out_at = models.DateTimeField(null=True, blank=True, editable=False)
     limit = models.PositiveIntegerField(
         null=True, blank=True, help_text="How many pairs this rater may rate at most. Empty: no limit."
     )
@@ -403,6 +432,10 @@ class Rater(models.Model):
     # The latest version of the guidelines that they opened. Later changes are marked for them.
     guidelines_read = models.PositiveIntegerField(default=0, editable=False)
     warmed_up_at = models.DateTimeField(null=True, editable=False)
+    reminded_at = models.DateTimeField(null=True, editable=False)
+    no_mail = models.BooleanField(
+        default=False, editable=False, help_text="They want no mail about work that waits."
+    )
 
     is_able: bool  # set by `with_able`
     restricted: bool  # whether they rate only some queries; these are set by `desk.queue`

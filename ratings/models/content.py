@@ -89,7 +89,7 @@ def refuse_ranked(documents: models.QuerySet) -> None:
     """Raises ProtectedError if a ranking names one of the documents. Reads all rankings of their collections."""
     for collection in Collection.objects.filter(documents__in=documents).distinct():
         ids = list(documents.filter(collection=collection).values_list("pk", flat=True))
-        rankings = (ranking for each in collection.systems.all() for ranking in each.rankings.iterator())
-        naming = {ranking for ranking in rankings if ranking.names_any(ids)}
-        if naming:
-            raise ProtectedError("A ranking names this document. Delete the system's rankings first.", naming)
+        for system in collection.systems.all():
+            naming = {ranking for ranking in system.rankings.iterator() if ranking.names_any(ids)}
+            if naming:
+                raise ProtectedError("A ranking names this document. Delete the system's rankings first.", naming)

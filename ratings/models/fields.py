@@ -43,7 +43,7 @@ class PackedArrayField(models.BinaryField):
         """`value` as an array of the dtype. Raises ValueError where a number would change."""
         array = np.asarray(value)
         packed = array.astype(self.dtype)
-        if array.ndim != 1 or not np.array_equal(packed, array):
+        if array.ndim != 1 or not np.array_equal(packed, array, equal_nan=array.dtype.kind == "f"):
             raise ValueError(
                 f"{self.name}: {value!r} cannot be stored as an array of {self.dtype.name} without loss"
             )

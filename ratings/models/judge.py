@@ -4,7 +4,6 @@ Nothing here is a `Rating`, a `Pair` or a `Rater`, so code that reads people's r
 `ratings.judges` writes these tables.
 """
 
-from datetime import timedelta
 from decimal import Decimal
 
 from django.conf import settings
@@ -15,9 +14,9 @@ from django.utils import timezone
 from .append_only import AppendOnly
 from .collection import Collection, short_value
 from .content import Document, Query
+from .job import Leased
 from .rating import Rating
 
-LEASE = timedelta(seconds=30)  # a worker whose last heartbeat is older counts as dead
 MONEY = {"max_digits": 14, "decimal_places": 6}
 MOST_MONEY = Decimal("99999999.999999")  # that such a column holds
 
@@ -129,7 +128,7 @@ class JudgeRunQuerySet(models.QuerySet):
         )
 
 
-class JudgeRun(models.Model):
+class JudgeRun(Leased):
     """A run of a judge: the choice of pairs, its limits and its progress."""
 
     class State(models.TextChoices):
@@ -169,12 +168,7 @@ class JudgeRun(models.Model):
     tokens_in = models.PositiveBigIntegerField(default=0)
     tokens_out = models.PositiveBigIntegerField(default=0)
     cost = models.DecimalField(**MONEY, default=Decimal(0))
-    # Raised by each worker that takes it up: a worker with an older number stops writing.
-    attempt = models.PositiveIntegerField(default=0)
-    beat_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
-    started_at = models.DateTimeField(null=True)
-    ended_at = models.DateTimeField(null=True)
 
     objects = JudgeRunQuerySet.as_manager()
 
@@ -211,20 +205,6 @@ class JudgeRun(models.Model):
     @property
     def waiting(self) -> int:
         return max(self.pairs - self.graded - self.ungraded, 0)
-
-    def mine(self) -> models.QuerySet:
-        """The row of the run; none if another worker took it up or somebody stopped it (a fencing token)."""
-        return JudgeRun.objects.filter(pk=self.pk, attempt=self.attempt, state=self.State.RUNNING)
-
-    def take_up(self) -> bool:
-        """Whether this worker has taken the run up now. False: another one was faster."""
-        now = timezone.now()
-        unchanged = JudgeRun.objects.filter(pk=self.pk, attempt=self.attempt, state=self.state)
-        started = {"state": self.State.RUNNING, "beat_at": now, "message": "", "ended_at": None}
-        if not unchanged.update(attempt=F("attempt") + 1, started_at=self.started_at or now, **started):
-            return False
-        self.refresh_from_db()
-        return True
 
 
 class Answer(models.Model):
@@ -364,7 +344,7 @@ class JudgeSample(models.Model):
     def unrated(self) -> int:
         """How many pairs of the sample have no rating at all, not even "cannot judge"."""
         # By the pair, which has indexes: a rating's own query and document are copies without one.
-        rated = Rating.objects.filter(pair__query=OuterRef("query"), pair__document=OuterRef("document"))
+        rated = Rating.objects.counted().filter(pair__query=OuterRef("query"), pair__document=OuterRef("document"))
         return self.pairs.filter(~Exists(rated)).count()
 
 

@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from .collection import Collection
 
-PROBLEM = 300  # characters
-LONGEST = 2_000  # characters of a source that are kept
+LONGEST_PROBLEM = 300  # characters
+LONGEST_SOURCE = 2_000  # characters of a source that are kept
 
 
 class Picture(models.Model):
@@ -35,7 +35,7 @@ class Picture(models.Model):
     # What raters see in addresses: random, so that it tells neither document nor order of import.
     token = models.UUIDField(default=uuid4, unique=True, editable=False)
     state = models.CharField(max_length=7, choices=State.choices, default=State.WANTED)
-    problem = models.CharField(max_length=PROBLEM, blank=True)
+    problem = models.CharField(max_length=LONGEST_PROBLEM, blank=True)
     small = models.CharField(max_length=64, blank=True)  # SHA-256 of each file
     large = models.CharField(max_length=64, blank=True)
     width = models.PositiveIntegerField(default=0, help_text="Of the small one, in pixels.")

@@ -14,6 +14,10 @@ class System(models.Model):
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    gaps = models.BooleanField(
+        default=False,
+        help_text="A query without a ranking was not answered, and has no score. Otherwise it has an empty list.",
+    )
     # The import that made it, so that it can be undone.
     job = models.ForeignKey(
         Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="systems"

@@ -10,7 +10,8 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
+from django.utils.translation import gettext_lazy
 
 from .append_only import AppendOnly, AppendOnlyQuerySet
 from .collection import Collection, Grade, Rater
@@ -21,12 +22,12 @@ from .job import Job
 class Reason(models.TextChoices):
     """Why a pair could not be judged."""
 
-    BROKEN = "broken", "The text is missing or broken"
-    LANGUAGE = "language", "I do not read this language"
-    KNOWLEDGE = "knowledge", "I do not know the subject"
-    UNCLEAR = "unclear", "The query is unclear"
-    OTHER = "other", "Another reason"
-    PICTURE = "picture", "The picture is missing"  # the last, so that the digits of the others stay
+    BROKEN = "broken", gettext_lazy("The text is missing or broken")
+    LANGUAGE = "language", gettext_lazy("I do not read this language")
+    KNOWLEDGE = "knowledge", gettext_lazy("I do not know the subject")
+    UNCLEAR = "unclear", gettext_lazy("The query is unclear")
+    OTHER = "other", gettext_lazy("Another reason")
+    PICTURE = "picture", gettext_lazy("The picture is missing")
 
 
 class Shown(models.TextChoices):
@@ -68,7 +69,7 @@ class Pair(models.Model):
         return f"{self.query.key} and {self.document.key}"
 
 
-LOTS = 2**31 - 1
+LOTS = 2**31 - 1  # how many lots there are to draw from
 
 # Without `state`: SQLite uses a partial index only where the query has its condition literally, and Django would
 # pass the state as a parameter.
@@ -179,6 +180,15 @@ class LostLease(models.Model):
         return f"{self.pair}, lost by {self.rater}"
 
 
+class RatingQuerySet(models.QuerySet):
+    def counted(self) -> Self:
+        """The ratings that count: not those of raters who are left out, nor those that are set aside.
+
+        Numbers and exports read only these.
+        """
+        return self.filter(rater__left_out_at=None, set_aside_at=None)
+
+
 class Rating(models.Model):
     """The present rating of a pair by one rater: a grade, or a reason why it cannot be judged."""
 
@@ -191,6 +201,8 @@ class Rating(models.Model):
     revision = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
+    # If set, other raters are asked for the pair in place of this one, whose rating does not count.
+    set_aside_at = models.DateTimeField(null=True, blank=True, editable=False)
     # Copied from the pair: an evaluation reads all ratings, and the join would take most of its time. They are
     # deleted with the pair.
     query = models.ForeignKey(
@@ -199,6 +211,8 @@ class Rating(models.Model):
     document = models.ForeignKey(
         Document, models.DO_NOTHING, db_constraint=False, db_index=False, editable=False, related_name="+"
     )
+
+    objects = RatingQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -248,12 +262,9 @@ class Adjudication(models.Model):
 
     pair = models.OneToOneField(Pair, models.CASCADE, related_name="adjudication")
     grade = models.ForeignKey(Grade, models.RESTRICT, related_name="adjudications")
-    reason = models.TextField()
+    reason = models.TextField(blank=True)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField()
-
-    class Meta:
-        constraints = [models.CheckConstraint(condition=~Q(reason=""), name="adjudication_has_a_reason")]
 
     def __str__(self) -> str:
         return f"{self.pair}: {self.grade}"
@@ -267,6 +278,14 @@ class RatingEventQuerySet(AppendOnlyQuerySet):
         statement.
         """
         return self.filter(~Exists(RatingEvent.objects.filter(undoes=OuterRef("pk"))))
+
+    def of_work(self) -> Self:
+        """Without what admins did: they asked again for ratings, and let those count again."""
+        kinds = RatingEvent.Kind
+        by_another = Q(actor__isnull=False, rater__user__isnull=False) & ~Q(actor=F("rater__user"))
+        # Of a rater without an account, only imports are work that has an actor.
+        for_nobody = Q(actor__isnull=False, rater__user__isnull=True) & ~Q(kind=kinds.IMPORT)
+        return self.exclude(kind=kinds.ASK_AGAIN).exclude(by_another).exclude(for_nobody)
 
     def forget_person(self, *, comments: bool = False) -> int:
         """The number of rows that lost their actor and, with `comments`, their comments. Grades and times stay."""
@@ -286,6 +305,7 @@ class RatingEvent(AppendOnly):
         ADJUDICATE = "adjudicate", "adjudicated"
         WARM_UP = "warm_up", "warmed up"
         REPEAT = "repeat", "graded again"
+        ASK_AGAIN = "ask_again", "asked again"  # an admin, for what the event that it undoes had said
 
     pair = models.ForeignKey(Pair, models.CASCADE, db_index=False, related_name="events")
     # None for an adjudication or its withdrawal.
@@ -338,7 +358,8 @@ class RatingEvent(AppendOnly):
                 condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="seconds_not_negative"
             ),
             models.CheckConstraint(
-                condition=Q(kind="undo", undoes__isnull=False) | (~Q(kind="undo") & Q(undoes__isnull=True)),
+                condition=Q(kind__in=["undo", "ask_again"], undoes__isnull=False)
+                | (~Q(kind__in=["undo", "ask_again"]) & Q(undoes__isnull=True)),
                 name="an_undo_undoes_one_event",
             ),
             models.CheckConstraint(

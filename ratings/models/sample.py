@@ -1,6 +1,6 @@
 """Samples of queries: what was drawn from a log of searches, and with what chance.
 
-`ratings.sampling` writes these tables.
+`ratings.importing.sampling` writes these tables.
 """
 
 from django.db import models

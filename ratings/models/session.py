@@ -31,6 +31,15 @@ class Session(AbstractBaseSession):
         return import_module(settings.SESSION_ENGINE).SessionStore  # it uses this model
 
 
+class AccountLanguage(models.Model):
+    """The language that a person chose for pages and mail."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="language"
+    )
+    code = models.CharField(max_length=10)
+
+
 class SuperuserByGroup(models.Model):
     """A superuser by a group of the sign-in provider. The right is taken back with the group."""
 

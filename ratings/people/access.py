@@ -8,11 +8,12 @@ from django.contrib import messages
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.auth.views import redirect_to_login
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import add_never_cache_headers
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from ..database.prepared import Blank, Prepared
@@ -26,11 +27,17 @@ READERS = (Role.ANALYST, Role.ADMIN)
 View = Callable[..., HttpResponse]
 
 
+class SignedInRequest(HttpRequest):
+    """The request of a view that only people with an account reach, as the type of its argument."""
+
+    user: User
+
+
 def with_access(access: Callable[..., object], *named: str) -> Callable[[View], View]:
     """A decorator: the view gets the result of `access` in place of the arguments `named` of its address.
 
-    `access` raises Http404 for people without access. It is an attribute of the view, so that it can be checked
-    before a request body is read.
+    `access` gets the request and these arguments, and raises Http404 for people without access. It becomes an
+    attribute of the view, so that it can be checked before a request body is read.
     """
 
     def decorated(view: View) -> View:
@@ -79,7 +86,7 @@ def record_act(view: View) -> View:
 
 
 def refusal_if_away(request: HttpRequest, collection: Collection) -> HttpResponse | None:
-    """The answer to a change of the record, if the collection is put away."""
+    """The answer to a change of the record if the collection is put away; None if it is in use."""
     if not collection.put_away_at:
         return None
     messages.error(request, f"{collection} is put away, so nothing was changed. Take it out again first.")
@@ -87,12 +94,26 @@ def refusal_if_away(request: HttpRequest, collection: Collection) -> HttpRespons
 
 
 def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -> Collection:
-    """The collection, with `role` set, if the user has one of `roles` in it. Raises Http404 otherwise."""
-    collection = Collection.objects.visible_to(request.user, *roles).filter(slug=slug).first()
+    """The collection, if the user has one of `roles` in it; without roles, any. Raises Http404 otherwise.
+
+    `role` is set to the user's role in it, and `own_memberships` to the rows of `memberships_of`, which the
+    switcher in the head of the page needs; None for superusers, who need no membership.
+    """
+    visible = Collection.objects.visible_to(request.user, *roles)
+    collection = visible.with_left_out().filter(slug=slug).first()
     if collection is None:
         raise Http404("No such collection.")
-    collection.role = collection.role_of(request.user)
+    collection.own_memberships = None if request.user.is_superuser else memberships_of(request.user)
+    role_by_slug = {row["slug"]: row["role"] for row in collection.own_memberships or ()}
+    collection.role = Role.ADMIN if request.user.is_superuser else role_by_slug.get(slug)
     return collection
+
+
+def memberships_of(user) -> list[dict]:
+    """Name, slug, role and put_away_at of each collection in which the user has a role, by name."""
+    columns = {name: F(f"collection__{name}") for name in ("name", "slug", "put_away_at")}
+    of_user = user.memberships.filter(collection__slug__isnull=False)
+    return list(of_user.order_by("collection__name").values("role", **columns))
 
 
 class NotARater(Http404):
@@ -106,7 +127,7 @@ def rater_in(request: HttpRequest, slug: str) -> Rater:
     """
     rater = _rater.first(slug=slug, user=request.user.pk)
     if rater is None:
-        raise NotARater("You do not rate in a collection of this name. Its admins can say why.")
+        raise NotARater(gettext("You do not rate in a collection of this name. Its admins can say why."))
     return rater
 
 
@@ -190,25 +211,26 @@ class SignInRequired(LoginRequiredMiddleware):
     """Middleware: every view requires a sign-in, unless it has @login_not_required."""
 
     def handle_no_permission(self, request: HttpRequest, view_func) -> HttpResponse:
-        """The redirect to the sign-in. What was written in a form comes back on a page, to be copied."""
+        """The redirect to the sign-in; 401 for scripts. What was in a form comes back on a page, to be copied."""
         if wants_json(request):
-            return JsonResponse({"error": "Nobody is signed in."}, status=401)
+            return JsonResponse({"error": gettext("Nobody is signed in.")}, status=401)
         if request.method in ("GET", "HEAD"):
             return super().handle_no_permission(request, view_func)
-        answer = redirect_to_login(page_above(request.path_info))
+        to_sign_in = redirect_to_login(page_above(request.path_info))
         if written := sent.written(request):
-            context = {"sign_in": answer.url, "written": written, "files": bool(request.FILES)}
+            context = {"sign_in": to_sign_in.url, "written": written, "files": bool(request.FILES)}
             return render(request, "ratings/signed_out.html", context, status=403)
-        messages.warning(request, "You were signed out: what you just did was not saved. Sign in and do it again.")
-        return answer
+        warning = gettext("You were signed out: what you just did was not saved. Sign in and do it again.")
+        messages.warning(request, warning)
+        return to_sign_in
 
 
 class PagesForActs(MiddlewareMixin):
     """Middleware: a page in place of the empty answer 405, where somebody opens the address of an act."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        opened = request.method in ("GET", "HEAD") and response.status_code == 405
-        if not opened or response.content or wants_json(request):
+        is_act = request.method in ("GET", "HEAD") and response.status_code == 405
+        if not is_act or response.content or wants_json(request):
             return response
         page = render(request, "405.html", {"above": page_above(request.path_info)}, status=405)
         page["Allow"] = response["Allow"]

@@ -9,7 +9,8 @@ from ..web import settings_forms
 from . import members, sessions
 from .audit import Act, note
 
-FIELDS = ("email", "is_active", "is_superuser")
+# The columns of User that `change` sets.
+USER_FIELDS = ("email", "is_active", "is_superuser")
 
 
 class LastSuperuser(Exception):
@@ -17,9 +18,9 @@ class LastSuperuser(Exception):
 
 
 def settings_of(user: User) -> dict:
-    """The arguments of `change`, as they are now."""
-    stored = {name: getattr(user, name) for name in FIELDS}
-    return stored | {"may_make": user.user_permissions.filter(pk=_to_make().pk).exists()}
+    """The arguments of `change` with their present values: USER_FIELDS, and whether they may make collections."""
+    stored = {name: getattr(user, name) for name in USER_FIELDS}
+    return stored | {"may_make": user.user_permissions.filter(pk=right_to_make().pk).exists()}
 
 
 def lock(user: User) -> None:
@@ -33,31 +34,36 @@ def lock(user: User) -> None:
 def change(user: User, **wanted) -> None:
     """Change the mail address and the rights of an account. Lock it first. Raises LastSuperuser.
 
-    Whoever can no longer sign in is signed out, and other raters get what they hold. The right of a superuser that
-    is given or taken by hand no longer counts as given by a group of the provider.
+    `wanted` has a value for each name in `settings_of`. Whoever can no longer sign in is signed out, and other
+    raters get what they hold. The right of a superuser that is given or taken by hand no longer counts as given by
+    a group of the provider.
     """
     before = settings_of(user)
     changed = {name: value for name, value in wanted.items() if before[name] != value}
-    for name in FIELDS:
+    for name in USER_FIELDS:
         setattr(user, name, wanted[name])
-    others = get_user_model().objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
-    if changed.keys() & {"is_superuser", "is_active"} and not others.exists():
+    other_superusers = get_user_model().objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    # Usually the superuser who asks is one of the others; not so if they change their own account.
+    if changed.keys() & {"is_superuser", "is_active"} and not other_superusers.exists():
         raise LastSuperuser
-    user.save(update_fields=FIELDS)
-    if "may_make" in changed:
-        (user.user_permissions.add if wanted["may_make"] else user.user_permissions.remove)(_to_make())
+    user.save(update_fields=USER_FIELDS)
+    if "may_make" in changed and wanted["may_make"]:
+        user.user_permissions.add(right_to_make())
+    elif "may_make" in changed:
+        user.user_permissions.remove(right_to_make())
     if "is_superuser" in changed:
         SuperuserByGroup.objects.filter(user=user).delete()
         note(Act.SUPERUSER if user.is_superuser else Act.SUPERUSER_NO_MORE, about=user)
-    # That the address changed, and not to which: the audit has no text that people wrote.
-    told = {name: name == "email" or value for name, value in changed.items() if name != "is_superuser"}
-    if told:
-        note(Act.ACCOUNT, about=user, **told)
+    detail = {name: value for name, value in changed.items() if name != "is_superuser"}
+    if "email" in detail:
+        detail["email"] = True  # that it changed, and not to which: the audit has no text that people wrote
+    if detail:
+        note(Act.ACCOUNT, about=user, **detail)
     if user.is_superuser or not user.is_active:
         members.give_back_all(user)
     if not user.is_active:
         sessions.end_all(user)
 
 
-def _to_make() -> Permission:
+def right_to_make() -> Permission:
     return Permission.objects.get(content_type__app_label="ratings", codename="add_collection")

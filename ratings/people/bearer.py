@@ -11,8 +11,10 @@ NO_FACTOR = "The role of the token's owner needs a second factor. Once they set 
 
 
 def token_of(request: HttpRequest) -> ApiToken:
-    """The valid token of a call. Raises Problem if it has none, after counting the call, or if its owner lacks
-    the second factor that their role needs.
+    """The valid token of a call.
+
+    Raises Problem for a call without one, which is counted, and if the owner lacks the second factor that their
+    role needs.
     """
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     token = tokens.valid_token(key.strip()) if scheme.lower() == "bearer" else None
@@ -28,4 +30,4 @@ def token_of(request: HttpRequest) -> ApiToken:
 
 
 def too_many() -> Problem:
-    return Problem(429, kind="too-many-calls", headers={"Retry-After": str(throttle.WINDOW)})
+    return Problem(429, kind="too-many-calls", headers={"Retry-After": str(throttle.MINUTE)})

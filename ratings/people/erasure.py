@@ -3,6 +3,7 @@
 import re
 import secrets
 from itertools import chain
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -13,6 +14,7 @@ from ..models import (
     AuditEvent,
     Collection,
     Invitation,
+    Job,
     Membership,
     Rater,
     Rating,
@@ -41,6 +43,7 @@ def erase(rater: Rater, *, comments: bool = False) -> str:
     # Noted before the audit is cleared, for people may erase themselves.
     note(Act.ERASED, collection, about=pseudonym, comments=comments)
     clear_audit(rater, pseudonym)
+    clear_imports(rater, pseudonym)
     Rater.objects.filter(pk=rater.pk).update(name=pseudonym, user=None, active=False)
     RatingEvent.objects.filter(rater=rater).forget_person(comments=comments)
     if comments:
@@ -86,6 +89,10 @@ def delete_account(user: User) -> str:
 
 
 def _delete_account(user: User, pseudonym: str) -> None:
+    """Delete the account, and replace its names in the audit by the pseudonym.
+
+    These are the username and the names by which the person was invited, which invitations lose.
+    """
     for invitation in Invitation.objects.filter(accepted_by=user).exclude(name=""):
         invited = AuditEvent.objects.filter(act=Act.INVITED, collection=invitation.collection_id)
         invited.filter(about=invitation.name).forget_subject(pseudonym)
@@ -104,27 +111,49 @@ def is_needed(user: User) -> bool:
 
 def clear_invitations(collection: Collection, rater: Rater) -> None:
     """Remove the names of invitations that the person accepted, and of open ones with their name."""
-    theirs = Q(accepted_by=None) | Q(accepted_by=rater.user) if rater.user else Q(accepted_by=None)
-    called = names_of(rater)
-    for invitation in collection.invitations.filter(theirs).exclude(name=""):
-        if invitation.accepted_by_id or called.search(invitation.name):
+    theirs_or_unused = (Q(accepted_by=None) | Q(accepted_by=rater.user)) if rater.user else Q(accepted_by=None)
+    names = names_pattern(rater)
+    for invitation in collection.invitations.filter(theirs_or_unused).exclude(name=""):
+        if invitation.accepted_by_id or names.search(invitation.name):
             Invitation.objects.filter(pk=invitation.pk).update(name="")
 
 
 def clear_audit(rater: Rater, pseudonym: str) -> None:
     """Replace the person's name in the audit of the collection by the pseudonym. Acts and times stay."""
-    events, called = AuditEvent.objects.filter(collection=rater.collection.pk), names_of(rater)
-    about = events.filter(act__in=ABOUT_PEOPLE).exclude(about="")
-    theirs = [event.pk for event in about if called.search(event.about)]
-    events.filter(pk__in=theirs).forget_subject(pseudonym)
+    events = AuditEvent.objects.filter(collection=rater.collection.pk)
+    names = names_pattern(rater)
+    about_people = events.filter(act__in=ABOUT_PEOPLE).exclude(about="")
+    about_person = [event.pk for event in about_people if names.search(event.about)]
+    events.filter(pk__in=about_person).forget_subject(pseudonym)
     if rater.user_id:
         events.filter(account=rater.user_id).forget_actor(pseudonym)
 
 
-def names_of(rater: Rater) -> re.Pattern:
+def clear_imports(rater: Rater, pseudonym: str) -> None:
+    """Replace the person's name by the pseudonym in the jobs of imports: files and columns may be called by it."""
+    names = names_pattern(rater)
+
+    def cleared(value: Any) -> Any:
+        """The JSON value with the name replaced in all its texts, at any depth."""
+        if isinstance(value, dict):
+            return {key: cleared(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [cleared(inner) for inner in value]
+        return names.sub(pseudonym, value) if isinstance(value, str) else value
+
+    for job in rater.collection.jobs.all():
+        files = [file | {"name": cleared(file["name"])} for file in job.files]
+        options = {name: cleared(value) if name == "columns" else value for name, value in job.options.items()}
+        fields = {"files": files, "options": options, "header": cleared(job.header), "report": cleared(job.report)}
+        if any(getattr(job, name) != value for name, value in fields.items()):
+            Job.objects.filter(pk=job.pk).update(**fields)
+
+
+def names_pattern(rater: Rater) -> re.Pattern:
     """A pattern of the person's names and address as whole words."""
     names = {rater.name}
     if rater.user:
         names |= {rater.user.get_username(), rater.user.email, rater.user.get_full_name()}
+    # The longest first: of several alternatives that match, a regular expression takes the first.
     words = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
     return re.compile(rf"(?<!\w)({words})(?!\w)", re.IGNORECASE)

@@ -1,31 +1,52 @@
 """The forms of accounts, invitations, tokens and terms."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from django import forms
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.password_validation import validate_password
-from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.validators import RegexValidator
+from django.utils.translation import gettext_lazy
 
 from ..models import Collection, Query, Role, Scope
 from ..web import limits
+from ..web.forms import Confirmation, OfCollection
 from ..web.settings_forms import Versioned
+from ..web.tables import ordered
 from .invitees import invitees
-from .names import is_taken
+from .members import Person, with_work
+from .names import folded, is_taken
 from .tokens import MOST_DAYS, scopes_of
 
 EVERYWHERE = "*"  # in place of a slug: all collections
 MOST_TOKENS = 50  # of one account in a day
-MAILED = "Each gets a link of their own, which works once. It is mailed to addresses; for names you see it."
-NAME_TAKEN = "Somebody has this name already. If it is you, sign in; otherwise choose another."
+MAILED_HELP = "Each gets a link of their own, which works once. It is mailed to addresses; for names you see it."
+# Columns of the list of people that `with_work` fills, which takes two more queries.
+WORK_COLUMNS = {"ratings", "last_act"}
+# By column of the list of people: what to sort by. None comes last.
+SORT_KEYS: dict[str, Callable[[Person], Any]] = {
+    "name": lambda person: folded(person.name),
+    "role": lambda person: person.role or None,
+    "state": lambda person: person.state or None,
+    "ratings": lambda person: person.ratings,
+    "last_act": lambda person: person.last_act,
+}
+NAME_TAKEN = gettext_lazy("Somebody has this username already. If it is you, sign in; otherwise choose another.")
+USERNAME_SIGNS = RegexValidator(
+    r"\A[\w.@+ -]+\Z",
+    gettext_lazy("A username may have letters, digits, blanks and the signs @ . + - _, and no others."),
+)
 
 
-class InviteForm(forms.Form):
+class InviteForm(OfCollection):
     """Names to invite, one a line, their role, and the days until the links expire."""
 
     names = forms.CharField(
         label="Names or addresses, one a line",
-        help_text="For this list only: Idealist sends nothing. Each gets a link of their own, which works once.",
+        help_text="Idealist sends nothing. Each gets a link of their own, which works once and has their name.",
         max_length=100_000,
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto", "autocomplete": "off", "spellcheck": "false"}),
         error_messages={"required": "Write at least one name."},
@@ -38,13 +59,16 @@ class InviteForm(forms.Form):
             (Role.ADMIN, "admin: everything, these pages too"),
         ],
     )
+    language = forms.ChoiceField(label="Language of the mail", choices=settings.LANGUAGES, required=False)
     days = forms.IntegerField(label="Days until the links end", min_value=1, max_value=90, initial=14)
 
-    def __init__(self, *args, collection: Collection, **kwargs) -> None:
+    def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        self.collection = collection
         if settings.MAIL:
-            self.fields["names"].help_text = MAILED
+            self.fields["names"].help_text = MAILED_HELP
+
+    def clean_language(self) -> str:
+        return self.cleaned_data["language"] or settings.LANGUAGE_CODE
 
     def clean_names(self) -> list[str]:
         return invitees(self.cleaned_data["names"], self.collection)
@@ -68,41 +92,73 @@ class TokenForm(forms.Form):
     def __init__(self, *args, user, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
-        self.places = {each.slug: each for each in Collection.objects.visible_to(user)}
+        self.collections = {collection.slug: collection for collection in Collection.objects.visible_to(user)}
+        labels = {slug: collection.name for slug, collection in self.collections.items()}
         if user.is_superuser:
-            self.places[EVERYWHERE] = None
-        names = [
-            (slug, each.name if each else "All collections, new ones too") for slug, each in self.places.items()
-        ]
-        self.fields["collection"].choices = names
-        self.allowed = {slug: scopes_of(user, each) for slug, each in self.places.items()}
-        known = {scope for scopes in self.allowed.values() for scope in scopes}
-        self.fields["scopes"].choices = [each for each in Scope.choices if each[0] in known]
+            self.collections[EVERYWHERE] = None
+            labels[EVERYWHERE] = "All collections, new ones too"
+        self.fields["collection"].choices = list(labels.items())
+        self.allowed_scopes = {slug: scopes_of(user, collection) for slug, collection in self.collections.items()}
+        offered = set().union(*self.allowed_scopes.values())
+        self.fields["scopes"].choices = [(scope, label) for scope, label in Scope.choices if scope in offered]
 
     def clean_name(self) -> str:
         return self.cleaned_data["name"].replace("\x00", "").strip()
 
     def clean(self) -> dict:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         if self.errors:
             return cleaned
         slug = cleaned["collection"]
-        cleaned["collection"] = self.places[slug]
+        cleaned["collection"] = self.collections[slug]
+        allowed = self.allowed_scopes[slug]
         for scope in cleaned["scopes"]:
-            if scope not in self.allowed[slug]:
-                may = ", ".join(self.allowed[slug])
-                message = f"You may not {scope} there" + (f"; you may {may}." if may else ".")
+            if scope not in allowed:
+                message = f"You may not {scope} there" + (f"; you may {', '.join(allowed)}." if allowed else ".")
                 raise forms.ValidationError({"scopes": message})
-        limits.refuse_over(MOST_TOKENS, "tokens", self.user.api_tokens.all())
+        limits.refuse_above(MOST_TOKENS, "tokens", self.user.api_tokens.all())
         return cleaned
+
+
+class ListForm(forms.Form):
+    """What the list of people shows, and in which order. Values in the address that mean nothing are ignored."""
+
+    q = forms.CharField(label="Name", required=False, max_length=150, strip=True)
+
+    def __init__(self, data, *, people: Sequence[Person]) -> None:
+        super().__init__(data, auto_id="list_%s")
+        self.fields["q"].widget = forms.TextInput({"type": "search", "size": 18})
+        for name in ("role", "state"):
+            values = sorted({getattr(person, name) for person in people} - {""})
+            choices = [("", "all"), *((value, value) for value in values)]
+            self.fields[name] = forms.ChoiceField(label=name.capitalize(), required=False, choices=choices)
+        self.is_valid()
+        sort = str(data.get("sort", ""))
+        self.sort = sort if sort.removeprefix("-") in SORT_KEYS else "role"
+
+    @property
+    def narrows(self) -> bool:
+        return any(self.cleaned_data.values())
+
+    def listed(self, people: Sequence[Person]) -> list[Person]:
+        """The people with the name, role and state of the form, in the order of its sort."""
+        searched = folded(self.cleaned_data.get("q", ""))
+        people = [person for person in people if searched in folded(person.name)]
+        for name in ("role", "state"):
+            if wanted := self.cleaned_data.get(name):
+                people = [person for person in people if getattr(person, name) == wanted]
+        if self.sort.removeprefix("-") in WORK_COLUMNS:
+            people = with_work(people)
+        return people if self.sort == "role" else ordered(people, SORT_KEYS, self.sort)  # they come by role
 
 
 class RoleForm(Versioned, forms.Form):
     role = forms.ChoiceField(label="Role", choices=Role.choices)
 
 
-class TermsForm(Versioned, forms.Form):
-    """The arguments of `members.set_terms`."""
+class TermsForm(Versioned, OfCollection):
+    """The arguments of `members.change_terms`."""
 
     limit = forms.IntegerField(
         label="Rates at most",
@@ -125,18 +181,15 @@ class TermsForm(Versioned, forms.Form):
         help_text="Ids of queries, one a line. Empty: all.",
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto", "spellcheck": "false"}),
     )
-    def __init__(self, *args, collection: Collection, **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        self.collection = collection
 
     def clean_queries(self) -> list[Query]:
         keys = list(dict.fromkeys(self.cleaned_data["queries"].split()))
-        known = {query.key: query for query in self.collection.queries.only("key")}
-        missing = [key for key in keys if key not in known]
+        queries = {query.key: query for query in self.collection.queries.only("key")}
+        missing = [key for key in keys if key not in queries]
         if missing:
             more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
             raise forms.ValidationError(f"There is no query {', '.join(missing[:5])}{more} in this collection.")
-        return [known[key] for key in keys]
+        return [queries[key] for key in keys]
 
 
 class AccountForm(Versioned, forms.Form):
@@ -166,52 +219,54 @@ class AccountForm(Versioned, forms.Form):
     )
 
 
-class ErasureForm(forms.Form):
-    """The typed name of the rater, and whether their comments are removed."""
+class ErasureForm(Confirmation):
+    """The name of the rater, and whether their comments are removed."""
 
-    name = forms.CharField(label="Type the name to confirm", max_length=150, strip=False)
     comments = forms.BooleanField(label="Remove their comments as well", required=False)
-
-    def __init__(self, *args, expected: str, **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        self.expected = expected
-        self.fields["name"].widget.attrs |= {"autocomplete": "off", "dir": "auto"}
-
-    def clean_name(self) -> str:
-        if self.cleaned_data["name"].strip() != self.expected.strip():
-            raise forms.ValidationError(f"This is not the name. Type “{self.expected}” to erase this person.")
-        return self.expected
 
 
 class SignUpForm(forms.Form):
-    """A new account: an unused name and a password that Django's validators accept."""
+    """A new account: an unused username and a password that Django's validators accept, and the person's name."""
 
+    name = forms.CharField(
+        # Translators: the name of a person, as others see it; not the username
+        label=gettext_lazy("Name"),
+        max_length=100,
+        required=False,
+        help_text=gettext_lazy("The admins of the collection see it. Leave empty to use the username."),
+        widget=forms.TextInput(attrs={"autocomplete": "name", "dir": "auto"}),
+    )
     username = UsernameField(
-        label="Name",
+        label=gettext_lazy("Username"),
         max_length=150,
-        validators=[UnicodeUsernameValidator()],
-        help_text="You sign in with it, and the admins of the collection see it.",
+        validators=[USERNAME_SIGNS],
+        help_text=gettext_lazy("You sign in with it."),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "dir": "auto"}),
     )
     password = forms.CharField(
-        label="Password",
+        label=gettext_lazy("Password"),
         strip=False,
         max_length=4_096,
-        help_text="At least 8 characters. A few words are good.",
+        help_text=gettext_lazy("At least 8 characters. A few words are good."),
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
 
+    def clean_name(self) -> str:
+        return " ".join(self.cleaned_data["name"].split())
+
     def clean_username(self) -> str:
-        name = self.cleaned_data["username"]
+        name = " ".join(self.cleaned_data["username"].split())
         if is_taken(name):
             raise forms.ValidationError(NAME_TAKEN)
         return name
 
     def clean(self) -> dict:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         if "username" in cleaned and "password" in cleaned:
             try:
-                validate_password(cleaned["password"], get_user_model()(username=cleaned["username"]))
+                user = get_user_model()(username=cleaned["username"], first_name=cleaned.get("name", ""))
+                validate_password(cleaned["password"], user)
             except forms.ValidationError as error:
                 self.add_error("password", error)
         return cleaned

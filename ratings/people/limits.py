@@ -11,32 +11,39 @@ from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 
 from . import members
-from .sessions import SIGNED_IN
+from .sessions import SIGNED_IN_KEY
 
-LAST_REQUEST = "seen"  # the key of that time in a session, exact to a quarter of the limit
-STORE_EVERY = 60  # seconds, at most, between two updates of it
+LAST_REQUEST_KEY = "seen"  # the key in a session for the time of the last request
+SECONDS_BETWEEN_UPDATES = 60  # of that time; a quarter of the limit where that is shorter
 
 
 def limits_of(user: User) -> tuple[float, float] | None:
     """The shortest limits of the person's roles, in seconds: since the last request and the sign-in; or None."""
-    found = [limits for role in members.roles_of(user) if (limits := settings.SESSION_LIMITS.get(role))]
-    return (min(idle for idle, _ in found), min(longest for _, longest in found)) if found else None
+    roles = members.roles_of(user) & settings.SESSION_LIMITS.keys()
+    if not roles:
+        return None
+    idle, longest = zip(*(settings.SESSION_LIMITS[role] for role in roles), strict=True)
+    return min(idle), min(longest)
 
 
 class SessionLimits(MiddlewareMixin):
     """Middleware that ends sessions at their limits. It comes before the check for a sign-in."""
 
     def process_request(self, request: HttpRequest) -> None:
-        if settings.SESSION_LIMITS and request.user.is_authenticated and (limits := limits_of(request.user)):
+        if not settings.SESSION_LIMITS or not request.user.is_authenticated:
+            return
+        if limits := limits_of(request.user):
             self.end_if_over(request, *limits)
 
     def end_if_over(self, request: HttpRequest, idle: float, longest: float) -> None:
-        session, now = request.session, timezone.now()
-        signed_in = datetime.fromisoformat(session[SIGNED_IN][0])
-        seen = datetime.fromisoformat(session.get(LAST_REQUEST, session[SIGNED_IN][0]))
-        since = (now - seen).total_seconds()
-        if since > idle or (now - signed_in).total_seconds() > longest:
+        """Sign out if the last request is more than `idle` seconds ago, or the sign-in more than `longest`."""
+        session = request.session
+        now = timezone.now()
+        signed_in_at = datetime.fromisoformat(session[SIGNED_IN_KEY][0])
+        last_request_at = datetime.fromisoformat(session.get(LAST_REQUEST_KEY, session[SIGNED_IN_KEY][0]))
+        idle_seconds = (now - last_request_at).total_seconds()
+        if idle_seconds > idle or (now - signed_in_at).total_seconds() > longest:
             logout(request)
         # An open page asks by itself who is signed in, so that request does not show a person.
-        elif since > min(STORE_EVERY, idle / 4) and request.path != reverse("session"):
-            session[LAST_REQUEST] = now.isoformat()
+        elif idle_seconds > min(SECONDS_BETWEEN_UPDATES, idle / 4) and request.path != reverse("session"):
+            session[LAST_REQUEST_KEY] = now.isoformat()

@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Iterable
 from smtplib import SMTPException
+from urllib.parse import quote, urlencode
 
 from django.conf import settings
 from django.contrib.auth.forms import PasswordResetForm
@@ -15,51 +16,74 @@ from django.core.mail import EmailMessage, get_connection
 from django.core.validators import validate_email
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import translation
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
+from django.utils.translation import gettext, gettext_lazy
 from django_tasks import task
 
 from ..models import Collection, Invitation
+from ..web.language import language_for
 
 log = logging.getLogger(__name__)
 
-LIKE_ADDRESS = re.compile(r"[@/\\]|\w[.。．｡][^\W\d]{2}")
-FAILED = (SMTPException, OSError)
-SITE = "site"  # the key in the cache of the address at which a server last started
+# What looks like a mail or web address, for `name_in_mail`.
+ADDRESS_PATTERN = re.compile(r"[@/\\]|\w[.。．｡][^\W\d]{2}")
+MAIL_ERRORS = (SMTPException, OSError)
+INVITATION_SUBJECT = gettext_lazy("An invitation to Idealist")
+SITE_KEY = "site"  # the key in the cache of the address at which a server last started
 
 
-def send_invitations(made: Iterable[tuple[Invitation, str]]) -> list[Invitation]:
-    """The invitations that were mailed: those of (invitation, path of its link) whose name is a mail address.
+def send_invitations(invitations: Iterable[tuple[Invitation, str]]) -> list[Invitation]:
+    """Mail the invitations whose name is a mail address, and return those that the mail server accepted.
 
-    Nobody else sees their links, so whoever uses one owns the address.
+    `invitations`: each with the path of its link. Nobody else sees a mailed link, so whoever uses it owns the
+    address.
     """
-    addressed = [(invitation, path) for invitation, path in made if is_address(invitation.name)]
+    addressed = [(invitation, path) for invitation, path in invitations if is_address(invitation.name)]
     if not settings.MAIL or not addressed:
         return []
     sent = []
     try:
         with get_connection() as connection:
             for invitation, path in addressed:
-                about = {"collection": name_in_mail(invitation.collection), "link": usual_site() + path}
-                text = render_to_string("ratings/mail_invitation.txt", {"invitation": invitation, **about})
-                if send(invitation.name, "An invitation to Idealist", text, connection):
+                context = {
+                    "invitation": invitation,
+                    "collection": name_in_mail(invitation.collection),
+                    "link": usual_site() + path,
+                }
+                with translation.override(invitation.language):
+                    text = render_to_string("ratings/mail_invitation.txt", context)
+                    subject = str(INVITATION_SUBJECT)
+                if send(invitation.name, subject, text, connection):
                     sent.append(invitation)
-    except FAILED as error:
+    except MAIL_ERRORS as error:
         log.error("Mail cannot be sent: %s", error)
     Invitation.objects.filter(pk__in=[invitation.pk for invitation in sent]).update(mailed=True)
     return sent
 
 
+def mailto_of(invitation: Invitation, link: str) -> str:
+    """A mailto: address for the admin's own program: a mail with the link, to the address in the name, if any."""
+    to = next((part.strip("<>") for part in invitation.name.split() if is_address(part.strip("<>"))), "")
+    context = {"invitation": invitation, "collection": invitation.collection, "link": link}
+    with translation.override(invitation.language):
+        text = render_to_string("ratings/mail_invitation.txt", context).replace("\n", "\r\n")
+        return f"mailto:{quote(to)}?{urlencode({'subject': INVITATION_SUBJECT, 'body': text}, quote_via=quote)}"
+
+
 @task()
-def send_reset(address: str) -> None:
-    """Send a link for a new password to the accounts with this address.
+def send_reset(address: str, language: str) -> None:
+    """Send a link for a new password to the accounts with this address, in their language or the one given.
 
     The worker sends it, so that the page answers equally fast whether or not there is such an account.
     """
     for user in PasswordResetForm().get_users(address):
         context = {"person": user, "link": usual_site() + password_link(user)}
-        text = render_to_string("ratings/mail_reset.txt", context)
-        send(user.email, "A new password for Idealist", text)
+        with translation.override(language_for(user, language)):
+            text = render_to_string("ratings/mail_reset.txt", context)
+            subject = gettext("A new password for Idealist")
+        send(user.email, subject, text)
 
 
 def password_link(user: User) -> str:
@@ -73,7 +97,7 @@ def send(address: str, subject: str, text: str, connection=None) -> bool:
     mail = EmailMessage(" ".join(subject.split()), text, to=[address], connection=connection)
     try:
         return mail.send() == 1
-    except FAILED as error:
+    except MAIL_ERRORS as error:
         log.error("Mail cannot be sent: %s", error)
         return False
 
@@ -88,12 +112,12 @@ def is_address(name: str) -> bool:
 
 def name_in_mail(collection: Collection) -> str:
     """The collection's name; its slug if the name has an address, which the mail of a stranger must not have."""
-    return collection.slug or "" if LIKE_ADDRESS.search(collection.name) else collection.name
+    return collection.slug or "" if ADDRESS_PATTERN.search(collection.name) else collection.name
 
 
 def note_site(host: str, port: int) -> None:
     """Let links of commands lead to this server, which has just started."""
-    cache.set(SITE, f"http://{f'[{host}]' if ':' in host else host}:{port}", None)
+    cache.set(SITE_KEY, f"http://{f'[{host}]' if ':' in host else host}:{port}", None)
 
 
 def usual_site() -> str:
@@ -101,6 +125,6 @@ def usual_site() -> str:
 
     A request does not say it: its client can name any host.
     """
-    if settings.HTTPS or settings.HOSTS[0][1]:
+    if settings.HTTPS or settings.HOSTS[0][1]:  # the port of the first host, if it names one
         return settings.SITES[0]
-    return (not settings.FOR_OTHERS and cache.get(SITE)) or f"{settings.SITES[0]}:8000"
+    return (not settings.FOR_OTHERS and cache.get(SITE_KEY)) or f"{settings.SITES[0]}:8000"

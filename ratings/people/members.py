@@ -5,25 +5,31 @@ Nobody is deleted here. The ratings of a rater stay, whatever becomes of their r
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from ..models import Collection, Invitation, Membership, Query, Rater, Rating, RatingEvent, Role
 from ..web import limits
 from . import sessions
 from .audit import Act, note
+from .names import shown
 from .tokens import KEY_BYTES, hash_of
 
-OPEN = Q(accepted_at=None, withdrawn_at=None)  # and not expired
-MOST_A_DAY = 500  # invitations by one account: a mail server is no relay for whoever becomes an admin
+UNUSED = Q(accepted_at=None, withdrawn_at=None)  # of invitations, expired ones among them
+INVITATIONS_A_DAY = 500  # invitations by one account: a mail server is no relay for whoever becomes an admin
 at_stop: list[Callable[[Rater], object]] = []  # what else ends when somebody stops rating; the desk adds its part
+at_page: list[Callable[[Rater], dict]] = []  # what else the page of a rater shows; the pool adds their work
 
 
 class Gone(Exception):
@@ -43,8 +49,11 @@ class SuperuserCannotRate(Exception):
 
     def __init__(self, user: User) -> None:
         super().__init__(
-            f"{user.get_username()} is a superuser, who sees the results of every collection, and raters must "
-            "not. Rate with another account."
+            gettext(
+                "%(name)s is a superuser, who sees the results of every collection, and raters must not. "
+                "Rate with another account."
+            )
+            % {"name": user.get_username()}
         )
 
 
@@ -63,26 +72,38 @@ def invite(
     role: str,
     days: int,
     by: User | None,
+    language: str = settings.LANGUAGE_CODE,
     now: datetime | None = None,
 ) -> list[tuple[Invitation, str]]:
     """One invitation for each name, with its key. Only the hash of the key is stored.
 
-    Raises limits.Reached for more than MOST_A_DAY by one account, and then makes none.
+    Raises limits.Reached for more than INVITATIONS_A_DAY by one account, and then makes none.
     """
-    now, names = now or timezone.now(), list(names)
+    now = now or timezone.now()
+    names = list(names)
     if by:
-        get_user_model().objects.select_for_update().get(pk=by.pk)  # of two lists at once, one counts the other
-        limits.refuse_over(MOST_A_DAY, "invitations", Invitation.objects.filter(created_by=by), more=len(names))
-    facts = {"collection": collection, "role": role, "created_by": by, "created_at": now}
-    facts["expires_at"] = now + timedelta(days=days)
-    made = []
+        # The account is locked, so that of two lists sent at once the second counts both.
+        get_user_model().objects.select_for_update().get(pk=by.pk)
+        invitations_of_account = Invitation.objects.filter(created_by=by)
+        limits.refuse_above(INVITATIONS_A_DAY, "invitations", invitations_of_account, more=len(names))
+    keys = [secrets.token_urlsafe(KEY_BYTES) for _ in names]
+    invitations = [
+        Invitation(
+            collection=collection,
+            name=name,
+            role=role,
+            language=language,
+            key_hash=hash_of(key),
+            created_by=by,
+            created_at=now,
+            expires_at=now + timedelta(days=days),
+        )
+        for name, key in zip(names, keys, strict=True)
+    ]
+    Invitation.objects.bulk_create(invitations)
     for name in names:
-        key = secrets.token_urlsafe(KEY_BYTES)
-        made.append((Invitation(**facts, name=name, key_hash=hash_of(key)), key))
-    Invitation.objects.bulk_create([invitation for invitation, _ in made])
-    for invitation, _ in made:
-        note(Act.INVITED, collection, about=invitation.name, role=role)
-    return made
+        note(Act.INVITED, collection, about=name, role=role)
+    return list(zip(invitations, keys, strict=True))
 
 
 def invitation_of(key: str) -> Invitation | None:
@@ -107,7 +128,7 @@ def state_of(invitation: Invitation, *, now: datetime | None = None) -> str:
 @transaction.atomic
 def withdraw(invitation: Invitation, *, now: datetime | None = None) -> None:
     """Withdraw the invitation. Raises Gone if it is accepted or withdrawn."""
-    unused = Invitation.objects.filter(OPEN, pk=invitation.pk)
+    unused = Invitation.objects.filter(UNUSED, pk=invitation.pk)
     if not unused.update(withdrawn_at=now or timezone.now()):
         raise Gone
     note(Act.INVITATION_WITHDRAWN, invitation.collection, about=invitation.name)
@@ -115,9 +136,9 @@ def withdraw(invitation: Invitation, *, now: datetime | None = None) -> None:
 
 @transaction.atomic
 def accept(invitation: Invitation, user: User, *, now: datetime | None = None) -> Membership:
-    """The membership that the invitation gives to `user`.
+    """Make `user` a member, with the role of the invitation, and return the new membership.
 
-    Raises Gone, or MemberAlready or SuperuserCannotRate, after which the invitation is still unused.
+    Raises Gone. Raises MemberAlready or SuperuserCannotRate, and then leaves the invitation unused.
     """
     _refuse_superuser(user, invitation.role)
     if Membership.objects.filter(collection=invitation.collection_id, user=user).exists():
@@ -135,7 +156,7 @@ def accept(invitation: Invitation, user: User, *, now: datetime | None = None) -
 
 def _accepted(invitation: Invitation, user: User, now: datetime) -> bool:
     """Whether the invitation was open and is accepted now. Of two people with one link, only one accepts it."""
-    unused = Invitation.objects.filter(OPEN, pk=invitation.pk, expires_at__gt=now)
+    unused = Invitation.objects.filter(UNUSED, pk=invitation.pk, expires_at__gt=now)
     return unused.update(accepted_by=user, accepted_at=now) == 1
 
 
@@ -154,12 +175,17 @@ def _add_membership(collection: Collection, user: User, role: str, by_group: boo
 
 
 @transaction.atomic
-def sign_up(invitation: Invitation, username: str, password: str, *, now: datetime | None = None) -> User:
-    """The new account, which has accepted the invitation. Raises NameTaken and Gone, and then makes none."""
+def sign_up(
+    invitation: Invitation, username: str, password: str, *, name: str = "", now: datetime | None = None
+) -> User:
+    """Make an account that accepts the invitation, and return it. Raises NameTaken and Gone, and then makes none.
+
+    `name`: the person's own, whole. Django has two fields for it, but not every name has two parts.
+    """
+    address = invitation.name if invitation.mailed else ""
     try:
         with transaction.atomic():
-            address = invitation.name if invitation.mailed else ""
-            user = get_user_model().objects.create_user(username, email=address, password=password)
+            user = get_user_model().objects.create_user(username, address, password, first_name=name)
     except IntegrityError as error:
         raise NameTaken from error
     accept(invitation, user, now=now)
@@ -175,11 +201,11 @@ def give_role(collection: Collection, user: User, role: str) -> None:
 
     Raises LastAdmin and SuperuserCannotRate.
     """
-    known = Membership.objects.filter(collection=collection, user=user).first()
-    if known is None:
+    membership = Membership.objects.filter(collection=collection, user=user).first()
+    if membership is None:
         add(collection, user, role)
-    elif (known.role, known.by_group) != (role, False):
-        set_role(known, role)
+    elif membership.role != role or membership.by_group:
+        set_role(membership, role)
 
 
 @transaction.atomic
@@ -190,22 +216,24 @@ def set_role(membership: Membership, role: str, *, by_group: bool = False) -> No
     """
     membership = _locked(membership, role, by_group)
     _refuse_superuser(membership.user, role)
-    earlier, membership.role, membership.by_group = membership.role, role, by_group
+    former_role = membership.role
+    membership.role = role
+    membership.by_group = by_group
     membership.save()
     if role != Role.RATER:
-        _give_back(membership)
-    by = _actor(membership.user, by_group)
-    note(Act.ROLE, membership.collection, about=membership.user, role=role, before=earlier, **by)
+        _give_back_pairs(membership)
+    actor = _actor(membership.user, by_group)
+    note(Act.ROLE, membership.collection, about=membership.user, role=role, before=former_role, **actor)
 
 
 @transaction.atomic
 def remove(membership: Membership, *, by_group: bool = False) -> None:
     """End the membership. Raises LastAdmin, and Membership.DoesNotExist for a removed member."""
     membership = _locked(membership, None, by_group)
-    _give_back(membership)
+    _give_back_pairs(membership)
     membership.delete()
-    by = _actor(membership.user, by_group)
-    note(Act.MEMBER_REMOVED, membership.collection, about=membership.user, role=membership.role, **by)
+    actor = _actor(membership.user, by_group)
+    note(Act.MEMBER_REMOVED, membership.collection, about=membership.user, role=membership.role, **actor)
 
 
 def _refuse_superuser(user: User, role: str) -> None:
@@ -232,19 +260,40 @@ def roles_of(user: User) -> set[str]:
 
 
 def _locked(membership: Membership, role: str | None, by_group: bool) -> Membership:
-    """The membership, locked. Raises LastAdmin, except by a group: superusers remain if the last admin goes."""
+    """Lock the membership and return it, before it gets this role (None: before it ends).
+
+    Raises LastAdmin if the collection would be left without an admin. If a group of the provider decides
+    (`by_group`) it may be: superusers remain.
+    """
     # All admins are locked in one order. If two remove each other, the second sees the change of the first.
     admins = Membership.objects.filter(collection=membership.collection_id, role=Role.ADMIN)
-    only = [admin.pk for admin in admins.select_for_update().order_by("pk")] == [membership.pk]
-    if only and role != Role.ADMIN and not by_group:
+    is_only_admin = [admin.pk for admin in admins.select_for_update().order_by("pk")] == [membership.pk]
+    if is_only_admin and role != Role.ADMIN and not by_group:
         raise LastAdmin
     return Membership.objects.select_for_update().get(pk=membership.pk)
 
 
-def _give_back(membership: Membership) -> None:
+def _give_back_pairs(membership: Membership) -> None:
     rater = Rater.objects.filter(collection=membership.collection_id, user=membership.user_id).first()
     if rater:
         stop(rater)
+
+
+def may_set_password(by: User, membership: Membership) -> bool:
+    """Whether an admin of the collection may make a link by which the member sets a new password.
+
+    Whoever has the link has the account, so it must open nothing more than the admin may see: the account is no
+    superuser's, may make no collections, and is a member only of collections that the admin administers: in
+    another one a rater reads its documents, and rates. Nor is it of a provider, which alone decides who signs in.
+    """
+    user = membership.user
+    if not user.is_active or user.is_superuser or SocialAccount.objects.filter(user=user).exists():
+        return False
+    if user.user_permissions.exists() or user.groups.exists():
+        return False
+    administered = Membership.objects.filter(user=by, role=Role.ADMIN).values("collection")
+    elsewhere = Membership.objects.filter(user=user).exclude(collection__in=administered)
+    return by.is_superuser or not elsewhere.exists()
 
 
 # Raters
@@ -275,14 +324,20 @@ def reactivate(rater: Rater) -> None:
     note(Act.REACTIVATED, rater.collection, about=rater)
 
 
+def change_terms(rater: Rater, **changed: Any) -> None:
+    """As `set_terms`. Terms that are not named stay."""
+    present = {"limit": rater.limit, "weight": rater.weight, "queries": [*rater.queries.all()]}
+    set_terms(rater, **present | changed)
+
+
 @transaction.atomic
 def set_terms(rater: Rater, *, limit: int | None, weight: Decimal, queries: Sequence[Query]) -> None:
-    """Set the limit, the weight of the grades and the queries of a rater (none: all)."""
-    weighed = Rater.objects.filter(pk=rater.pk).exclude(weight=weight).exists()
+    """Set the limit, the weight of the grades and the queries of a rater (an empty list: all queries)."""
+    weight_changes = Rater.objects.filter(pk=rater.pk).exclude(weight=weight).exists()
     Rater.objects.filter(pk=rater.pk).update(limit=limit, weight=weight)
     rater.queries.set(queries)
     note(Act.TERMS, rater.collection, about=rater, limit=limit, weight=str(weight), queries=len(queries))
-    if weighed:
+    if weight_changes:
         rater.collection.touch()  # judgments by the weighted mean change
 
 
@@ -296,8 +351,8 @@ class Person:
     name: str
     membership: Membership | None
     rater: Rater | None
-    ratings: int = 0
-    last_act: datetime | None = None
+    ratings: int = 0  # how many pairs they rated; 0 until `with_work` counts them
+    last_act: datetime | None = None  # likewise
 
     @property
     def role(self) -> str:
@@ -307,6 +362,9 @@ class Person:
 
     @property
     def state(self) -> str:
+        """Whether the person takes part, in a word or two; "" for an imported rater."""
+        if self.rater and self.rater.left_out_at:
+            return "left out"
         if self.membership and not self.membership.user.is_active:
             return "account closed"
         if self.membership and self.membership.role == Role.RATER and self.membership.user.is_superuser:
@@ -322,25 +380,30 @@ def everybody(collection: Collection) -> list[Person]:
     """The members by role and name, then raters who are no members. Three queries."""
     members = list(collection.memberships.select_related("user"))
     raters = list(collection.raters.all())
-    of_account = {rater.user_id: rater for rater in raters if rater.user_id}
+    rater_by_account = {rater.user_id: rater for rater in raters if rater.user_id}
     accounts = {member.user_id for member in members}
-    places = list(reversed(Role.values))
-    members.sort(key=lambda member: (places.index(member.role), member.user.get_username().casefold()))
-    people = [Person(m.user.get_username(), m, of_account.get(m.user_id)) for m in members]
-    return people + [Person(r.name, None, r) for r in raters if r.user_id not in accounts]
+    roles = list(reversed(Role.values))  # admins first
+    members.sort(key=lambda member: (roles.index(member.role), shown(member.user).casefold()))
+    people = [Person(shown(member.user), member, rater_by_account.get(member.user_id)) for member in members]
+    strangers = [rater for rater in raters if rater.user_id not in accounts]
+    return people + [Person(rater.name, membership=None, rater=rater) for rater in strangers]
 
 
 def with_work(people: Sequence[Person]) -> list[Person]:
     """The same people with the number of their ratings and the time of their last act. Two queries."""
     raters = [person.rater.pk for person in people if person.rater]
-    counted = Rating.objects.filter(rater__in=raters).values("rater").annotate(n=Count("pk"))
-    ratings = dict(counted.values_list("rater", "n"))
-    latest = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("created_at")[:1]
-    acts = dict(Rater.objects.filter(pk__in=raters).annotate(at=Subquery(latest)).values_list("pk", "at"))
-    return [
-        Person(p.name, p.membership, p.rater, ratings.get(p.rater.pk, 0), acts.get(p.rater.pk)) if p.rater else p
-        for p in people
-    ]
+    counts = Rating.objects.filter(rater__in=raters).values("rater").annotate(n=Count("pk"))
+    ratings_of_rater = dict(counts.values_list("rater", "n"))
+    acts = RatingEvent.objects.of_work().filter(rater=OuterRef("pk")).order_by("-pk")
+    with_last_act = Rater.objects.filter(pk__in=raters).annotate(at=Subquery(acts.values("created_at")[:1]))
+    last_act_of_rater = dict(with_last_act.values_list("pk", "at"))
+    worked = []
+    for person in people:
+        if person.rater:
+            pk = person.rater.pk
+            person = replace(person, ratings=ratings_of_rater.get(pk, 0), last_act=last_act_of_rater.get(pk))
+        worked.append(person)
+    return worked
 
 
 def invitations(collection: Collection) -> QuerySet:

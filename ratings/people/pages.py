@@ -7,13 +7,15 @@ from threading import Lock
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext_lazy
 
 from ..web import limits
 from ..web.pages import too_many
 
 MINUTE = 60  # seconds
-PER_PERSON = 1_200  # in a minute, of one process: pages, downloads, and pictures, of which a product can have many
-TOO_MANY = "Too many pages in a minute. Wait a minute. Programs read over the API, with a token."
+# In a minute, of one process: pages, downloads, and pictures, of which a product can have many.
+PAGES_PER_PERSON = 1_200
+TOO_MANY = gettext_lazy("Too many pages in a minute. Wait a minute. Programs read over the API, with a token.")
 
 
 class PagesLimited(MiddlewareMixin):
@@ -21,23 +23,29 @@ class PagesLimited(MiddlewareMixin):
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         super().__init__(get_response)
-        self.lock, self.minute, self.opened = Lock(), 0, Counter()
+        self.lock = Lock()
+        self.minute = 0
+        self.opened = Counter()  # account → pages in this minute
 
     def process_view(self, request: HttpRequest, view: Callable, args: tuple, kwargs: dict) -> HttpResponse | None:
+        # Views that need no sign-in are not counted; Django marks them by this attribute.
         reads = request.method in ("GET", "HEAD") and getattr(view, "login_required", True)
-        if not (reads and request.user.is_authenticated) or self.count(request.user.pk) <= PER_PERSON:
+        if not (reads and request.user.is_authenticated) or self.count(request.user.pk) <= PAGES_PER_PERSON:
             return None
-        return too_many(request, TOO_MANY, MINUTE - int(time.time() % MINUTE))
+        return too_many(request, str(TOO_MANY), MINUTE - int(time.time() % MINUTE))
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """The answer to an act that is refused since the account made too many such things."""
-        return too_many(request, error.messages[0], limits.SECONDS) if isinstance(error, limits.Reached) else None
+        if isinstance(error, limits.Reached):
+            return too_many(request, error.messages[0], limits.RETRY_SECONDS)
+        return None
 
     def count(self, person: int) -> int:
         """The number of pages that this person has opened in this minute, including this one."""
         minute = int(time.time() // MINUTE)
         with self.lock:
             if minute != self.minute:
-                self.minute, self.opened = minute, Counter()
+                self.minute = minute
+                self.opened = Counter()
             self.opened[person] += 1
             return self.opened[person]

@@ -1,6 +1,7 @@
 """Passwords that are too easy to guess on this server, in addition to those that are weak everywhere."""
 
 import hashlib
+import io
 import logging
 import re
 from bisect import bisect_left
@@ -9,23 +10,15 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 log = logging.getLogger(__name__)
 
-WORDS = {
-    "idealist",
-    "relevance",
-    "rating",
-    "ratings",
-    "rater",
-    "analyst",
-    "admin",
-    "superuser",
-    "judgment",
-    "ndcg",
-}
-FEW = 4  # letters
-DIGITS = 40  # of a SHA-1 hash in hexadecimal
+SERVER_WORDS = {
+    "idealist", "relevance", "rating", "ratings", "rater", "analyst", "admin", "superuser", "judgment", "ndcg",
+}  # fmt: skip
+FEW_LETTERS = 4  # fewer letters are too few for a password, and for a word of a host name
+HASH_DIGITS = 40  # of a SHA-1 hash in hexadecimal
 
 
 class NotOurWords:
@@ -33,18 +26,19 @@ class NotOurWords:
 
     def validate(self, password: str, user: User | None = None) -> None:
         letters = "".join(re.findall("[a-z]", password.lower()))
-        rest = re.sub("|".join(sorted(words(), key=len, reverse=True)), "", letters)
-        if rest != letters and len(rest) < FEW:
-            raise ValidationError("This password is made of names of this server or of roles. Choose another.")
+        other_letters = re.sub("|".join(sorted(words(), key=len, reverse=True)), "", letters)
+        if other_letters != letters and len(other_letters) < FEW_LETTERS:
+            made_of_words = gettext("This password is made of names of this server or of roles. Choose another.")
+            raise ValidationError(made_of_words)
 
     def get_help_text(self) -> str:
-        return "Your password cannot be made of names of this server or of roles."
+        return gettext("Your password cannot be made of names of this server or of roles.")
 
 
 def words() -> set[str]:
     """The words, and the parts of the server's host names, in lower case."""
     parts = {part for host in settings.ALLOWED_HOSTS for part in re.findall("[a-z]+", host.lower())}
-    return WORDS | {part for part in parts if len(part) >= FEW}
+    return SERVER_WORDS | {part for part in parts if len(part) >= FEW_LETTERS}
 
 
 class NotBreached:
@@ -55,26 +49,27 @@ class NotBreached:
         digest = hashlib.sha1(password.encode(), usedforsecurity=False).hexdigest().upper()
         try:
             if path and is_listed(path, digest.encode()):
-                raise ValidationError("This password became known in a breach of another service. Choose another.")
+                known = gettext("This password became known in a breach of another service. Choose another.")
+                raise ValidationError(known)
         except OSError as error:
             log.error("IDEALIST_BREACHED_PASSWORDS: %s cannot be read: %s", path, error)
-            unread = "No password can be set now: the list of breached ones cannot be read."
+            unread = gettext("No password can be set now: the list of breached ones cannot be read.")
             raise ValidationError(unread) from error
 
     def get_help_text(self) -> str:
-        return "Your password cannot be one that became known in a breach."
+        return gettext("Your password cannot be one that became known in a breach.")
 
 
 def is_listed(path: Path, digest: bytes) -> bool:
-    """Whether a line of a sorted file begins with this hash. It reads some dozen lines of the file."""
+    """Whether a line of a sorted file begins with this hash, by a binary search over the bytes of the file."""
     with path.open("rb") as file:
 
         def hash_from(position: int) -> bytes:
-            """The hash of the first line that begins at this byte or after it; after the last one, the largest."""
+            """The hash of the first line that begins at this byte or after it; after the last line, b"~"."""
             file.seek(max(position - 1, 0))
             if position:
-                file.readline()
-            return file.readline()[:DIGITS].upper() or b"~"
+                file.readline()  # to the end of the line that begins before this byte
+            return file.readline()[:HASH_DIGITS].upper() or b"~"  # which is above every hash
 
-        size = file.seek(0, 2)
+        size = file.seek(0, io.SEEK_END)
         return hash_from(bisect_left(range(size), digest, key=hash_from)) == digest

@@ -13,18 +13,20 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.translation import gettext
 
 from ..models import Session
 from . import tokens
 from .audit import Act
 from .audit import note as audited
 
-SIGNED_IN = "signed_in"  # the key in a session for [time of the sign-in, browser]
-PROVIDER = "provider"  # the key in a session for `Person.to_sign_out`, if the person signed in by a provider
+SIGNED_IN_KEY = "signed_in"  # the key in a session for [time of the sign-in, browser]
+PROVIDER_KEY = "provider"  # the key in a session for `Person.to_sign_out`, if the person signed in by a provider
 BROWSERS = {"Edg": "Edge", "OPR/": "Opera", "Firefox": "Firefox", "FxiOS": "Firefox", "CriOS": "Chrome"}
 BROWSERS |= {"Chrom": "Chrome", "Safari": "Safari"}  # last: the others contain these words too
 SYSTEMS = {"iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Windows": "Windows", "Mac OS X": "macOS"}
 SYSTEMS |= {"CrOS": "ChromeOS", "Linux": "Linux"}
+OTHER = "another program"
 
 
 class SessionStore(DatabaseStore):
@@ -37,10 +39,11 @@ class SessionStore(DatabaseStore):
     def create_model_instance(self, data: dict) -> Session:
         row = super().create_model_instance(data)
         if SESSION_KEY in data:
-            at, row.browser = data.get(SIGNED_IN, (None, ""))
-            row.user_id, row.signed_in_at = int(data[SESSION_KEY]), at and datetime.fromisoformat(at)
-        if PROVIDER in data:
-            row.provider_person, row.provider_session = data[PROVIDER][:2]
+            signed_in_at, row.browser = data.get(SIGNED_IN_KEY, (None, ""))
+            row.signed_in_at = signed_in_at and datetime.fromisoformat(signed_in_at)
+            row.user_id = int(data[SESSION_KEY])
+        if PROVIDER_KEY in data:
+            row.provider_person, row.provider_session = data[PROVIDER_KEY][:2]  # without the ID token
         return row
 
 
@@ -51,7 +54,7 @@ class EndsWhatIsOpen:
         """Accepts every password."""
 
     def get_help_text(self) -> str:
-        return "A change signs you out in all other browsers and revokes all your tokens."
+        return gettext("A change signs you out in all other browsers and revokes all your tokens.")
 
     @transaction.atomic
     def password_changed(self, password: str, user: User) -> None:
@@ -63,15 +66,25 @@ class EndsWhatIsOpen:
 def start(sender: object, request: HttpRequest, user: User, **more: object) -> None:
     """Store time and browser in a new session, and delete expired ones. A receiver of user_logged_in."""
     now = timezone.now()
-    request.session[SIGNED_IN] = [now.isoformat(), browser_of(request.headers.get("User-Agent", ""))]
+    request.session[SIGNED_IN_KEY] = [now.isoformat(), browser_of(request.headers.get("User-Agent", ""))]
     Session.objects.filter(expire_date__lte=now).delete()
 
 
 def browser_of(agent: str) -> str:
     """Browser and system, as in “Firefox on Linux”. The User-Agent itself is not stored."""
-    browser = next((name for mark, name in BROWSERS.items() if mark in agent), "another program")
+    browser = next((name for mark, name in BROWSERS.items() if mark in agent), OTHER)
     system = next((name for mark, name in SYSTEMS.items() if mark in agent), "")
     return f"{browser} on {system}" if system else browser
+
+
+def in_words(stored: str) -> str:
+    """What `browser_of` returned, in the language of the page."""
+    browser, _, system = stored.partition(" on ")
+    if browser in (OTHER, ""):
+        # Translators: in place of the name of a browser that is unknown
+        browser = gettext("another program")
+    # Translators: such as Firefox on Linux
+    return gettext("%(browser)s on %(system)s") % {"browser": browser, "system": system} if system else browser
 
 
 def open_of(user: User, *, now: datetime | None = None) -> list[Session]:
@@ -85,7 +98,7 @@ def name_of(key: str) -> str:
 
 
 def end(user: User, name: str) -> bool:
-    """Whether the person had a session of this name. It is ended."""
+    """End the person's session of this name, and return whether there was one."""
     keys = Session.objects.filter(user=user).values_list("session_key", flat=True)
     named = [key for key in keys if constant_time_compare(name_of(key), name)]
     return bool(Session.objects.filter(session_key__in=named).delete()[0])
@@ -93,9 +106,11 @@ def end(user: User, name: str) -> bool:
 
 @transaction.atomic
 def end_all(user: User, *, but: str | None = None) -> int:
-    """How many sessions of the person were ended: all except the one with the key `but`."""
-    mine = Session.objects.filter(user=user)
-    number = (mine.exclude(session_key=but) if but else mine).delete()[0]
+    """End all sessions of the person except the one with the key `but`, and return how many were ended."""
+    ended = Session.objects.filter(user=user)
+    if but:
+        ended = ended.exclude(session_key=but)
+    number, _ = ended.delete()
     if number:
         audited(Act.SESSIONS_ENDED, about=user, number=number)
     return number
@@ -103,16 +118,18 @@ def end_all(user: User, *, but: str | None = None) -> int:
 
 @transaction.atomic
 def end_by_provider(person: str, session: str) -> int:
-    """How many sessions here ended because the provider ended one session, or all sessions of a person.
+    """End the sessions that somebody ended at the provider, and return how many there were.
 
-    Both are digests, and may be "". A session that has no name at the provider ends with any of its person.
+    `person` and `session` are digests of their names at the provider, or "". Without `session` all sessions of the
+    person end. With it that one ends, and so do those of the person that have no name at the provider.
     """
     ended = Session.objects.filter(provider_person=person) if person else Session.objects.none()
     if session:
-        ended = ended.filter(provider_session="") | Session.objects.filter(provider_session=session)
-    keys = list(ended.select_for_update().values_list("session_key", "user"))
-    Session.objects.filter(session_key__in=[key for key, _ in keys]).delete()
-    numbers = Counter(user for _, user in keys if user)
-    for user in get_user_model().objects.filter(pk__in=numbers):
-        audited(Act.SESSIONS_ENDED, about=user, number=numbers[user.pk], by_provider=True)
-    return len(keys)
+        without_name = ended.filter(provider_session="")
+        ended = without_name | Session.objects.filter(provider_session=session)
+    ended_sessions = list(ended.select_for_update().values_list("session_key", "user"))
+    Session.objects.filter(session_key__in=[key for key, _ in ended_sessions]).delete()
+    number_by_user = Counter(user for _, user in ended_sessions if user)
+    for user in get_user_model().objects.filter(pk__in=number_by_user):
+        audited(Act.SESSIONS_ENDED, about=user, number=number_by_user[user.pk], by_provider=True)
+    return len(ended_sessions)

@@ -1,6 +1,7 @@
-"""Rate limits for sign-ins and for calls of the API, by allauth and ninja, over the cache of all processes.
+"""Rate limits for sign-ins, which allauth counts, and for calls of the API, which ninja counts.
 
-A successful try is given back. Names and addresses are stored as keyed hashes, for a minute or, of mail, a day.
+The counts are in the cache that all processes share. A try that succeeds is taken back. Names and addresses are
+stored as keyed hashes, for a minute or, of mail, a day.
 
 A browser in which an account has signed in before has its own limit for that account, in place of the limit of its
 address. Otherwise a stranger could lock people out of their accounts with wrong passwords, and one person in an
@@ -22,16 +23,17 @@ from ninja.throttling import SimpleRateThrottle
 from . import names
 from .allauth_internals import RateLimitUsage, consume
 
-PER_ACCOUNT = 5
-PER_ADDRESS = 20
-WINDOW, DAY = 60, 24 * 3600  # seconds
+TRIES_PER_ACCOUNT = 5  # in a minute, as all limits here that name no day
+TRIES_PER_ADDRESS = 20
+MINUTE, DAY = 60, 24 * 3600  # seconds
 MAILS_A_DAY = 20  # for a forgotten password, to one address
 NOTED_REFUSALS = 10  # of everybody together, that are written to the audit
-PER_TOKEN = 600
-PER_ADDRESS_WITHOUT_TOKEN = 60
-SEARCHES = 30  # of the public help, by address
-DEVICE = settings.COOKIE_PREFIX + "device"
-DEVICE_AGE = 365 * 24 * 3600  # seconds
+CALLS_PER_TOKEN = 600
+CALLS_PER_ADDRESS = 60  # without a token
+SEARCHES_PER_ADDRESS = 30  # of the public help
+DRAWINGS_PER_ADDRESS = 10  # charts of pages for people without an account
+DEVICE_COOKIE = settings.COOKIE_PREFIX + "device"
+DEVICE_SECONDS = 365 * DAY
 
 
 class TooMany(Exception):
@@ -40,6 +42,8 @@ class TooMany(Exception):
 
 @dataclass(frozen=True)
 class Try:
+    """A try that is counted. `succeeded` takes it back out of the counts of all its limits."""
+
     counts: tuple[RateLimitUsage, ...]
 
     def succeeded(self) -> None:
@@ -60,10 +64,10 @@ class Calls(SimpleRateThrottle):
 
 def begin(request: HttpRequest, username: str) -> Try:
     """Count a try to sign in as `username`, which need not exist. Raises TooMany."""
-    device = _device(request, username)
-    if device:
-        return _begin(("device", device, PER_ACCOUNT))
-    return _begin(("address", _address(request), PER_ADDRESS), ("account", names.folded(username), PER_ACCOUNT))
+    if device := _device(request, username):
+        return _begin(("device", device, TRIES_PER_ACCOUNT))
+    account = names.folded(username)
+    return _begin(("address", _address(request), TRIES_PER_ADDRESS), ("account", account, TRIES_PER_ACCOUNT))
 
 
 def begin_change(user: User) -> Try:
@@ -71,7 +75,7 @@ def begin_change(user: User) -> Try:
 
     The limit keeps others from guessing the password in a browser that was left signed in.
     """
-    return _begin(("change", str(user.pk), PER_ACCOUNT))
+    return _begin(("change", str(user.pk), TRIES_PER_ACCOUNT))
 
 
 def begin_code(user: User) -> Try:
@@ -79,7 +83,7 @@ def begin_code(user: User) -> Try:
 
     Only people who know the password come to this step, so strangers cannot use up these tries.
     """
-    return _begin(("code", str(user.pk), PER_ACCOUNT))
+    return _begin(("code", str(user.pk), TRIES_PER_ACCOUNT))
 
 
 def begin_visit(request: HttpRequest, kind: str) -> Try:
@@ -87,14 +91,17 @@ def begin_visit(request: HttpRequest, kind: str) -> Try:
 
     `kind` is where they go: to the provider, back from it, or to a link with a key.
     """
-    return _begin((kind, _address(request), PER_ADDRESS))
+    return _begin((kind, _address(request), TRIES_PER_ADDRESS))
 
 
 def begin_mail(request: HttpRequest, address: str) -> Try:
     """Count a request for a mail to `address`, which need not be anybody's. Raises TooMany."""
     to = names.folded(address)
-    mine, a_day = ("mail", _address(request), PER_ADDRESS), ("mail_day", to, MAILS_A_DAY, DAY)
-    return _begin(mine, ("mail_to", to, PER_ACCOUNT), a_day)
+    return _begin(
+        ("mail", _address(request), TRIES_PER_ADDRESS),
+        ("mail_to", to, TRIES_PER_ACCOUNT),
+        ("mail_day", to, MAILS_A_DAY, DAY),
+    )
 
 
 def begin_refusal() -> Try:
@@ -102,17 +109,22 @@ def begin_refusal() -> Try:
     return _begin(("refusal", "", NOTED_REFUSALS))
 
 
-def first_use(whose: str, code: str, seconds: int = 5 * WINDOW) -> bool:
-    """Whether this code of a person or a kind was not used in the last `seconds`. From now on it is used."""
-    return cache.add(f"used:{_hashed(f'{whose} {code}')}", 1, timeout=seconds)
+def first_use(kind: str, name: str, *, seconds: int) -> bool:
+    """Note the use of the thing of this kind and name, and return whether it is the first in so many seconds."""
+    return cache.add(f"used:{_hashed(f'{kind} {name}')}", 1, timeout=seconds)
 
 
 def _begin(*limits: tuple[str, str, int] | tuple[str, str, int, int]) -> Try:
-    """Count a try for each limit: its kind, what is counted, how many, and in how many seconds if not WINDOW."""
+    """Count a try for each limit. Raises TooMany.
+
+    A limit is its kind, the value whose tries are counted, the most tries, and the seconds in which they are
+    counted; MINUTE if these are left out.
+    """
     counts = []
     for kind, value, most, *seconds in limits:
-        config = {kind: f"{most}/{seconds[0] if seconds else WINDOW}s/key"}
+        config = {kind: f"{most}/{seconds[0] if seconds else MINUTE}s/key"}
         rate = {"action": kind, "config": config, "key": _hashed(value)}
+        # Without `limit_get` it would ask for the method of the request, which is None here.
         count = consume(None, app="ratings", limit_get=True, **rate)
         if not count:
             raise TooMany
@@ -122,17 +134,22 @@ def _begin(*limits: tuple[str, str, int] | tuple[str, str, int, int]) -> Try:
 
 def count_call(request: HttpRequest, token: str) -> None:
     """Count a call of the API with a token. Raises TooMany."""
-    _count(request, Calls(f"token {token}", PER_TOKEN))
+    _count(request, Calls(f"token {token}", CALLS_PER_TOKEN))
 
 
 def count_call_of_nobody(request: HttpRequest) -> None:
     """Count a call of the API without a token that works. Raises TooMany."""
-    _count(request, Calls(f"address {_address(request)}", PER_ADDRESS_WITHOUT_TOKEN))
+    _count(request, Calls(f"address {_address(request)}", CALLS_PER_ADDRESS))
 
 
 def count_search(request: HttpRequest) -> None:
     """Count a search in the help, which is public. Raises TooMany."""
-    _count(request, Calls(f"search {_address(request)}", SEARCHES))
+    _count(request, Calls(f"search {_address(request)}", SEARCHES_PER_ADDRESS))
+
+
+def count_drawing(request: HttpRequest) -> None:
+    """Count a chart of a public page that is drawn. Raises TooMany."""
+    _count(request, Calls(f"drawing {_address(request)}", DRAWINGS_PER_ADDRESS))
 
 
 def _count(request: HttpRequest, calls: Calls) -> None:
@@ -144,9 +161,9 @@ def remember_device(request: HttpRequest, response: HttpResponse, username: str)
     """Set the cookie of a browser in which `username` has signed in."""
     device = _device(request, username) or secrets.token_urlsafe(16)
     response.set_cookie(
-        DEVICE,
+        DEVICE_COOKIE,
         signing.dumps([_hashed(names.stored(username)), device], salt=__name__),
-        max_age=DEVICE_AGE,
+        max_age=DEVICE_SECONDS,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",
@@ -159,7 +176,8 @@ def _device(request: HttpRequest, username: str) -> str | None:
     The name is not folded: else somebody with a look-alike name could make browsers for the other account.
     """
     try:
-        account, device = signing.loads(request.COOKIES.get(DEVICE, ""), salt=__name__, max_age=DEVICE_AGE)
+        cookie = request.COOKIES.get(DEVICE_COOKIE, "")
+        account, device = signing.loads(cookie, salt=__name__, max_age=DEVICE_SECONDS)
     except signing.BadSignature:
         return None
     return device if account == _hashed(names.stored(username)) else None

@@ -19,8 +19,9 @@ from .audit import Act, note
 PREFIX = "idl_"  # so that secret scanners recognize a key
 KEY_BYTES = 32
 MOST_DAYS = 366
-VISIBLE = Q(collection=None) | Q(collection__slug__isnull=False)  # not of deleted collections
-USED = timedelta(minutes=1)  # the resolution of `last_used_at`
+# Tokens for all collections, and for one that is not deleted: a deleted one has no slug.
+NOT_DELETED = Q(collection=None) | Q(collection__slug__isnull=False)
+USE_RESOLUTION = timedelta(minutes=1)  # of `last_used_at`
 
 
 @transaction.atomic
@@ -36,13 +37,20 @@ def make(
     """A new token and its key, of which only the hash is stored. Raises ValueError for scopes beyond the role."""
     if not scopes:
         raise ValueError("a token needs at least one scope")
-    if beyond := set(scopes) - set(scopes_of(user, collection)):
+    if forbidden := set(scopes) - set(scopes_of(user, collection)):
         where = collection.slug if collection else "all collections"
-        raise ValueError(f"{user.get_username()} may not {' or '.join(sorted(beyond))} in {where}")
-    now, key = now or timezone.now(), PREFIX + secrets.token_urlsafe(KEY_BYTES)
-    may = {"collection": collection, "scopes": [scope for scope in Scope.values if scope in scopes]}
-    times = {"created_at": now, "expires_at": now + timedelta(days=days)}
-    token = ApiToken.objects.create(user=user, name=name, key_hash=hash_of(key), **may, **times)
+        raise ValueError(f"{user.get_username()} may not {' or '.join(sorted(forbidden))} in {where}")
+    now = now or timezone.now()
+    key = PREFIX + secrets.token_urlsafe(KEY_BYTES)
+    token = ApiToken.objects.create(
+        user=user,
+        collection=collection,
+        name=name,
+        key_hash=hash_of(key),
+        scopes=[scope for scope in Scope.values if scope in scopes],
+        created_at=now,
+        expires_at=now + timedelta(days=days),
+    )
     note(Act.TOKEN_MADE, collection, about=user, scopes=token.scopes, days=days)
     return token, key
 
@@ -54,11 +62,11 @@ def hash_of(key: str) -> str:
 
 def tokens_of(user: User) -> QuerySet[ApiToken]:
     """The person's tokens, without those for deleted collections."""
-    return user.api_tokens.filter(VISIBLE).select_related("user", "collection")
+    return user.api_tokens.filter(NOT_DELETED).select_related("user", "collection")
 
 
 def scopes_of(user: User, collection: Collection | None) -> tuple[str, ...]:
-    """The scopes that the person's role permits now. None: all collections, which only superusers have."""
+    """The scopes of the person's role in the collection now. None: all collections, which only superusers have."""
     if not user.is_active:
         return ()
     if collection is None:
@@ -75,14 +83,14 @@ def valid_token(key: str, *, now: datetime | None = None) -> ApiToken | None:
     A token for a deleted collection is not valid.
     """
     valid = Q(revoked_at=None, expires_at__gt=now or timezone.now(), user__is_active=True)
-    tokens = ApiToken.objects.select_related("user", "collection").filter(valid, VISIBLE, key_hash=hash_of(key))
-    return tokens.first()
+    tokens = ApiToken.objects.filter(valid, NOT_DELETED, key_hash=hash_of(key))
+    return tokens.select_related("user", "collection").first()
 
 
 def record_use(token: ApiToken, *, now: datetime | None = None) -> None:
     """Store the time of use, at most once a minute."""
     now = now or timezone.now()
-    if token.last_used_at and token.last_used_at > now - USED:
+    if token.last_used_at and token.last_used_at > now - USE_RESOLUTION:
         return
     try:
         with transaction.atomic():
@@ -106,7 +114,7 @@ def revoke_all(user: User, *, now: datetime | None = None) -> None:
 
 
 def in_use(collection: Collection, *, now: datetime | None = None) -> list[tuple[ApiToken, str]]:
-    """The valid tokens for a collection, by owner, each with its state. Two queries."""
+    """The valid tokens for a collection, by owner, each with "works" or "idle" (see `state_of`). Two queries."""
     roles = dict(collection.memberships.values_list("user", "role"))
     valid = ApiToken.objects.filter(collection=collection, revoked_at=None, expires_at__gt=now or timezone.now())
     states = []

@@ -4,8 +4,10 @@ from django.views.decorators.http import require_POST
 
 from .views import (
     accounts,
+    appearance,
     audit,
     join,
+    many,
     new_password,
     people,
     provider,
@@ -15,6 +17,9 @@ from .views import (
     sign_in_link,
     tokens,
 )
+
+FACTORS = "accounts/second-factor/"
+PEOPLE = "collections/<slug:slug>/people/"
 
 urlpatterns = [
     path("accounts/sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
@@ -35,37 +40,26 @@ urlpatterns = [
     path("accounts/provider/sign-out/", provider.provider_sign_out, name="provider_sign_out"),
     # allauth finds the pages by these names; none of its own addresses is served.
     path("accounts/sign-in/", sign_in.SignIn.as_view(), name="account_login"),
-    path("accounts/second-factor/", second_factor.Index.as_view(), name="mfa_index"),
-    path("accounts/second-factor/ask/", login_not_required(second_factor.Ask.as_view()), name="mfa_authenticate"),
+    path(FACTORS, second_factor.Index.as_view(), name="mfa_index"),
+    path(f"{FACTORS}ask/", login_not_required(second_factor.Ask.as_view()), name="mfa_authenticate"),
+    path(f"{FACTORS}again/password/", second_factor.AgainByPassword.as_view(), name="account_reauthenticate"),
+    path(f"{FACTORS}again/code/", second_factor.AgainByCode.as_view(), name="mfa_reauthenticate"),
+    path(f"{FACTORS}again/passkey/", second_factor.AgainByPasskey.as_view(), name="mfa_reauthenticate_webauthn"),
+    path(f"{FACTORS}app/", second_factor.AddApp.as_view(), name="mfa_activate_totp"),
+    path(f"{FACTORS}app/remove/", require_POST(second_factor.RemoveApp.as_view()), name="mfa_deactivate_totp"),
+    path(f"{FACTORS}passkeys/add/", second_factor.AddPasskey.as_view(), name="mfa_add_webauthn"),
     path(
-        "accounts/second-factor/again/password/",
-        second_factor.AgainByPassword.as_view(),
-        name="account_reauthenticate",
-    ),
-    path("accounts/second-factor/again/code/", second_factor.AgainByCode.as_view(), name="mfa_reauthenticate"),
-    path(
-        "accounts/second-factor/again/passkey/",
-        second_factor.AgainByPasskey.as_view(),
-        name="mfa_reauthenticate_webauthn",
-    ),
-    path("accounts/second-factor/app/", second_factor.AddApp.as_view(), name="mfa_activate_totp"),
-    path(
-        "accounts/second-factor/app/remove/",
-        require_POST(second_factor.RemoveApp.as_view()),
-        name="mfa_deactivate_totp",
-    ),
-    path("accounts/second-factor/passkeys/add/", second_factor.AddPasskey.as_view(), name="mfa_add_webauthn"),
-    path(
-        "accounts/second-factor/passkeys/<int:pk>/remove/",
+        f"{FACTORS}passkeys/<int:pk>/remove/",
         require_POST(second_factor.RemovePasskey.as_view()),
         name="mfa_remove_webauthn",
     ),
     path(
-        "accounts/second-factor/codes/make/",
+        f"{FACTORS}codes/make/",
         require_POST(second_factor.MakeCodes.as_view()),
         name="mfa_generate_recovery_codes",
     ),
     path("accounts/password/", sign_in.ChangePassword.as_view(), name="password_change"),
+    path("accounts/appearance/", appearance.save_appearance, name="save_appearance"),
     path("accounts/sessions/", sessions.sessions_page, name="sessions"),
     path("accounts/sessions/end/", sessions.end_session, name="end_session"),
     path("accounts/sessions/end-others/", sessions.end_other_sessions, name="end_other_sessions"),
@@ -81,35 +75,21 @@ urlpatterns = [
     path("all-accounts/<int:pk>/delete/", accounts.delete_account, name="delete_account"),
     path("audit/", audit.audit, name="audit"),
     path("audit.csv", audit.audit_csv, name="audit_csv"),
-    path("collections/<slug:slug>/people/", people.people_page, name="people"),
-    path("collections/<slug:slug>/people/invite/", people.invite, name="invite"),
-    path(
-        "collections/<slug:slug>/people/invitations/<int:pk>/withdraw/",
-        people.withdraw_invitation,
-        name="withdraw_invitation",
-    ),
-    path(
-        "collections/<slug:slug>/people/tokens/<int:pk>/revoke/",
-        people.revoke_token,
-        name="revoke_token_of_member",
-    ),
-    path("collections/<slug:slug>/people/members/<int:pk>/", people.member, name="member"),
-    path("collections/<slug:slug>/people/members/<int:pk>/role/", people.set_role, name="set_role"),
-    path(
-        "collections/<slug:slug>/people/members/<int:pk>/sessions/end/", people.end_sessions, name="end_sessions"
-    ),
-    path("collections/<slug:slug>/people/members/<int:pk>/remove/", people.remove_member, name="remove_member"),
-    path("collections/<slug:slug>/people/raters/<int:pk>/", people.rater_settings, name="rater_settings"),
-    path("collections/<slug:slug>/people/raters/<int:pk>/terms/", people.save_terms, name="save_terms"),
-    path(
-        "collections/<slug:slug>/people/raters/<int:pk>/deactivate/",
-        people.deactivate_rater,
-        name="deactivate_rater",
-    ),
-    path(
-        "collections/<slug:slug>/people/raters/<int:pk>/reactivate/",
-        people.reactivate_rater,
-        name="reactivate_rater",
-    ),
-    path("collections/<slug:slug>/people/raters/<int:pk>/erase/", people.erase_rater, name="erase_rater"),
+    path(PEOPLE, people.people_page, name="people"),
+    path(f"{PEOPLE}invite/", people.invite, name="invite"),
+    path(f"{PEOPLE}invitations/withdraw/", many.withdraw_many, name="withdraw_many"),
+    path(f"{PEOPLE}invitations/again/", many.invite_again, name="invite_again"),
+    path(f"{PEOPLE}invitations/<int:pk>/withdraw/", people.withdraw_invitation, name="withdraw_invitation"),
+    path(f"{PEOPLE}tokens/<int:pk>/revoke/", people.revoke_token, name="revoke_token_of_member"),
+    path(f"{PEOPLE}members/<int:pk>/", people.member, name="member"),
+    path(f"{PEOPLE}members/<int:pk>/role/", people.set_role, name="set_role"),
+    path(f"{PEOPLE}members/<int:pk>/sessions/end/", people.end_sessions, name="end_sessions"),
+    path(f"{PEOPLE}members/<int:pk>/password/", people.new_password_link, name="new_password_link"),
+    path(f"{PEOPLE}members/<int:pk>/remove/", people.remove_member, name="remove_member"),
+    path(f"{PEOPLE}raters/many/", many.act_on_many, name="act_on_many"),
+    path(f"{PEOPLE}raters/<int:pk>/", people.rater, name="rater"),
+    path(f"{PEOPLE}raters/<int:pk>/terms/", people.save_terms, name="save_terms"),
+    path(f"{PEOPLE}raters/<int:pk>/deactivate/", people.deactivate_rater, name="deactivate_rater"),
+    path(f"{PEOPLE}raters/<int:pk>/reactivate/", people.reactivate_rater, name="reactivate_rater"),
+    path(f"{PEOPLE}raters/<int:pk>/erase/", people.erase_rater, name="erase_rater"),
 ]

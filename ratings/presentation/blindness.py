@@ -1,6 +1,6 @@
 """Find presentations that show rank, score or system, which a rater must not know."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
@@ -8,8 +8,9 @@ from ..models import Collection, Document, Ranking
 from .content import source_of
 from .parts import Presented, is_missing, text_of, value_at
 
-RANKINGS, DEPTH = 20, 20  # rankings of each system that are compared, and documents of each ranking
-FEWEST = 3  # documents of a ranking that have the member
+RANKINGS_PER_SYSTEM = 20  # that are compared
+DOCUMENTS_PER_RANKING = 20  # the first of each
+FEWEST_DOCUMENTS = 3  # that have the member; a ranking with fewer is not compared
 
 
 class Revealing(NamedTuple):
@@ -29,38 +30,48 @@ def refuse_revealing(collection: Collection, presented: Presented) -> None:
 
 
 def revealing(collection: Collection, presented: Presented) -> Revealing | None:
-    """The first path of a document's parts that reveals something. Two queries for each system."""
+    """The first path of a document's parts that reveals something; None without one. Two SQL queries a system."""
     paths = list(dict.fromkeys(path for part in presented.document for path in part.paths))
     names = set(collection.systems.values_list("name", flat=True))
     for system in collection.systems.all():
-        rows = list(Ranking.objects.filter(system=system).order_by("pk")[:RANKINGS])
-        documents = Document.objects.in_bulk({pk for row in rows for pk in row.documents[:DEPTH].tolist()})
+        rankings = list(Ranking.objects.filter(system=system).order_by("pk")[:RANKINGS_PER_SYSTEM])
+        document_pks = {pk for ranking in rankings for pk in ranking.documents[:DOCUMENTS_PER_RANKING].tolist()}
+        documents = Document.objects.in_bulk(document_pks)
         sources = {pk: source_of(document) for pk, document in documents.items()}
         for path in paths:
-            if fact := _revealed(path, rows, sources, names):
+            if fact := _fact_at(path, rankings, sources, names):
                 return Revealing(path, system.name, fact)
     return None
 
 
-def _revealed(path: str, rows: Iterable[Ranking], sources: Mapping[int, dict], names: set[str]) -> str:
-    """What the member reveals in more than half of the rankings: "rank", "score", "system", or "" for nothing."""
-    counts = {"rank": 0, "score": 0, "system": 0}
-    compared = 0
-    for row in rows:
-        ids = row.documents[:DEPTH].tolist()
-        scores = [None] * len(ids) if row.scores is None else row.scores[:DEPTH].tolist()
-        results = []  # value, rank and score of those that have the member
-        for rank, (pk, score) in enumerate(zip(ids, scores, strict=True), 1):
-            value = value_at(sources[pk], path) if pk in sources else None
-            if not is_missing(value):
-                results.append((value, rank, score))
-        if len(results) < FEWEST:
-            continue
-        compared += 1
-        counts["rank"] += all(_number(value) in (rank, rank - 1) for value, rank, _ in results)
-        counts["score"] += all(score is not None and _number(value) == score for value, _, score in results)
-        counts["system"] += all(text_of(value) in names for value, *_ in results)
-    return next((fact for fact, count in counts.items() if compared and count > compared / 2), "")
+def _fact_at(path: str, rankings: Iterable[Ranking], sources: Mapping[int, dict], names: set[str]) -> str:
+    """What the values at the path are in more than half of the rankings: "rank", "score", "system" or "".
+
+    `rankings` are those of one system, `sources` the members of documents by their pk, `names` those of all
+    systems.
+    """
+    checks = {
+        "rank": lambda value, rank, score: _number(value) in (rank, rank - 1),  # counted from 1, or from 0
+        "score": lambda value, rank, score: score is not None and _number(value) == score,
+        "system": lambda value, rank, score: text_of(value) in names,
+    }
+    results_by_ranking = [list(_results(ranking, path, sources)) for ranking in rankings]
+    compared = [results for results in results_by_ranking if len(results) >= FEWEST_DOCUMENTS]
+    for fact, is_fact in checks.items():
+        agreeing = [results for results in compared if all(is_fact(*result) for result in results)]
+        if len(agreeing) > len(compared) / 2:
+            return fact
+    return ""
+
+
+def _results(ranking: Ranking, path: str, sources: Mapping[int, dict]) -> Iterator[tuple]:
+    """(value, rank, score) of the first documents that have the member. The score is None without scores."""
+    ids = ranking.documents[:DOCUMENTS_PER_RANKING].tolist()
+    scores = [None] * len(ids) if ranking.scores is None else ranking.scores[:DOCUMENTS_PER_RANKING].tolist()
+    for rank, (pk, score) in enumerate(zip(ids, scores, strict=True), 1):
+        value = value_at(sources.get(pk, {}), path)
+        if not is_missing(value):
+            yield value, rank, score
 
 
 def _number(value: Any) -> float | None:

@@ -1,16 +1,17 @@
 """The members of documents and queries, which the paths of a presentation name."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
 from ..models import Collection, Document, Query
-from .parts import is_missing, is_revealing, names_revealing, text_of
+from .parts import allowed, is_missing, names_revealing, text_of
 
-SAMPLE = 200  # documents that are read
+SAMPLE_SIZE = 200  # documents, or queries, that are read
 MOST_PATHS = 60
-EXAMPLE = 80  # characters
+EXAMPLE_CHARACTERS = 80  # of the first value
 
 
 class Member(NamedTuple):
@@ -33,7 +34,7 @@ def first_of(collection: Collection) -> QuerySet[Document]:
 
     By key, since an index has the documents of a collection in that order.
     """
-    return collection.documents.exclude(title="", body="", url="", fields={}).order_by("key")[:SAMPLE]
+    return collection.documents.exclude(title="", body="", url="", fields={}).order_by("key")[:SAMPLE_SIZE]
 
 
 def sample_of(collection: Collection) -> list[dict[str, Any]]:
@@ -42,29 +43,26 @@ def sample_of(collection: Collection) -> list[dict[str, Any]]:
 
 
 def queries_of(collection: Collection) -> list[dict[str, Any]]:
-    return [source_of_query(query) for query in collection.queries.order_by("pk")[:SAMPLE]]
+    return [source_of_query(query) for query in collection.queries.order_by("pk")[:SAMPLE_SIZE]]
 
 
 def members_of(sources: Iterable[Mapping[str, Any]]) -> list[Member]:
     """The paths that have a value, in the order of their first occurrence."""
     sources = list(sources)
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     examples: dict[str, str] = {}
     for source in sources:
         for path, value in _paths(source):
-            counts[path] = counts.get(path, 0) + 1
-            examples.setdefault(path, text_of(value)[:EXAMPLE])
+            counts[path] += 1
+            examples.setdefault(path, text_of(value)[:EXAMPLE_CHARACTERS])
     return [Member(path, count / len(sources), examples[path]) for path, count in counts.items()][:MOST_PATHS]
 
 
 def _paths(source: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """(path, value) of the members that parts may show, and of the members of those."""
     for name, value in source.items():
         if is_missing(value) or names_revealing(name):
             continue
         yield name, value
         if isinstance(value, Mapping):
-            yield from (
-                (f"{name}.{inner}", each)
-                for inner, each in value.items()
-                if not (is_missing(each) or is_revealing(inner))
-            )
+            yield from ((f"{name}.{inner}", member) for inner, member in allowed(value) if not is_missing(member))

@@ -1,6 +1,10 @@
 """The form of a presentation: its parts as rows, each with its place."""
 
+import re
+from math import inf
+
 from django import forms
+from django.http import QueryDict
 
 from .parts import KINDS, MOST_PARTS, Part, Presented
 
@@ -8,15 +12,17 @@ CHOICES = [(name, kind.title) for name, kind in KINDS.items()]
 
 
 class PartForm(forms.Form):
-    place = forms.IntegerField(label="Place", min_value=0, max_value=999, required=False)
+    place = forms.IntegerField(label="Place", min_value=0, max_value=999, required=False, widget=forms.HiddenInput)
     kind = forms.ChoiceField(label="Kind", choices=CHOICES, required=False)
     path = forms.CharField(label="From", max_length=200, required=False)
     label = forms.CharField(label="Label", max_length=60, required=False)
     unit = forms.CharField(label="Unit", max_length=60, required=False)
     opens = forms.BooleanField(label="Links open", required=False)
+    part: Part | None = None  # of a valid row with a path
 
     def clean(self) -> dict:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         if cleaned.get("path") and not self.errors:
             try:
                 self.part = Part.read({name: cleaned[name] for name in Part.__dataclass_fields__})
@@ -24,17 +30,18 @@ class PartForm(forms.Form):
                 raise forms.ValidationError(f"Correct this part: {error}.") from error
         return cleaned
 
-    part: Part | None = None
-
 
 class BasePartForms(forms.BaseFormSet):
     @property
     def parts(self) -> tuple[Part, ...]:
         """The parts of a valid form, in the order of their places. Rows without a path are skipped."""
+
+        def place(form: PartForm) -> float:
+            number = form.cleaned_data["place"]
+            return inf if number is None else number
+
         rows = [form for form in self.forms if form.part and not form.cleaned_data.get("DELETE")]
-        places = [form.cleaned_data["place"] for form in rows]
-        order = sorted(zip(places, rows, strict=True), key=lambda row: (row[0] is None, row[0] or 0))
-        return tuple(form.part for _, form in order)
+        return tuple(form.part for form in sorted(rows, key=place))
 
 
 PartForms = forms.formset_factory(
@@ -61,6 +68,23 @@ class PresentationForm:
     @property
     def presented(self) -> Presented:
         return Presented(self.document.parts, self.query.parts)
+
+
+def moved(data: QueryDict) -> QueryDict:
+    """What was sent, with the parts of two rows exchanged if a button moves one, as `document 2 up`."""
+    move = re.fullmatch(r"(document|query) (\d{1,3}) (up|down)", data.get("move", ""))
+    if not move:
+        return data
+    prefix, row, direction = move.groups()
+    neighbour = int(row) + (1 if direction == "down" else -1)
+    if f"{prefix}-{neighbour}-path" not in data:
+        return data
+    exchanged = data.copy()
+    for name in ("kind", "path", "label", "unit", "opens", "DELETE"):
+        field, neighbour_field = f"{prefix}-{row}-{name}", f"{prefix}-{neighbour}-{name}"
+        exchanged.setlist(field, data.getlist(neighbour_field))
+        exchanged.setlist(neighbour_field, data.getlist(field))
+    return exchanged
 
 
 def _rows(parts: tuple[Part, ...]) -> list[dict]:

@@ -10,11 +10,12 @@ from django.utils.safestring import SafeString
 from ..models import Collection, Document
 from .content import source_of
 from .parts import Piece, Presented, pieces_of
-from .pictures import NONE, Framed, Pictures, framed, pictures_of
+from .pictures import NO_PICTURES, Framed, Pictures, framed, pictures_of
 from .versions import latest_of
 
-LONG = 3_000  # characters, or
-LINES = 60  # lines from which on a document is folded
+# A document with more characters or lines of text is folded.
+FOLD_CHARACTERS = 3_000
+FOLD_LINES = 60
 
 
 class RenderedDocument(NamedTuple):
@@ -23,20 +24,20 @@ class RenderedDocument(NamedTuple):
     title: str | None  # None if the presentation has none
     html: SafeString  # the other parts; "" if none has a value
     bare: bool  # it has nothing but a title and addresses
-    long: bool
+    long: bool  # it is folded at first
     pieces: list[Piece]
-    pictures: list[list[Framed]]  # of each piece
+    pictures: list[list[Framed]]  # of each piece; [] for one that is no image
 
 
 def render_document(
-    presented: Presented, source: Mapping[str, Any], pictures: Pictures = NONE
+    presented: Presented, source: Mapping[str, Any], pictures: Pictures = NO_PICTURES
 ) -> RenderedDocument:
-    """The document as HTML. Its first title is its heading."""
+    """The document as HTML. The first part that is a title becomes its heading, and is not in the HTML."""
     heading = next((part for part in presented.document if part.kind == "title"), None)
     title = "".join(piece.text for piece in pieces_of([heading], source)) if heading else None
     pieces = pieces_of([part for part in presented.document if part is not heading], source)
     texts = [piece.text or piece.html for piece in pieces]
-    long = sum(map(len, texts)) > LONG or sum(text.count("\n") + 1 for text in texts) > LINES
+    long = sum(map(len, texts)) > FOLD_CHARACTERS or sum(text.count("\n") + 1 for text in texts) > FOLD_LINES
     bare = all(piece.kind == "link" for piece in pieces)
     frames = _frames(pieces, title or "", pictures)
     return RenderedDocument(title, _html(pieces, frames), bare, long, pieces, frames)
@@ -48,7 +49,7 @@ def render_current(collection: Collection, document: Document) -> RenderedDocume
     return render_document(presented, source, pictures_of(collection.pk, presented.document, [source]))
 
 
-def html_of(pieces: Iterable[Piece], pictures: Pictures = NONE) -> SafeString:
+def html_of(pieces: Iterable[Piece], pictures: Pictures = NO_PICTURES) -> SafeString:
     """The pieces of a query as HTML."""
     pieces = list(pieces)
     return _html(pieces, _frames(pieces, "", pictures))

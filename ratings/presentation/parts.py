@@ -11,25 +11,27 @@ import nh3
 
 # Names of members that no part shows, in lower case. Raters must not know rank, score or system.
 REVEALING = {"rank", "_rank", "ranking", "position", "score", "_score", "system", "run", "run_tag", "run_id"}
-LONGEST = 200_000  # characters of a text that are shown
-MOST = 100  # items of a list, rows of a table
+LONGEST_TEXT = 200_000  # characters of a text that are shown
+MOST_ITEMS = 100  # items of a list, rows of a table
 MOST_PICTURES = 12  # of a part
 MOST_PARTS = 40
 
 # Of HTML: no element that loads, runs, styles or positions something.
-INLINE = {"a", "b", "br", "code", "em", "i", "kbd", "mark", "s", "small", "strong", "sub", "sup", "u"}
-LISTS = {"dd", "dl", "dt", "li", "ol", "ul"}
-TABLES = {"caption", "table", "tbody", "td", "tfoot", "th", "thead", "tr"}
-HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-TAGS = INLINE | LISTS | TABLES | HEADINGS | {"blockquote", "hr", "p", "pre"}
+INLINE_TAGS = {"a", "b", "br", "code", "em", "i", "kbd", "mark", "s", "small", "strong", "sub", "sup", "u"}
+LIST_TAGS = {"dd", "dl", "dt", "li", "ol", "ul"}
+TABLE_TAGS = {"caption", "table", "tbody", "td", "tfoot", "th", "thead", "tr"}
+HEADING_TAGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+LINK_REL = "noopener noreferrer nofollow"  # the attribute rel of links that open
+TAGS = INLINE_TAGS | LIST_TAGS | TABLE_TAGS | HEADING_TAGS | {"blockquote", "hr", "p", "pre"}
 _heading = re.compile(r"<(/?)h[1-6]>")  # as nh3 writes it, without attributes
 _step = re.compile(r"([^.\[\]]+)|\[(\d{1,4})\]")
 _no_name = re.compile(r"[.\[\]]*|\[\d+\].*")
 _between = re.compile(r"[.\[\]()]")  # between the words of a whole name, any of which may name a rank
 _from_path = re.compile(r"\{([^{}]+)\}")
+_comma = re.compile(r"[+-]?[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})")
 _web = re.compile(r"https?://\S+", re.IGNORECASE)
 # Members of an object that name a picture, the likeliest first.
-NAMING = ("url", "src", "href", "link", "path", "file", "name")
+PICTURE_MEMBERS = ("url", "src", "href", "link", "path", "file", "name")
 
 
 @dataclass(frozen=True)
@@ -132,14 +134,16 @@ def steps(path: str) -> list[str | int]:
 
 
 def _parsed(path: str) -> list[str | int]:
-    names, at = [], 0
+    """The names and indexes of a path such as `price.amount[0]`; [] for other texts."""
+    names = []
+    at = 0
     while at < len(path):
         if names and path[at] == ".":
             at += 1
         step = _step.match(path, at)
         if not step or (not names and step[2]):
             return []
-        names.append(step[1] if step[1] else int(step[2]))
+        names.append(step[1] or int(step[2]))
         at = step.end()
     return names
 
@@ -155,7 +159,7 @@ def is_revealing(name: Any) -> bool:
 
 def names_revealing(path: str) -> bool:
     """Whether a path names rank, score or system. A text that is one name does if a part of it is such a name."""
-    names = _parsed(path) or [re.sub(r"^\W+|\W+$", "", name) for name in _between.split(path)]
+    names = _parsed(path) or [re.sub(r"^\W+|(?<!\W)\W+$", "", name) for name in _between.split(path)]
     return any(map(is_revealing, names))
 
 
@@ -165,7 +169,10 @@ def last_name(path: str) -> str:
 
 
 def value_at(source: Mapping[str, Any], path: str) -> Any:
-    """The value at a path; None if there is none. A member may also have the whole path as its name."""
+    """The value at a path; None if there is none. A member may also have the whole path as its name.
+
+    A name behind a list, as in `authors.name`, gives a list: the values of its members that have the name.
+    """
     if path in source:
         return source[path]
     value: Any = source
@@ -175,7 +182,7 @@ def value_at(source: Mapping[str, Any], path: str) -> Any:
         elif isinstance(value, list) and isinstance(step, int) and step < len(value):
             value = value[step]
         elif isinstance(value, list) and isinstance(step, str):  # of each member of a list
-            value = [each[step] for each in value if isinstance(each, Mapping) and step in each]
+            value = [member[step] for member in value if isinstance(member, Mapping) and step in member]
         else:
             return None
     return value
@@ -200,24 +207,35 @@ def text_of(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(filter(None, map(text_of, value)))
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {text}" for name, each in _allowed(value) if (text := text_of(each)))
+        return ", ".join(f"{name}: {text}" for name, each in allowed(value) if (text := text_of(each)))
     return str(value).strip()
 
 
-def _allowed(value: Mapping) -> list[tuple]:
-    return [(name, each) for name, each in value.items() if not is_revealing(name)]
+def allowed(value: Mapping) -> list[tuple]:
+    """The members of an object but those that reveal rank, score or system."""
+    return [(name, member) for name, member in value.items() if not is_revealing(name)]
 
 
 def number(value: Any) -> str:
     """A number with commas between thousands; another value as `text_of`."""
     text = text_of(value)
+    exact = decimal(text)
+    return text if exact is None else f"{exact:,f}".replace("-", "−")
+
+
+def decimal(text: str) -> Decimal | None:
+    """The number that the text surely means, also with a decimal comma; None for another text.
+
+    None, too, for a comma before three digits, which may part thousands, and for a number of 10**21 or more, or
+    closer to 0 than 10**-20.
+    """
+    if _comma.fullmatch(text):
+        text = text.replace(",", ".")
     try:
         exact = Decimal(text)
     except InvalidOperation:
-        return text
-    if not exact.is_finite() or abs(exact.adjusted()) > 20:
-        return text
-    return f"{exact:,f}".replace("-", "−")
+        return None
+    return exact if exact.is_finite() and abs(exact.adjusted()) <= 20 else None
 
 
 def day(value: Any) -> str:
@@ -238,19 +256,15 @@ def clean(html: str, *, opens: bool = False) -> str:
 
     A link that names no host stays inert, because it would lead to a page of this server.
     """
-    links = {
-        "tags": TAGS,
-        "attributes": {"*": set(), "a": {"href"}},
-        "attribute_filter": _with_host,
-        "set_tag_attribute_values": {"a": LINK},
-    }
-    inert = {"tags": TAGS - {"a"}, "attributes": {"*": set()}}  # without "*" nh3 leaves title and lang
     cleaned = nh3.clean(
         html,
-        **(links if opens else inert),
+        tags=TAGS if opens else TAGS - {"a"},
+        attributes={"*": set(), "a": {"href"}},  # without "*" nh3 leaves title and lang
+        attribute_filter=_with_host,
+        set_tag_attribute_values={"a": {"target": "_blank"}},
         clean_content_tags={"script", "style", "template", "title", "noscript", "iframe", "object"},
         url_schemes={"http", "https"},
-        link_rel=REL,
+        link_rel=LINK_REL,
     )
     return _heading.sub(r"<\1h3>", cleaned).strip()
 
@@ -259,15 +273,11 @@ def _with_host(_: str, name: str, value: str) -> str | None:
     return value if name != "href" or _web.fullmatch(value) else None
 
 
-REL = "noopener noreferrer nofollow"
-LINK = {"target": "_blank"}
-
-
 # The kinds
 
 
 def _cut(text: str) -> tuple[str, int]:
-    return text[:LONGEST], max(len(text) - LONGEST, 0)
+    return text[:LONGEST_TEXT], max(len(text) - LONGEST_TEXT, 0)
 
 
 def _text(part: Part, value: Any, _: Mapping) -> Piece | None:
@@ -281,22 +291,31 @@ def _field(part: Part, value: Any, _: Mapping) -> Piece | None:
 
 
 def _date(part: Part, value: Any, _: Mapping) -> Piece | None:
-    text = day(value)[:LONGEST]
+    text = day(value)[:LONGEST_TEXT]
     return Piece("field", part.name, text) if text else None
 
 
 def _number(part: Part, value: Any, source: Mapping) -> Piece | None:
-    _, *of_unit = part.paths
-    unit = text_of(value_at(source, of_unit[0])) if of_unit else part.unit
-    text = number(value)[:LONGEST]
+    path = _from_path.fullmatch(part.unit)
+    unit = text_of(value_at(source, path[1])) if path else part.unit
+    text = number(value)[:LONGEST_TEXT]
     return Piece("field", part.name, f"{text}\N{NO-BREAK SPACE}{unit}".strip()) if text else None
 
 
+def _price(part: Part, value: Any, source: Mapping) -> Piece | None:
+    """The number with its unit, and with two decimals if it has one: 79.90 EUR."""
+    exact = decimal(text_of(value))
+    cents = exact is not None and exact.as_tuple().exponent == -1
+    piece = _number(part, f"{exact:.2f}" if cents else value, source)
+    return piece and piece._replace(kind="price")
+
+
 def _items(part: Part, value: Any, _: Mapping) -> Piece | None:
-    texts = [text for each in (value if isinstance(value, list) else [value]) if (text := text_of(each)[:LONGEST])]
+    members = value if isinstance(value, list) else [value]
+    texts = [text[:LONGEST_TEXT] for text in map(text_of, members) if text]
     if not texts:
         return None
-    return Piece(part.kind, part.label, items=tuple(texts[:MOST]), left_out=max(len(texts) - MOST, 0))
+    return Piece(part.kind, part.label, items=tuple(texts[:MOST_ITEMS]), left_out=max(len(texts) - MOST_ITEMS, 0))
 
 
 def _rich(part: Part, value: Any, _: Mapping) -> Piece | None:
@@ -314,11 +333,11 @@ def _link(part: Part, value: Any, _: Mapping) -> Piece | None:
 def sources_of(value: Any) -> list[str]:
     """The sources of pictures that a value names: a text, an object such as {"url": …}, or a list of these."""
     sources = []
-    for each in value if isinstance(value, list) else [value]:
-        if isinstance(each, Mapping):
-            each = next((each[name] for name in NAMING if isinstance(each.get(name), str)), None)
-        if isinstance(each, str) and each.strip():
-            sources.append(each.strip())
+    for member in value if isinstance(value, list) else [value]:
+        if isinstance(member, Mapping):
+            member = next((member[name] for name in PICTURE_MEMBERS if isinstance(member.get(name), str)), None)
+        if isinstance(member, str) and member.strip():
+            sources.append(member.strip())
     return list(dict.fromkeys(sources))
 
 
@@ -331,21 +350,21 @@ def _pictures(part: Part, value: Any, _: Mapping) -> Piece | None:
 
 
 def _table(part: Part, value: Any, _: Mapping) -> Piece | None:
-    """A row for each member of an object, or for each object of a list."""
-    if isinstance(value, Mapping):
-        rows = [(str(name), text_of(each)) for name, each in _allowed(value)]
-    elif isinstance(value, list):
-        rows = [
-            tuple(text_of(cell) for _, cell in _allowed(each)) if isinstance(each, Mapping) else (text_of(each),)
-            for each in value
-        ]
+    """A row for each member of a list; of an object, name and value of each member. Empty rows are left out."""
+    if isinstance(value, list):
+        rows = [cells for cells in map(_cells, value) if any(cells)]
     else:
-        rows = [(part.name, text_of(value))]
-    first_value = 0 if isinstance(value, list) else 1  # the first cell is a name
-    rows = [tuple(cell[:LONGEST] for cell in row[:MOST]) for row in rows if any(row[first_value:])]
+        members = allowed(value) if isinstance(value, Mapping) else [(part.name, value)]
+        rows = [[str(name), text] for name, member in members if (text := text_of(member))]
     if not rows:
         return None
-    return Piece("table", part.label, items=tuple(rows[:MOST]), left_out=max(len(rows) - MOST, 0))
+    shown = tuple(tuple(cell[:LONGEST_TEXT] for cell in row[:MOST_ITEMS]) for row in rows[:MOST_ITEMS])
+    return Piece("table", part.label, items=shown, left_out=max(len(rows) - MOST_ITEMS, 0))
+
+
+def _cells(value: Any) -> list[str]:
+    """The members of an object as texts; the text of another value."""
+    return [text_of(cell) for _, cell in allowed(value)] if isinstance(value, Mapping) else [text_of(value)]
 
 
 class Kind(NamedTuple):
@@ -361,6 +380,7 @@ KINDS: dict[str, Kind] = {
     "rich": Kind("Rich text (HTML)", _rich),
     "field": Kind("Label and value", _field),
     "number": Kind("Number with unit", _number),
+    "price": Kind("Price, large", _price),
     "date": Kind("Date", _date),
     "badge": Kind("Badges", _items),
     "list": Kind("List", _items),

@@ -4,25 +4,31 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .parts import Part, Presented, is_missing, names_revealing, sources_of, text_of
+from .parts import Part, Presented, decimal, is_missing, last_name, names_revealing, sources_of, text_of
 
 WEB_PAGE = Presented((Part("title", "title"), Part("link", "url"), Part("text", "body")))
 MOST_MEMBERS = 12  # of a proposal
-WIDE = ("text", "rich", "table")
-LONG = 120  # characters from which on a member is a text and no label with a value
-_markup = re.compile(r"<(p|br|ul|ol|li|table|div|strong|em|h[1-6]|pre)\b[^>]*>", re.IGNORECASE)
+WIDE_KINDS = ("text", "rich", "table")
+LABELLED_CHARACTERS = 120  # a member with a longer value is a text, and no label with a value
+_markup = re.compile(r"<(p|br|ul|ol|li|table|div|strong|em|h[1-6]|pre)\b[^<>]*>", re.IGNORECASE)
 _date = re.compile(r"date|time|published|updated|created", re.IGNORECASE)
 _day = re.compile(r"\d{4}-\d{2}-\d{2}(T|\s|$)")
 _picture = re.compile(r"image|img|picture|photo|thumb|poster|cover", re.IGNORECASE)
-_file = re.compile(r"data:image/|\S+\.(jpe?g|png|gif|webp|avif)(\?\S*)?$", re.IGNORECASE)
+# A currency behind a name: Price EUR, price_usd, Preis (€).
+_currency = re.compile(
+    r"(?:^|[\s_(\[-])(EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|€|\$|£|¥)[)\]]?$", re.IGNORECASE
+)
+_price = re.compile(r"(?:^|[^a-z])(price|preis|prix|precio|prezzo|prijs)$", re.IGNORECASE)
+# The lookahead reads to the end once, so that no later part has to.
+_file = re.compile(r"data:image/|(?=\S+$)\S+\.(jpe?g|png|gif|webp|avif)(\?|$)", re.IGNORECASE)
 
 
 def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
-    """A presentation of the members that these documents have: title, address, pictures, short members, the body,
-    then long members.
+    """A presentation of the members that these documents have.
 
-    Members that reveal rank, score or system are left out, and so are those after the first MOST_MEMBERS. Without
-    title and body it has the title, so that there is something to show.
+    First come title, address, pictures, prices and short members, then the body and long members. Members that
+    reveal rank, score or system are left out, and so are those after the first MOST_MEMBERS. Without title and
+    body it has the title, so that there is something to show.
     """
     values: dict[str, list] = {}  # of each member, without missing ones
     for document in documents:
@@ -34,31 +40,40 @@ def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
     title = [Part("title", "title")] if "title" in values or "body" not in values else []
     link = [Part("link", "url")] if "url" in values else []
     pictures = [part for part in members if part.kind == "image"]
-    short = [part for part in members if part.kind not in (*WIDE, "image")]
+    prices = [part for part in members if part.kind == "price"]
+    short = [part for part in members if part.kind not in (*WIDE_KINDS, "image", "price")]
     body = [Part("rich" if _has_markup(values["body"]) else "text", "body")] if "body" in values else []
-    long = [part for part in members if part.kind in WIDE]
-    return Presented((*title, *link, *pictures, *short, *body, *long))
+    long = [part for part in members if part.kind in WIDE_KINDS]
+    return Presented((*title, *link, *pictures, *prices, *short, *body, *long))
 
 
 def _part_of(name: str, values: list) -> Part:
-    first = values[0]
-    if _are_pictures(name, values[:20]):
+    """The part for a member, of the kind that suits its name and its values."""
+    first, sample = values[0], values[:20]
+    if (currency := _currency.search(name)) and _are_numbers(sample):
+        label = name[: currency.start()].strip(" _-([")
+        return Part("price", name, label and last_name(label), unit=currency[1].upper())
+    if _price.search(name) and _are_numbers(sample):
+        return Part("price", name)
+    if _are_pictures(name, sample):
         return Part("image", name)
-    if isinstance(first, dict):
+    if isinstance(first, dict) or (isinstance(first, list) and any(isinstance(item, dict) for item in first)):
         return Part("table", name, name.capitalize())
     if isinstance(first, list):
-        if any(isinstance(each, dict) for each in first):
-            return Part("table", name, name.capitalize())
         return Part("badge", name)
     if isinstance(first, int | float) and not isinstance(first, bool):
-        if _date.search(name) and first > 1e8:  # seconds since 1970
-            return Part("date", name)
-        return Part("field", name)
-    if all(_day.match(text_of(value)) for value in values[:20]):
+        is_moment = _date.search(name) and first > 1e8  # seconds since 1970
+        return Part("date" if is_moment else "field", name)
+    if all(_day.match(text_of(value)) for value in sample):
         return Part("date", name)
     if _has_markup(values):
         return Part("rich", name)
-    return Part("text" if max(len(text_of(value)) for value in values) > LONG else "field", name)
+    is_long = any(len(text_of(value)) > LABELLED_CHARACTERS for value in values)
+    return Part("text" if is_long else "field", name)
+
+
+def _are_numbers(values: list) -> bool:
+    return all(decimal(text_of(value)) is not None for value in values)
 
 
 def _are_pictures(name: str, values: list) -> bool:

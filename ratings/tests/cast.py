@@ -142,7 +142,7 @@ def make_round(
     new = queue.NewRound(
         number=number, aim=aim, seen=seen, frame=len(drawn), judged=0, version=collection.version, **facts
     )
-    made = queue.store_round(collection, new, drawn, beside=[pair.pk for pair in beside], now=NOW)
+    made = queue.store_round(collection, new, drawn, undrawable=[pair.pk for pair in beside], now=NOW)
     assert made
     return made
 

@@ -24,7 +24,7 @@ class Clock:
 
 def stopped(monkeypatch, minutes: int) -> Clock:
     """The clock of all limits, at the beginning of a minute; no try is counted yet."""
-    clock = Clock(minutes * throttle.WINDOW)
+    clock = Clock(minutes * throttle.MINUTE)
     monkeypatch.setattr(ratelimit, "time", clock)
     monkeypatch.setattr(pages, "time", clock)
     monkeypatch.setattr(SimpleRateThrottle, "timer", lambda self: clock.now)

@@ -10,10 +10,8 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from ...formats.source import opened
-from ...importing import intake
 from ...models import Collection, Grade, Guidelines, Membership, Role
-from ...people import visits
-from ...pool import pooling
+from ...people import accounts, visits
 
 FOLDER = Path(__file__).resolve().parent
 SLUG = "trail-advice"
@@ -29,7 +27,8 @@ def prepare() -> None:
 def load_on_first_start() -> bool:
     """Load the sample with its accounts if there is no collection and never was a sample; True if it did."""
     with transaction.atomic():
-        if Collection.written.exists() or get_user_model().objects.filter(username__in=visits.NAMES).exists():
+        sample_accounts = get_user_model().objects.filter(username__in=visits.SAMPLE_USERNAMES)
+        if Collection.written.exists() or sample_accounts.exists():
             return False
         load()
         make_accounts()
@@ -38,7 +37,10 @@ def load_on_first_start() -> bool:
 
 @transaction.atomic
 def load() -> Collection:
-    """The sample collection, made by the ordinary imports."""
+    """The sample collection, made by the ordinary imports, which later starts need not load."""
+    from ...importing import intake
+    from ...pool import pooling
+
     about = json.loads((FOLDER / "collection.json").read_text(encoding="utf-8"))
     collection = Collection.objects.create(slug=SLUG, name=about["name"], description=about["description"])
     for grade in about["grades"]:
@@ -64,6 +66,8 @@ def make_accounts() -> None:
         user.set_unusable_password()
         user.save()
         Membership.objects.get_or_create(collection=collection, user=user, defaults={"role": role})
+        if role == Role.ADMIN:  # who looks around can make a collection of their own
+            user.user_permissions.add(accounts.right_to_make())
 
 
 def _import(load: Callable, collection: Collection, name: str) -> None:

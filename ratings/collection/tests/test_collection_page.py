@@ -17,11 +17,10 @@ from ratings.copies.jobs import copy
 from ratings.desk import queue
 from ratings.management.commands._collection_command import Refused
 from ratings.management.commands.work import work
-from ratings.models import Anchor, Assignment, Collection, Deletion, Job, JudgeRun, Rating, Role
+from ratings.models import Anchor, Assignment, Collection, Deletion, Job, Rating, Role
 from ratings.people import tokens
 from ratings.tests.cast import (
     NOW,
-    make_asked,
     make_collection,
     make_member,
     make_pair,
@@ -125,23 +124,6 @@ def test_put_away_raters_get_nothing_and_go_on_when_it_is_taken_out(client, coll
     client.post(PAGE + "take-out/")
     (task,) = queue.claim(rater)
     assert {task.pair, Rating.objects.get().pair} == {first, second}
-
-
-def test_a_run_of_a_judge_pauses_and_can_be_stopped_but_not_continued(client, collection):
-    run = make_asked(collection, make_pair(collection))
-    JudgeRun.objects.update(state="running")
-    put_away(client)
-    run.refresh_from_db()
-    assert run.state == "paused"
-    change = f"/collections/hills/judges/runs/{run.pk}/change/"
-    assert client.post(change, {"act": "resume"}).url == PAGE
-    run.refresh_from_db()
-    assert run.state == "paused"
-    for before, act, after in (("running", "pause", "paused"), ("paused", "cancel", "cancelled")):
-        JudgeRun.objects.update(state=before)
-        assert client.post(change, {"act": act}).url == f"/collections/hills/judges/runs/{run.pk}/"
-        run.refresh_from_db()
-        assert run.state == after
 
 
 def test_the_record_is_not_changed_while_it_is_put_away(client, collection):

@@ -20,7 +20,7 @@ def test_the_first_preparation_does_everything_and_the_second_finds_nothing_to_d
     }
     settings.DEMO = True
     call_command("prepare")
-    assert get_user_model().objects.filter(username__in=visits.NAMES, is_active=True).count() == 3
+    assert get_user_model().objects.filter(username__in=visits.SAMPLE_USERNAMES, is_active=True).count() == 3
     assert Collection.objects.count() == 1
     assert static_files_are_collected()
     call_command("prepare")

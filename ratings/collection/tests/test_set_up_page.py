@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def new():
     """Just made by dora, with nothing in it but a scale and guidelines."""
-    preset = scales.BY_NAME["graded"]
+    preset = scales.PRESET_BY_NAME["graded"]
     return making.make("hills", "Hills", preset.steps, relevant_from=preset.relevant_from, by=make_user("dora"))
 
 
@@ -88,11 +88,11 @@ def test_the_pool_has_its_cost(client, new):
     asked = f"?depth=10&amp;wanted=1&amp;systems={system.pk}#plan"
     assert f'href="{address("pool")}{asked}"' in page
     pooling.pool(new, depth=10, wanted=3)
-    assert states(new)["pool"] == "12 ratings wanted; the hours are known after some grades."
+    assert states(new)["pool"] == "12 ratings requested; the hours are known after some grades."
     rater = make_rater(new, "anna")
     task = queue.claim(rater, now=NOW)[0]
     queue.save(rater, task.pair, queue.Submission(grade=grade(new, "2"), seconds=60.0), now=NOW)
-    assert states(new)["pool"] == "11 ratings wanted, about 11 minutes."
+    assert states(new)["pool"] == "11 ratings requested, about 11 minutes."
 
 
 # The navigation
@@ -135,7 +135,7 @@ def everything(slug: str, *, but: str = "") -> Collection:
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize("lacks", stages.NAMES)
+@pytest.mark.parametrize("lacks", stages.STAGE_NAMES)
 def test_a_stage_is_done_if_there_is_anything_of_it_and_no_other_collection_counts(lacks):
     hills, sea = everything("hills", but=lacks), everything("sea")
     rest = {"runs", "pool"} if lacks in ("queries", "documents") else set()
@@ -148,13 +148,13 @@ def test_a_stage_is_done_if_there_is_anything_of_it_and_no_other_collection_coun
 
 def test_the_number_of_database_queries_is_pinned(client, new, django_assert_num_queries):
     filled(new)
-    with django_assert_num_queries(19):
+    with django_assert_num_queries(18):
         shown(client)
     for key in ("q3", "q4", "q5"):
         new.queries.create(key=key, text=key)
         make_ranking(new, "dense", key, "cba")
         make_rater(new, f"rater of {key}")
-    with django_assert_num_queries(19):
+    with django_assert_num_queries(18):
         shown(client)
     with django_assert_num_queries(1):  # of the navigation
         assert stages.unfinished(new)

@@ -8,13 +8,14 @@ from django.views.decorators.http import require_POST
 
 from ...copies.jobs import copy
 from ...models import Collection
-from ...people.access import admin_act, admin_page, may_make, of_source
+from ...people.access import SignedInRequest, admin_act, admin_page, may_make, of_source
+from ...web.forms import Confirmation
 from ...web.pages import frame
 from ...web.settings_forms import lock
 from .. import deleting, making, putting_away
-from ..forms import CopyForm, DeletionForm, DescriptionForm
+from ..forms import CopyForm, DescriptionForm
 
-IDS = "id_copy_%s"  # of the form's fields: the other form of the page has a name, too
+COPY_FIELD_IDS = "id_copy_%s"  # of the form's fields: the other form of the page has a name, too
 
 
 @admin_page
@@ -56,7 +57,7 @@ def take_out(request: HttpRequest, collection: Collection) -> HttpResponse:
 @of_source
 def copy_collection(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Queue a copy. The person who asks for it becomes its admin."""
-    form = CopyForm(request.POST, auto_id=IDS)
+    form = CopyForm(request.POST, auto_id=COPY_FIELD_IDS)
     if not form.is_valid():
         return collection_page(request, collection, copy=form)
     sent = form.cleaned_data
@@ -66,12 +67,12 @@ def copy_collection(request: HttpRequest, collection: Collection) -> HttpRespons
 @admin_page
 def deletion(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The page that asks to confirm a deletion, with counts of what would be deleted."""
-    return deletion_page(request, collection, DeletionForm(collection=collection))
+    return deletion_page(request, collection, Confirmation(expected=collection.name))
 
 
 @admin_act
-def delete_collection(request: HttpRequest, collection: Collection) -> HttpResponse:
-    form = DeletionForm(request.POST, collection=collection)
+def delete_collection(request: SignedInRequest, collection: Collection) -> HttpResponse:
+    form = Confirmation(request.POST, expected=collection.name)
     if not form.is_valid():
         return deletion_page(request, collection, form)
     try:
@@ -94,17 +95,17 @@ def collection_page(
     context = {
         **frame(collection, "collection"),
         "about": about or DescriptionForm(collection=collection),
-        "copy": copy or CopyForm(initial={"name": f"Copy of {collection.name}"[:200]}, auto_id=IDS),
+        "copy": copy or CopyForm(initial={"name": f"Copy of {collection.name}"[:200]}, auto_id=COPY_FIELD_IDS),
         "makes": may_make(request.user),
     }
     return render(request, "ratings/collection.html", context, status=400 if about or copy else 200)
 
 
-def deletion_page(request: HttpRequest, collection: Collection, form: DeletionForm) -> HttpResponse:
+def deletion_page(request: HttpRequest, collection: Collection, form: Confirmation) -> HttpResponse:
     context = {
         **frame(collection, "collection"),
         "form": form,
         "n": deleting.counts(collection),
-        "days": deleting.KEPT.days,
+        "days": deleting.RESTORABLE_FOR.days,
     }
     return render(request, "ratings/deletion.html", context, status=400 if form.errors else 200)

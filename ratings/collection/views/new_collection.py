@@ -11,8 +11,8 @@ from django.views.decorators.http import require_POST, require_safe
 from ...people.access import of_makers
 from ...words import counted
 from .. import making
-from ..forms import OWN, NewCollectionForm
-from ..scales import BY_NAME
+from ..forms import OWN_SCALE, NewCollectionForm
+from ..scales import PRESET_BY_NAME
 
 
 @require_safe
@@ -41,6 +41,6 @@ def make_collection(request: HttpRequest, maker: User) -> HttpResponse:
 
 
 def new_page(request: HttpRequest, form: NewCollectionForm) -> HttpResponse:
-    choices = [(radio, BY_NAME.get(radio.data["value"])) for radio in form["preset"]]
-    context = {"form": form, "choices": choices, "own": OWN}
+    choices = [(radio, PRESET_BY_NAME.get(radio.data["value"])) for radio in form["preset"]]
+    context = {"form": form, "choices": choices, "own": OWN_SCALE}
     return render(request, "ratings/new_collection.html", context, status=400 if form.errors else 200)

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from ...models import Collection
 from ...people.access import admin_act, admin_page, record_act
 from ...web.pages import frame
-from ...web.sent import TOKEN
+from ...web.sent import CSRF_FIELD
 from .. import changing
 from ..forms import ScaleForm
 
@@ -53,8 +53,8 @@ def scale_page(request: HttpRequest, collection: Collection, *, sent: bool = Fal
     if sent and form.is_valid():
         context |= {
             "told": changing.consequences(collection, form.scale, form.wanted, used),
-            "of_grades": form.wanted.of_grades,
-            "sent": [(name, value) for name, value in form.data.items() if name != TOKEN],
+            "of_grades": form.wanted.changes_grades,
+            "sent": [(name, value) for name, value in form.data.items() if name != CSRF_FIELD],
         }
     status = 400 if form.errors else 409 if form.outdated else 200
     return render(request, "ratings/scale.html", context, status=status)

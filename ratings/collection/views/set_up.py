@@ -12,18 +12,18 @@ from ...web.downloads import sent
 from ...web.pages import frame
 from ..stages import stages
 
-KINDS = {"queries": "queries", "documents": "documents", "runs": "results"}  # of samples, by the name of a stage
+SAMPLE_KINDS = {"queries": "queries", "documents": "documents", "runs": "results"}  # by stage
 
 
 @admin_page
 def set_up(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Each stage with its state, and the next one to do."""
-    found = stages(collection)
+    all_stages = stages(collection)
     context = {
         **frame(collection, "set_up"),
-        "rows": [(stage, samples.of_kind(KINDS.get(stage.name, ""))) for stage in found],
-        "done": sum(stage.done for stage in found),
-        "next": next((stage for stage in found if not stage.done), None),
+        "rows": [(stage, samples.of_kind(SAMPLE_KINDS.get(stage.name, ""))) for stage in all_stages],
+        "done": sum(stage.done for stage in all_stages),
+        "next": next((stage for stage in all_stages if not stage.done), None),
     }
     return render(request, "ratings/set_up.html", context)
 

@@ -25,7 +25,9 @@ def make_baseline(request: HttpRequest, collection: Collection, pk: int) -> Http
     form = BaselineForm(request.POST)
     if form.is_valid():
         baseline = form.save(commit=False)
-        baseline.collection, baseline.system, baseline.name = collection, system, system.name
+        baseline.collection = collection
+        baseline.system = system
+        baseline.name = system.name
         baseline.save()
         note(Act.BASELINE, collection, about=system, kind=baseline.kind)
         messages.success(request, f"{system} is {baseline.get_kind_display()} now. The gate compares with it.")

@@ -6,13 +6,12 @@ from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
 
 from ratings.database import disk
-from ratings.importing import jobs, uploads
+from ratings.importing import uploads
 from ratings.models import Job, Rating, Role
 from ratings.tests.cast import make_collection, make_member, make_pair, make_rater, make_user
 
@@ -155,27 +154,11 @@ def test_a_file_that_the_disk_has_no_room_for_is_not_kept_and_the_page_says_why(
     assert list((tmp_path / "uploads").iterdir()) == [] and not Job.objects.exists()
 
 
-@pytest.mark.django_db
-def test_an_import_that_the_disk_has_no_room_for_says_so_and_can_be_tried_again(settings, tmp_path, monkeypatch):
-    settings.DATA_DIR = tmp_path
-    file = uploads.keep(SimpleUploadedFile("q.tsv", b"q1\tx\n"))
-    job = jobs.check(make_collection(), "queries", [file], {}, None)
-
-    def no_room(*args, **options):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setitem(jobs.INTAKES, "queries", no_room)
-    assert job.take_up()
-    jobs.work_on(job)
-    job.refresh_from_db()
-    assert job.state == Job.State.FAILED and FULL in job.message and "mistake" not in job.message
-    assert jobs.check_again(job, "queries", {})
-
-
 @pytest.mark.parametrize(
     ("about", "told"),
     [
         ({"sqlite_errorname": "SQLITE_FULL"}, disk.Trouble.FULL),
+        ({"sqlite_errorname": "SQLITE_IOERR_SHMSIZE"}, disk.Trouble.FULL),
         ({"sqlite_errorname": "SQLITE_READONLY_DBMOVED"}, disk.Trouble.READ_ONLY),
         ({"sqlite_errorname": "SQLITE_CANTOPEN"}, disk.Trouble.READ_ONLY),
         ({"sqlite_errorname": "SQLITE_BUSY"}, None),
@@ -189,10 +172,3 @@ def test_what_the_drivers_say_is_understood(about, told):
     error, error.__cause__ = OperationalError("x"), RuntimeError("of the driver")
     vars(error.__cause__).update(about)
     assert disk.trouble(error) == told
-
-
-def test_a_start_is_refused_where_nothing_can_be_written(settings, tmp_path):
-    settings.DATA_DIR = tmp_path / "gone"
-    for command in ("prepare", "work"):
-        with pytest.raises(CommandError, match=f"{tmp_path}/gone.*Free space there"):
-            call_command(command)

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from ratings.judges import runs
 from ratings.models import JudgeRun
-from ratings.models.judge import LEASE
+from ratings.models.job import LEASE
 
 from .model_server import ModelServer
 from .test_judges import free, judge_of, pool_of
@@ -25,7 +25,8 @@ from .test_judges import free, judge_of, pool_of
 ROOT = Path(__file__).resolve().parents[3]
 KILLS = int(os.environ.get("IDEALIST_KILLS", "2"))
 PAIRS = 600
-CODE = "import django; django.setup(); from ratings.judges import runs; runs.STORE_EVERY = 0.05; runs.work_due()"
+CODE = "import django; django.setup(); from ratings.judges import runs; "
+CODE += "runs.SECONDS_BETWEEN_STORES = 0.05; runs.work_due()"
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases, pytest.mark.slow]
 

@@ -40,7 +40,7 @@ ENDLESS = {"most_calls": 1_000}
 def allowed(settings, monkeypatch) -> None:
     settings.PULL_HOSTS = ["127.0.0.1/32"]
     monkeypatch.setattr(runs, "FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(runs, "STORE_EVERY", 0.01)
+    monkeypatch.setattr(runs, "SECONDS_BETWEEN_STORES", 0.01)
 
 
 @pytest.fixture
@@ -183,14 +183,14 @@ def test_an_unchanged_version_is_the_same_and_any_change_makes_a_new_one(setting
     collection = make_collection()
     judge = versions.make_judge(collection, "llama")
     first, new = versions.make_version(judge, versions.VersionSettings("llama3", "http://127.0.0.1:9/v1"))
-    assert new and first.number == 1 and first.scale == GRADES and first.parser == answers.PARSER
+    assert new and first.number == 1 and first.scale == GRADES and first.parser == answers.PARSER_VERSION
     same = {"model": "llama3", "endpoint": "http://127.0.0.1:9/v1"}
     assert versions.make_version(judge, versions.VersionSettings(**same)) == (first, False)
     changes = [
         {"model": "llama4"},
         {"endpoint": "http://127.0.0.1:9/v2"},
         {"template": "umbrela"},
-        {"template": "own", "own": "{query}: {document}"},
+        {"template": "own", "own_prompt": "{query}: {document}"},
         {"sees": ("body",)},
         {"sampling": {"temperature": 0.5}},
         {"structured": False},
@@ -224,7 +224,10 @@ def test_a_version_is_written_once():
         ({"sampling": {"model": "x"}}, "set for every call"),
         ({"sampling": {"stop": ["x"]}}, "no text, number"),
         ({"sampling": [1]}, "no JSON object"),
-        ({"template": "own", "own": "{query} {document}" + "x" * 50_000}, "The prompt has 50,018 characters"),
+        (
+            {"template": "own", "own_prompt": "{query} {document}" + "x" * 50_000},
+            "The prompt has 50,018 characters",
+        ),
     ],
 )
 def test_an_impossible_version_is_refused(wish, said):
@@ -256,7 +259,7 @@ def misbehaving(handler: Handler, document: str) -> None:
         "no convention": lambda: handler.send({"error": "none"}),
         "choices": lambda: handler.send({"choices": []}),
         "html": lambda: handler.send(b"<html>proxy</html>"),
-        "large": lambda: handler.send(b"x" * (wire.LARGEST + 1)),
+        "large": lambda: handler.send(b"x" * (wire.MOST_ANSWER_BYTES + 1)),
         "500 always": lambda: handler.send(b"broken", 500),
         "429 always": lambda: handler.send(b"slow down", 429),
         "429 once": lambda: handler.send(b"slow", 429) if handler.number == 1 else handler.say('{"grade": 1}'),
@@ -282,8 +285,8 @@ EXPECTED = {
 
 
 def test_no_failure_becomes_a_grade(server, monkeypatch):
-    monkeypatch.setattr(wire, "SECONDS", 0.4)
-    monkeypatch.setattr(runs, "TRIES", 3)
+    monkeypatch.setattr(wire, "ANSWER_SECONDS", 0.4)
+    monkeypatch.setattr(runs, "MOST_TRIES", 3)
     found = server(misbehaving)
     collection = pool_of({text.replace(" ", "_").replace(",", ""): text for text in EXPECTED})
     version = judge_of(collection, found.url, price_in=Decimal(10), price_out=Decimal(20))
@@ -313,7 +316,7 @@ def test_every_parameter_and_the_key_are_sent_and_the_key_is_nowhere_else(server
     run = worked(started(version))
     assert found.heads[0]["Authorization"] == "Bearer sk-secret-1"
     body = found.bodies[0]
-    assert body.keys() == {*versions.SAMPLING, "model", "messages", "seed", "stream", "response_format"}
+    assert body.keys() == {*versions.DEFAULT_SAMPLING, "model", "messages", "seed", "stream", "response_format"}
     assert (body["temperature"], body["seed"], body["stream"]) == (0, 1, False)
     assert body["response_format"]["json_schema"]["schema"]["properties"]["grade"]["enum"] == [-1, 0, 1, 2, 3]
     row = run.grades.get()
@@ -478,7 +481,7 @@ def test_what_had_no_answer_is_asked_again_by_the_next_run_and_a_bad_answer_is_n
 
 @pytest.mark.parametrize(("stopped", "calls"), [("failed", 100), ("capped", 2)])
 def test_the_next_run_asks_about_all_that_a_stopped_run_left(server, monkeypatch, stopped, calls):
-    monkeypatch.setattr(runs, "TRIES", 1)
+    monkeypatch.setattr(runs, "MOST_TRIES", 1)
     monkeypatch.setattr(runs, "MOST_FAILURES", 3)
     state = {"up": False}
     found = server(lambda h, _: h.say('{"grade": 1}') if state["up"] else h.send(b"", 503))
@@ -629,7 +632,7 @@ def test_a_run_makes_no_more_calls_once_its_collection_is_not_in_use(server, hid
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs._Work, "_record", hides)
         run = worked(run)
-    assert run.state == "paused" and run.graded == run.calls == found.asked.total() == runs.AHEAD
+    assert run.state == "paused" and run.graded == run.calls == found.asked.total() == runs.RESERVED_PER_THREAD
 
 
 def test_a_worker_whose_run_another_has_taken_up_writes_nothing(server):

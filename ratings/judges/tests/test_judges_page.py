@@ -8,12 +8,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from ratings.collection import deleting, putting_away
 from ratings.formats.source import Source
 from ratings.importing import intake
 from ratings.judges import sample as samples
 from ratings.judges import versions
 from ratings.models import AuditEvent, Job, JudgeRun, JudgeVersion, MachineGrade, Role
-from ratings.tests.cast import make_collection, make_member, make_pair, signed_in
+from ratings.tests.cast import make_asked, make_collection, make_member, make_pair, signed_in
 
 from .test_judges import allowed, free, judge_of, pool_of, server, started, worked  # noqa: F401
 
@@ -85,6 +86,39 @@ def test_a_run_is_paused_resumed_and_cancelled():
     assert client.post(address, {"act": "resume", "calls": "6"}).status_code == 302
 
 
+def test_a_run_pauses_with_its_collection_and_can_be_stopped_but_not_continued():
+    run = started(judge_of(pool_of({"a": "x"})))
+    collection = run.version.judge.collection
+    client, page = admin(collection), reverse("judge_run", args=["hills", run.pk])
+    change = reverse("change_judge_run", args=["hills", run.pk])
+    putting_away.put_away(collection)
+    run.refresh_from_db()
+    assert run.state == "paused"
+    assert client.post(change, {"act": "resume"}).url == reverse("collection", args=["hills"])
+    run.refresh_from_db()
+    assert run.state == "paused"
+    for before, act, after in (("running", "pause", "paused"), ("paused", "cancel", "cancelled")):
+        JudgeRun.objects.update(state=before)
+        assert client.post(change, {"act": act}).url == page
+        run.refresh_from_db()
+        assert run.state == after
+
+
+def test_runs_of_a_deleted_collection_are_paused_and_only_theirs():
+    collection, other = make_collection(), make_collection("sea")
+    waiting, working, failed, theirs = (
+        make_asked(each, make_pair(each, document=document), name=document)
+        for each, document in ((collection, "a"), (collection, "b"), (collection, "c"), (other, "a"))
+    )
+    for run, state in ((waiting, "queued"), (working, "running"), (failed, "failed"), (theirs, "queued")):
+        JudgeRun.objects.filter(pk=run.pk).update(state=state)
+    deletion = deleting.delete(collection, None)
+    states = JudgeRun.objects.order_by("pk").values_list("state", flat=True)
+    assert list(states) == ["paused", "paused", "failed", "queued"]
+    deleting.restore(deletion)
+    assert list(states.all()) == ["paused", "paused", "failed", "queued"]
+
+
 def test_a_sample_that_keeps_an_import_from_being_undone_is_dropped():
     collection = make_collection(documents="")
     jsonl = b'{"id": "a", "title": "x"}\n'
@@ -94,7 +128,7 @@ def test_a_sample_that_keeps_an_import_from_being_undone_is_dropped():
     for seed in (1, 2):
         samples.draw(judge, 1, seed)
     client = admin(collection)
-    undo = reverse("undo_import", args=["hills", job.pk])
+    undo = reverse("undo_job", args=["hills", job.pk])
     drop = reverse("drop_judge_sample", args=["hills", judge.pk])
     client.post(undo)
     assert Job.objects.get().state == "published"

@@ -17,6 +17,8 @@ class Act(TextChoices):
     TERMS = "terms", "changed what may be rated by"
     DEACTIVATED = "rater.deactivated", "deactivated"
     REACTIVATED = "rater.reactivated", "reactivated"
+    LEFT_OUT = "rater.left_out", "left out the ratings of"
+    COUNTED_AGAIN = "rater.counted_again", "counted again the ratings of"
     SIGNED_IN = "signed_in", "signed in as"
     SIGN_IN_REFUSED = "sign_in.refused", "was refused as"
     SIGN_OUT_REFUSED = "sign_out.refused", "was refused to end sessions of"
@@ -34,12 +36,15 @@ class Act(TextChoices):
     RESTORED = "collection.restored", "restored the collection"
     REMOVED = "collection.removed", "removed the collection for good"
     SCALE = "scale", "changed the scale"
+    DEFAULT_OPTIONS = "default_options", "changed the default options"
     GUIDELINES = "guidelines", "wrote guidelines"
     PRESENTATION = "presentation", "changed the presentation"
     POOL = "pool", "wanted ratings"
     POOL_FEWER = "pool.fewer", "wanted fewer ratings"
     RETIRED = "pool.retired", "retired pairs"
     BROUGHT_BACK = "pool.brought_back", "brought pairs back"
+    ASKED_AGAIN = "pool.asked_again", "asked again for ratings of"
+    ASKING_BACK = "pool.asking_back", "no longer asked again for ratings of"
     JUDGING = "judging", "changed how pairs are given out"
     ANCHOR = "anchor", "made an anchor of"
     ANCHOR_REMOVED = "anchor.removed", "removed the anchor of"
@@ -53,6 +58,8 @@ class Act(TextChoices):
     JUDGE_RUN_CHANGED = "judge.run.changed", "paused, resumed or cancelled the run of the judge"
     JUDGE_USE = "judge.use", "changed what is done with the grades of the judge"
     FROZEN = "frozen", "froze the evaluation"
+    SHARED = "frozen.shared", "made a link to"
+    SHARED_NO_MORE = "frozen.shared_no_more", "ended the link to"
     EXPORTED = "exported", "exported"
     IMPORTED = "imported", "imported"
     IMPORT_UNDONE = "import.undone", "undid the import of"
@@ -60,9 +67,18 @@ class Act(TextChoices):
     QUERY_LEFT_OUT = "query.left_out", "left out of the sample the"
     BASELINE = "baseline", "made a baseline of"
     SYSTEM_DELETED = "system.deleted", "deleted the system"
+    ENGINE = "engine", "said how to ask the search engine"
+    ENGINE_REMOVED = "engine.removed", "removed the search engine"
+    WATCH = "watch", "changed the watch"
+    WATCH_REMOVED = "watch.removed", "removed the watch"
+    ALARM_ANSWERED = "watch.answered", "answered the alarm of"
+    NOTICES = "notices", "changed who gets notices:"
+    HOST_ALLOWED = "host.allowed", "allowed requests to"
+    HOST_NO_MORE = "host.ended", "ended requests to"
     ADMIN = "admin", "used Django's admin for"  # of events from before it became read-only
 
 
 # The object of these acts is a person or can contain a name, so an erasure searches them.
 _acts = list(Act)
-ABOUT_PEOPLE = [*_acts[: _acts.index(Act.TOKEN_REVOKED) + 1], Act.EXPORTED, Act.ADMIN]
+ABOUT_PEOPLE = [*_acts[: _acts.index(Act.TOKEN_REVOKED) + 1], Act.ASKED_AGAIN, Act.ASKING_BACK]
+ABOUT_PEOPLE += [Act.EXPORTED, Act.ADMIN]

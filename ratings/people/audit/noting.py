@@ -14,7 +14,7 @@ from . import who
 
 log = logging.getLogger("idealist.audit")
 
-LONGEST = AuditEvent._meta.get_field("about").max_length
+MAX_ABOUT = AuditEvent._meta.get_field("about").max_length
 
 
 def note(
@@ -33,9 +33,10 @@ def note(
     actor = who.now()
     if by and not actor.account:
         actor = actor._replace(account=by.pk, name=by.get_username())
-    event = AuditEvent(at=timezone.now(), act=act, **actor._asdict(), about=str(about)[:LONGEST], detail=detail)
+    event = AuditEvent(at=timezone.now(), act=act, **actor._asdict(), about=str(about)[:MAX_ABOUT], detail=detail)
     if collection:
-        event.collection, event.slug = collection.pk, collection.slug or _slug_of(collection)
+        event.collection = collection.pk
+        event.slug = collection.slug or _slug_of(collection)
     event.save()
     transaction.on_commit(partial(log.info, str(event), extra={"event": as_row(event)}), robust=True)
 

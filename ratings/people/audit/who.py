@@ -24,10 +24,12 @@ Way = AuditEvent.Way
 
 
 class Who(NamedTuple):
+    """The actor of an act."""
+
     way: str
     account: int | None = None
-    name: str = ""
-    token: str = ""
+    name: str = ""  # of the account, or of the user of the operating system
+    token: str = ""  # the name of the API token, or the command of manage.py
     address: str = ""
 
 

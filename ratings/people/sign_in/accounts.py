@@ -19,12 +19,13 @@ LONGEST_NAME = 140  # leaves room for a number
 
 @transaction.atomic
 def account_of(person: Person) -> User:
-    """The account of the person, with the roles of their groups. Raises Refused for a closed account.
+    """The account of the person, after it got the roles of their groups.
 
-    Only issuer and subject identify a person, because names and addresses can change and pass to others.
+    If they have none yet, an existing one is tied to them or a new one is made. Raises Refused for a closed
+    account. Only issuer and subject identify a person, because names and addresses can change and pass to others.
     """
     ties = SocialAccount.objects.select_for_update(of=("self",))
-    tie = ties.filter(provider=oidc.ID, uid=person.uid).first()
+    tie = ties.filter(provider=oidc.PROVIDER_ID, uid=person.uid).first()
     user = tie.user if tie else tie_account(person)
     if not user.is_active:
         raise Refused(f"the account {user} is closed")
@@ -41,8 +42,8 @@ def tie_account(person: Person) -> User:
     if user:
         end_former_ways(user)
     user = user or new_account(person)
-    facts = {"iss": person.issuer, "sub": person.subject}
-    SocialAccount.objects.create(user=user, provider=oidc.ID, uid=person.uid, extra_data=facts)
+    claims = {"iss": person.issuer, "sub": person.subject}
+    SocialAccount.objects.create(user=user, provider=oidc.PROVIDER_ID, uid=person.uid, extra_data=claims)
     return user
 
 
@@ -55,10 +56,10 @@ def with_address(person: Person) -> User | None:
     if not person.address or not settings.JOIN_BY_ADDRESS:
         return None
     users = get_user_model().objects.filter(email__iexact=person.address, is_superuser=False)
-    users = users.exclude(socialaccount__provider=oidc.ID)
-    # The database also takes letters for the same that are not, such as the dotless ı for i on PostgreSQL.
-    same = [user for user in users if lowered(user.email) == lowered(person.address)]
-    return same[0] if len(same) == 1 else None
+    users = users.exclude(socialaccount__provider=oidc.PROVIDER_ID)
+    # The database also takes different letters as equal, such as ı without a dot and i on PostgreSQL.
+    matching = [user for user in users if lowered(user.email) == lowered(person.address)]
+    return matching[0] if len(matching) == 1 else None
 
 
 def end_former_ways(user: User) -> None:
@@ -86,4 +87,4 @@ def unused_name(suggested: str) -> str:
     wanted = re.sub(r"[^\w.@+-]", "", names.stored(suggested))[:LONGEST_NAME] or "person"
     tried = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
     # Visitors sign in to the sample's accounts without a password, so their names are not given out.
-    return next(name for name in tried if name not in visits.NAMES and not names.is_taken(name))
+    return next(name for name in tried if name not in visits.SAMPLE_USERNAMES and not names.is_taken(name))

@@ -6,11 +6,12 @@ from functools import wraps
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy
 
 from .. import throttle
 from . import tries
 
-TOO_MANY = "Too many tries. Wait a minute, then try again."
+TOO_MANY = gettext_lazy("Too many tries. Wait a minute, then try again.")
 
 
 def onward(request: HttpRequest, address: str) -> HttpResponse:
@@ -29,7 +30,7 @@ def refused_for_now(request: HttpRequest) -> HttpResponse:
 def too_many(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     tries.limited(request)
     response.status_code = 429
-    response["Retry-After"] = str(throttle.WINDOW)
+    response["Retry-After"] = str(throttle.MINUTE)
     return response
 
 

@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from ...web import language
 from .. import throttle
 from ..allauth_internals import clear_login, record_authentication
 from . import tries
@@ -33,7 +34,8 @@ def enter(
 ) -> HttpResponse:
     """Sign the person in and redirect to the next page, or redirect to the page that asks for a second factor.
 
-    `fresh`: whether they have just shown who they are, after which they can set up a second factor without that.
+    `how`: PASSWORD, LINK or PROVIDER. `second_factor`: whether the provider asked for one. `fresh`: whether they
+    have just shown who they are, so that they need not do it once more to set up a second factor.
     """
     if request.user.is_authenticated:
         logout(request)
@@ -68,6 +70,7 @@ class Adapter(DefaultAccountAdapter):
     def post_login(self, request: HttpRequest, user: User, *, redirect_url: str, **more) -> HttpResponse:
         response = redirect(redirect_url)
         throttle.remember_device(request, response, user.get_username())
+        language.take_along(request, response, user)
         return response
 
     def add_message(self, *args, **kwargs) -> None:

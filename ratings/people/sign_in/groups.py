@@ -8,6 +8,7 @@ import logging
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
+from django.utils import translation
 
 from ...models import Collection, Membership, Role, SuperuserByGroup
 from .. import members
@@ -15,27 +16,33 @@ from ..audit import Act, note
 
 log = logging.getLogger(__name__)
 
-RANKS = [Role.RATER, Role.ANALYST, Role.ADMIN]  # of two roles in one collection the later one counts
+ROLES_BY_RANK = [Role.RATER, Role.ANALYST, Role.ADMIN]  # of two roles in one collection the later one counts
 
 
 def apply(user: User, groups: frozenset[str]) -> None:
     """Grant the roles of the person's groups, and revoke those of former groups. Call it in a transaction."""
     get_user_model().objects.select_for_update().get(pk=user.pk)  # simultaneous sign-ins take turns
+    # Each is (slug of a collection, role); a superuser's has no slug.
     roles = [role for group in groups for role in settings.GROUP_ROLES.get(group, ())]
     apply_superuser(user, ("", "superuser") in roles)
     granted = [(slug, role) for slug, role in roles if slug]
     if user.is_superuser and any(role == Role.RATER for _, role in granted):
-        log.warning("By a group of the provider: %s", members.SuperuserCannotRate(user))
+        with translation.override(None):  # the log is in English
+            log.warning("By a group of the provider: %s", members.SuperuserCannotRate(user))
         granted = [(slug, role) for slug, role in granted if role != Role.RATER]
     apply_memberships(user, granted)
 
 
 def apply_superuser(user: User, wanted: bool) -> None:
-    by_group = SuperuserByGroup.objects.filter(user=user)
-    if wanted and not user.is_superuser:
-        SuperuserByGroup.objects.get_or_create(user=user)
-    elif wanted or not by_group.delete()[0]:
+    """Make the account a superuser's, or take back what a group gave. A right given by hand stays."""
+    if wanted == user.is_superuser:
         return
+    if wanted:
+        SuperuserByGroup.objects.get_or_create(user=user)
+    else:
+        deleted, _ = SuperuserByGroup.objects.filter(user=user).delete()
+        if not deleted:  # a right given by hand
+            return
     user.is_superuser = wanted
     user.save(update_fields=["is_superuser"])
     if wanted:
@@ -44,16 +51,20 @@ def apply_superuser(user: User, wanted: bool) -> None:
 
 
 def apply_memberships(user: User, granted: list[tuple[str, str]]) -> None:
-    granted.sort(key=lambda each: RANKS.index(each[1]))
-    roles = dict(granted)
-    collections = {each.pk: each for each in Collection.objects.filter(slug__in=roles)}
+    """Give the account these roles, and take back those of former groups.
+
+    `granted`: pairs of slug and role. Of several roles in one collection the highest counts.
+    """
+    # Sorted by rank, because of several roles for one slug a dict keeps the last.
+    role_of_slug = dict(sorted(granted, key=lambda grant: ROLES_BY_RANK.index(grant[1])))
+    collections = Collection.objects.filter(slug__in=role_of_slug).in_bulk()
     for membership in Membership.objects.filter(user=user):
         collection = collections.pop(membership.collection_id, None)
         if not membership.by_group:
             continue
         if collection is None:
             members.remove(membership, by_group=True)
-        elif membership.role != roles[collection.slug]:
-            members.set_role(membership, roles[collection.slug], by_group=True)
-    for collection in collections.values():
-        members.add(collection, user, roles[collection.slug], by_group=True)
+        elif membership.role != role_of_slug[collection.slug]:
+            members.set_role(membership, role_of_slug[collection.slug], by_group=True)
+    for collection in collections.values():  # those in which the account is no member yet
+        members.add(collection, user, role_of_slug[collection.slug], by_group=True)

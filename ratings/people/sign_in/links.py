@@ -6,7 +6,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.core import signing
 
-LONGEST = timedelta(minutes=10)
+VALID_FOR = timedelta(minutes=10)
 
 
 def key_for(user: User) -> str:
@@ -17,7 +17,7 @@ def key_for(user: User) -> str:
 def person_of(key: str) -> User | None:
     """The person of the link, locked until the end of the transaction; None if the link is invalid."""
     try:
-        pk, last_login = signing.loads(key.replace("~", ":"), salt=__name__, max_age=LONGEST)
+        pk, last_login = signing.loads(key.replace("~", ":"), salt=__name__, max_age=VALID_FOR)
     except signing.BadSignature:
         return None
     user = get_user_model().objects.select_for_update().filter(pk=pk, is_active=True).first()

@@ -8,6 +8,7 @@ parameters from the visitor's address. This module closes each of these gaps.
 import secrets
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from urllib.parse import urlencode, urlsplit
 
 import jwt
@@ -27,15 +28,15 @@ from django.utils.crypto import constant_time_compare
 from .. import throttle
 from .person import Away, Cancelled, Person, Refused, digest
 
-ID = "oidc"
+PROVIDER_ID = "oidc"
 # Only algorithms with a public key: otherwise a token signed by HS256 with that key as secret would be accepted.
 ALGORITHMS = [kind + bits for kind in ("RS", "PS", "ES") for bits in ("256", "384", "512")] + ["EdDSA"]
 LEEWAY = 60  # seconds by which clocks may differ
-EVENT = "http://schemas.openid.net/event/backchannel-logout"
-LATEST = 600  # seconds after which a logout token is too old, whatever its expiry
+LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+LOGOUT_TOKEN_SECONDS = 600  # after which a logout token is too old, whatever its expiry
 
 # The errors of an answer that is cut off, is not JSON, or is JSON of another shape.
-BROKEN = (requests.RequestException, OAuth2Error, ValueError, KeyError, TypeError, AttributeError)
+BROKEN_ANSWER = (requests.RequestException, OAuth2Error, ValueError, KeyError, TypeError, AttributeError)
 
 
 class Endpoints(OpenIDConnectOAuth2Adapter):
@@ -53,11 +54,9 @@ class Endpoints(OpenIDConnectOAuth2Adapter):
         issuer = settings.OIDC["issuer"]
         if config["issuer"].rstrip("/") != issuer:
             raise Refused(f"the discovery document is of {config['issuer']}, not of {issuer}")
+        schemes = {"https", urlsplit(issuer).scheme}
         for name, address in config.items():
-            if name.endswith(("_endpoint", "jwks_uri")) and urlsplit(address).scheme not in (
-                "https",
-                urlsplit(issuer).scheme,
-            ):
+            if name.endswith(("_endpoint", "jwks_uri")) and urlsplit(address).scheme not in schemes:
                 raise Refused(f"the discovery document names an address without TLS: {name}")
         return config
 
@@ -85,29 +84,30 @@ def provider(request: HttpRequest) -> Provider:
     allauth wants a SocialApp, which is usually a row of its table. This one is made anew and never saved, so that
     the settings alone decide.
     """
-    facts = settings.OIDC
+    oidc = settings.OIDC
     app = SocialApp(
         provider=Provider.id,
-        provider_id=ID,
-        name=facts["name"],
-        client_id=facts["client"],
-        secret=facts["secret"],
-        settings={"server_url": facts["issuer"], "scope": facts["scopes"], "oauth_pkce_enabled": True},
+        provider_id=PROVIDER_ID,
+        name=oidc["name"],
+        client_id=oidc["client"],
+        secret=oidc["secret"],
+        settings={"server_url": oidc["issuer"], "scope": oidc["scopes"], "oauth_pkce_enabled": True},
     )
     return Provider(request, app=app)
 
 
 def address_to_sign_in(request: HttpRequest, next_page: str) -> str:
     """The provider's address to send the visitor to. Raises Away and Refused."""
-    nonce = secrets.token_urlsafe(24)
-    # Who is signed in already must show again who they are, so the provider must ask, and say when it did.
-    again = time.time() if request.user.is_authenticated else None
-    params = {"nonce": nonce} | ({"prompt": "login", "max_age": "0"} if again else {})
+    params = {"nonce": secrets.token_urlsafe(24)}
+    asked_again_at = None
+    if request.user.is_authenticated:
+        # They must show once more who they are, so the provider must ask, and say when it did.
+        params |= {"prompt": "login", "max_age": "0"}
+        asked_again_at = time.time()
+    state = {"nonce": params["nonce"], "again": asked_again_at}  # allauth keeps it, and `person_of` reads it
     try:
-        redirect = provider(request).redirect(
-            request, "login", next_url=next_page, auth_params=params, nonce=nonce, again=again
-        )
-    except BROKEN as error:
+        redirect = provider(request).redirect(request, "login", next_url=next_page, auth_params=params, **state)
+    except BROKEN_ANSWER as error:
         raise Away from error
     return redirect["Location"]
 
@@ -119,19 +119,20 @@ def person_of(request: HttpRequest) -> Person:
     except PermissionDenied as error:
         raise Refused("the state is unknown, used or old") from error
     if "code" not in request.GET:
-        said = request.GET.get("error", "nothing")
-        raise (Cancelled if said == "access_denied" else Refused)(f"the provider said {said!r}"[:97])
-    endpoints = Endpoints(request, ID)
+        error_name = request.GET.get("error", "nothing")
+        refusal = Cancelled if error_name == "access_denied" else Refused
+        raise refusal(f"the provider said {error_name!r}"[:97])  # cut, since anybody can write such an address
+    endpoints = Endpoints(request, PROVIDER_ID)
     try:
-        if request.GET.get("iss", endpoints.openid_config["issuer"]) != endpoints.openid_config["issuer"]:
+        issuer = endpoints.openid_config["issuer"]
+        if request.GET.get("iss", issuer) != issuer:
             raise Refused("the code is of another issuer")
         client = endpoints.get_client(request, provider(request).app)
-        tokens = endpoints.get_access_token_data(
-            request, None, client, pkce_code_verifier=state["pkce_code_verifier"]
-        )
-        claims = verified(tokens["id_token"], keys(endpoints), endpoints.openid_config["issuer"], state["nonce"])
+        verifier = state["pkce_code_verifier"]
+        tokens = endpoints.get_access_token_data(request, None, client, pkce_code_verifier=verifier)
+        claims = verified(tokens["id_token"], keys(endpoints), issuer, state["nonce"])
         claims = with_userinfo(claims, endpoints, tokens["access_token"])
-    except BROKEN as error:
+    except BROKEN_ANSWER as error:
         raise Away from error
     return Person(
         issuer=claims["iss"],
@@ -155,13 +156,16 @@ def verified_address(claims: dict) -> str:
 def groups_in(claims: dict) -> frozenset[str]:
     """The names of the groups in the claim of the settings. Dots in its name lead into nested claims."""
     name = settings.OIDC["groups_claim"]
-    value = claims.get(name)
-    if value is None:
-        value = claims
+    groups = claims.get(name)
+    if groups is None:
+        groups = claims
         for part in name.split("."):
-            value = value.get(part) if isinstance(value, dict) else None
-    listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-    return frozenset(group for group in listed if isinstance(group, str))
+            groups = groups.get(part) if isinstance(groups, dict) else None
+    if isinstance(groups, str):
+        groups = [groups]
+    if not isinstance(groups, list):
+        return frozenset()
+    return frozenset(group for group in groups if isinstance(group, str))
 
 
 def gave_second_factor(claims: dict) -> bool:
@@ -171,15 +175,18 @@ def gave_second_factor(claims: dict) -> bool:
     return any(isinstance(value, str) and value in settings.PROVIDER_SECOND_FACTOR for value in values)
 
 
-def is_fresh(claims: dict, again: float | None) -> bool:
-    """Whether the person showed the provider just now who they are: an open session there may be used by anybody.
+def is_fresh(claims: dict, sent_at: float | None) -> bool:
+    """Whether the person showed the provider just now who they are, rather than use an open session there.
 
-    `again`: when they were sent to show it once more. Raises Refused if the ID token does not say that they did.
+    `sent_at`: when they were sent to show it once more, in seconds since 1970; None if they were not sent for
+    that. Raises Refused if they were, and the ID token does not say that they showed it since.
     """
-    at, since = claims.get("auth_time"), again or time.time() - REAUTHENTICATION_TIMEOUT
-    fresh = isinstance(at, int | float) and at >= since - LEEWAY
-    if again and not fresh:
-        raise Refused(f"the person had to sign in at the provider once more, and auth_time of the token is {at!r}")
+    signed_in_at = claims.get("auth_time")
+    since = sent_at or time.time() - REAUTHENTICATION_TIMEOUT
+    fresh = isinstance(signed_in_at, int | float) and signed_in_at >= since - LEEWAY
+    if sent_at and not fresh:
+        problem = f"auth_time of the token is {signed_in_at!r}"
+        raise Refused(f"the person had to sign in at the provider once more, and {problem}")
     return fresh
 
 
@@ -201,6 +208,7 @@ def verified(id_token: str, published: list[dict], issuer: str, nonce: str) -> d
         raise Refused("the token is of another try: its nonce is wrong")
     client = settings.OIDC["client"]
     several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+    # `azp` is the client for which a token was made. Only a token for one audience may leave it out.
     if claims.get("azp", None if several else client) != client:
         raise Refused("the token was made for another client")
     return claims
@@ -208,24 +216,15 @@ def verified(id_token: str, published: list[dict], issuer: str, nonce: str) -> d
 
 def claims_of(token: str, published: list[dict], issuer: str, *needed: str) -> dict:
     """The claims of a valid token of the provider for this server, with the needed ones. Raises Refused."""
-    error = None
+    wanted = {"audience": settings.OIDC["client"], "issuer": issuer, "leeway": LEEWAY}
+    required = ["exp", "iat", "iss", "aud", *needed]
     try:
         for key in fitting_keys(token, published):
-            try:
-                return jwt.decode(
-                    token,
-                    key,
-                    algorithms=ALGORITHMS,
-                    audience=settings.OIDC["client"],
-                    issuer=issuer,
-                    leeway=LEEWAY,
-                    options={"require": ["exp", "iat", "iss", "aud", *needed]},
-                )
-            except jwt.InvalidSignatureError as wrong:
-                error = wrong
-    except jwt.PyJWTError as wrong:
-        raise Refused(f"the token does not hold: {wrong}") from wrong
-    raise Refused("the token is signed with no key of the provider") from error
+            with suppress(jwt.InvalidSignatureError):  # another key may have signed it
+                return jwt.decode(token, key, algorithms=ALGORITHMS, options={"require": required}, **wanted)
+    except jwt.PyJWTError as error:
+        raise Refused(f"the token does not hold: {error}") from error
+    raise Refused("the token is signed with no key of the provider")
 
 
 def fitting_keys(token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
@@ -234,69 +233,71 @@ def fitting_keys(token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
     algorithm = header.get("alg")
     if algorithm not in ALGORITHMS:
         raise Refused(f"the token is signed with {algorithm!r}, which proves nothing here")
-    kind = {"RS": "RSA", "PS": "RSA", "ES": "EC"}.get(algorithm[:2], "OKP")
-    wanted = {"kty": kind, "use": "sig", "alg": algorithm} | ({"kid": header["kid"]} if "kid" in header else {})
-    for key in published:
+    key_type = {"RS": "RSA", "PS": "RSA", "ES": "EC"}.get(algorithm[:2], "OKP")
+    needed = {"kty": key_type, "use": "sig", "alg": algorithm}
+    if "kid" in header:
+        needed["kid"] = header["kid"]
+    for published_key in published:
         # A published key need not say its use and its algorithm.
-        if wanted.items() <= ({"use": "sig", "alg": algorithm} | key).items():
-            fitting = jwt.PyJWK.from_dict(key, algorithm)
-            if kind == "RSA" and fitting.key.key_size < settings.OIDC_RSA_BITS:
-                raise Refused(
-                    f"the provider's key has {fitting.key.key_size} bits, fewer than IDEALIST_OIDC_RSA_BITS"
-                )
-            yield fitting
+        if not needed.items() <= ({"use": "sig", "alg": algorithm} | published_key).items():
+            continue
+        jwk = jwt.PyJWK.from_dict(published_key, algorithm)
+        if key_type == "RSA" and jwk.key.key_size < settings.OIDC_RSA_BITS:
+            raise Refused(f"the provider's key has {jwk.key.key_size} bits, fewer than IDEALIST_OIDC_RSA_BITS")
+        yield jwk
 
 
 def with_userinfo(claims: dict, endpoints: Endpoints, access_token: str) -> dict:
-    """The claims, with those that only the userinfo endpoint has. It must be about the same person."""
+    """The claims, with those that only the userinfo endpoint has. Raises Refused if it is about somebody else."""
     address = endpoints.openid_config.get("userinfo_endpoint")
     if not address:
         return claims
-    more = fetched(address, Authorization=f"Bearer {access_token}")
-    if more.get("sub") != claims["sub"]:
+    userinfo = fetched(address, Authorization=f"Bearer {access_token}")
+    if userinfo.get("sub") != claims["sub"]:
         raise Refused("the userinfo is of somebody else")
     for name in ("acr", "amr", "auth_time"):  # only the signed token says how the person signed in
-        more.pop(name, None)
+        userinfo.pop(name, None)
     if "email" in claims:  # an address and whether it is verified belong together
-        more.pop("email_verified", None)
-    return more | claims
+        userinfo.pop("email_verified", None)
+    return userinfo | claims  # of a claim that both have, the signed token's counts
 
 
 def address_to_sign_out(request: HttpRequest, id_token: str) -> str:
     """The provider's address to end the session there; "" if it names none or does not answer."""
     try:
-        end = Endpoints(request, ID).openid_config.get("end_session_endpoint")
-    except (*BROKEN, Refused):
+        end = Endpoints(request, PROVIDER_ID).openid_config.get("end_session_endpoint")
+    except (*BROKEN_ANSWER, Refused):
         return ""
     back = request.build_absolute_uri(reverse("home"))
     params = {"id_token_hint": id_token, "client_id": settings.OIDC["client"], "post_logout_redirect_uri": back}
     return f"{end}{'&' if '?' in end else '?'}{urlencode(params)}" if end else ""
 
 
-def signed_out(request: HttpRequest, token: str) -> tuple[str, str]:
-    """The digests of person and session in a logout token, of which one may be "". Raises Away and Refused.
+def signed_out_digests(request: HttpRequest, token: str) -> tuple[str, str]:
+    """The digests of the person and of the session that a logout token names, of which one may be "".
 
-    The provider sends the token unasked (OpenID Connect Back-Channel Logout 1.0). A token works once.
+    The provider sends the token unasked (OpenID Connect Back-Channel Logout 1.0). A token works once. Raises Away
+    and Refused.
     """
     check_logout_token(token)
     try:
-        endpoints = Endpoints(request, ID)
+        endpoints = Endpoints(request, PROVIDER_ID)
         claims = claims_of(token, keys(endpoints), endpoints.openid_config["issuer"], "jti")
-    except BROKEN as error:
+    except BROKEN_ANSWER as error:
         raise Away from error
     if "nonce" in claims:
         raise Refused("the token has a nonce: it was made to sign in")
-    if not isinstance(claims["events"].get(EVENT), dict):
+    if not isinstance(claims["events"].get(LOGOUT_EVENT), dict):
         raise Refused("the token has no event of a sign-out")
-    named = [claims.get(name) or "" for name in ("sub", "sid")]
-    if not any(named) or not all(isinstance(name, str) for name in named):
+    person, session = claims.get("sub") or "", claims.get("sid") or ""
+    if not (person or session) or not (isinstance(person, str) and isinstance(session, str)):
         raise Refused("the token names neither a person nor a session")
-    if claims["iat"] < time.time() - LATEST - LEEWAY:
+    if claims["iat"] < time.time() - LOGOUT_TOKEN_SECONDS - LEEWAY:
         raise Refused("the token is old")
-    if not throttle.first_use("logout token", str(claims["jti"]), LATEST + 2 * LEEWAY):
+    if not throttle.first_use("logout token", str(claims["jti"]), seconds=LOGOUT_TOKEN_SECONDS + 2 * LEEWAY):
         raise Refused("the token was used before")
-    who, session = (name and digest(claims["iss"], name) for name in named)
-    return who, session
+    issuer = claims["iss"]
+    return person and digest(issuer, person), session and digest(issuer, session)
 
 
 def check_logout_token(token: str) -> None:

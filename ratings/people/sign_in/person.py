@@ -30,7 +30,7 @@ class Person:
     fresh: bool = False  # whether they showed it just now who they are
     session: str = ""  # the name of the session at the provider
     id_token: str = ""  # which the provider is sent when the person signs out here
-    next: str = ""
+    next: str = ""  # the address of the page to which they wanted to go
 
     @property
     def uid(self) -> str:
@@ -39,7 +39,11 @@ class Person:
 
     @property
     def to_sign_out(self) -> tuple[str, str, str]:
-        """What a session keeps for sign-outs: one at the provider ends it here, and one here ends it there."""
+        """What a session keeps for sign-outs: (digest of the person, digest of their session or "", ID token).
+
+        By the digests a sign-out at the provider finds the sessions to end here. A sign-out here sends the ID
+        token to the provider.
+        """
         session = self.session and digest(self.issuer, self.session)
         return digest(self.issuer, self.subject), session, self.id_token
 

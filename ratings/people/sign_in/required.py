@@ -5,15 +5,17 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 
 from ...web.pages import wants_json
 from .. import visits
 from . import second_factor
 
-SET_UP = "mfa_index"
-OPEN = {
-    SET_UP, "mfa_activate_totp", "mfa_add_webauthn", "account_reauthenticate", "sign_out", "session", "provider",
-    "provider_callback", "help", "help_page",
+SET_UP_VIEW = "mfa_index"
+# To set one up and show who one is, to sign out or in anew, and the help.
+OPEN_VIEWS = {
+    SET_UP_VIEW, "mfa_activate_totp", "mfa_add_webauthn", "account_reauthenticate", "sign_out", "session",
+    "provider", "provider_callback", "help", "help_page",
 }  # fmt: skip
 
 
@@ -27,12 +29,13 @@ class SecondFactorRequired:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view_func, args, kwargs) -> HttpResponse | None:
-        if not settings.SECOND_FACTOR or request.resolver_match.view_name in OPEN:
+        if not settings.SECOND_FACTOR or request.resolver_match.view_name in OPEN_VIEWS:
             return None
         user = request.user
-        visits_sample = user.get_username() in visits.NAMES and settings.DEMO
+        visits_sample = user.get_username() in visits.SAMPLE_USERNAMES and settings.DEMO
         if not user.is_authenticated or visits_sample or not second_factor.is_missing(request):
             return None
         if wants_json(request):
-            return JsonResponse({"error": "Your role needs a second factor. Set one up first."}, status=403)
-        return redirect(SET_UP)
+            error = gettext("Your role needs a second factor. Set one up first.")
+            return JsonResponse({"error": error}, status=403)
+        return redirect(SET_UP_VIEW)

@@ -1,7 +1,5 @@
 """Second factors: an app that shows codes (TOTP), passkeys (WebAuthn) and recovery codes. allauth checks them."""
 
-import re
-
 from allauth.account.adapter import get_adapter as account_adapter
 from allauth.account.app_settings import REAUTHENTICATION_TIMEOUT
 from allauth.account.authentication import get_authentication_records
@@ -17,8 +15,9 @@ from django.contrib.auth.models import User
 from django.dispatch import Signal
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 
-from .. import members, throttle
+from .. import members
 from ..audit import Act, note
 from . import recovery_codes, secrets_at_rest
 
@@ -40,7 +39,7 @@ def is_missing(request: HttpRequest) -> bool:
 
 
 def is_missing_for_programs(user: User) -> bool:
-    """Whether tokens of the person do not work, for the same reason.
+    """Whether API tokens of the person do not work: they have a role that needs a second factor, and have none.
 
     Nothing says what a provider asked for when a token was made, so a person who comes from one that asks for a
     second factor keeps their tokens.
@@ -99,11 +98,12 @@ class Stage(AuthenticateStage):
 
 class Adapter(DefaultMFAAdapter):
     error_messages = DefaultMFAAdapter.error_messages | {
-        "incorrect_code": "This code is wrong, used or too old. Wait for the next one and type it."
+        "incorrect_code": gettext_lazy("This code is wrong, used or too old. Wait for the next one and type it.")
     }
 
     def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
-        return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
+        number = Authenticator.objects.filter(user=user, type=type).count() + 1
+        return gettext("Passkey %(number)d") % {"number": number}
 
     def encrypt(self, text: str) -> str:
         return secrets_at_rest.encrypt(text)
@@ -118,33 +118,27 @@ class Adapter(DefaultMFAAdapter):
         return user.get_username()
 
 
-class OneTimeCode:
-    """A form field whose codes work once, on all processes and machines.
-
-    allauth notes used codes in a cache, of which each process here has its own.
-    """
+class WithRecoveryCodes:
+    """A form of allauth whose field also takes our recovery codes."""
 
     def clean_code(self) -> str:
+        """The typed code, if it is an unused recovery code or the present one of the app."""
         typed = self.cleaned_data["code"]
-        if row := recovery_codes.use(self.user, typed):
-            self.authenticator = row
+        if authenticator := recovery_codes.use(self.user, typed):
+            self.authenticator = authenticator
             return typed
         try:
             code = super().clean_code()
         except secrets_at_rest.Unreadable as error:  # the log says the cause and the cure
             raise Adapter().validation_error("incorrect_code") from error
-        if self.authenticator.type == Authenticator.Type.TOTP and not throttle.first_use(
-            str(self.user.pk), re.sub(r"\D", "", code)
-        ):
-            raise Adapter().validation_error("incorrect_code")
         secrets_at_rest.renew(self.authenticator.data)
         self.authenticator.save(update_fields=["data"])
         return code
 
 
-class CodeForm(OneTimeCode, AuthenticateForm):
+class CodeForm(WithRecoveryCodes, AuthenticateForm):
     pass
 
 
-class CodeAgainForm(OneTimeCode, ReauthenticateForm):
+class CodeAgainForm(WithRecoveryCodes, ReauthenticateForm):
     pass

@@ -12,8 +12,8 @@ from django.conf import settings
 
 log = logging.getLogger(__name__)
 
-SECRETS = {"secret", "seed"}  # names in the data of a factor
-MARK = "fernet:"  # of an encrypted secret; those of former versions have none
+SECRET_NAMES = {"secret", "seed"}  # names in the data of a factor
+ENCRYPTED_MARK = "fernet:"  # of an encrypted secret; those of former versions have none
 
 
 class Unreadable(Exception):
@@ -21,15 +21,15 @@ class Unreadable(Exception):
 
 
 def encrypt(text: str) -> str:
-    return MARK + keys().encrypt(text.encode()).decode()
+    return ENCRYPTED_MARK + keys().encrypt(text.encode()).decode()
 
 
 def decrypt(text: str) -> str:
     """The secret. Raises Unreadable."""
-    if not text.startswith(MARK):
+    if not text.startswith(ENCRYPTED_MARK):
         return text
     try:
-        return keys().decrypt(text.removeprefix(MARK).encode()).decode()
+        return keys().decrypt(text.removeprefix(ENCRYPTED_MARK).encode()).decode()
     except InvalidToken as error:
         log.error(
             "A second factor cannot be decrypted, because SECRET_KEY has changed. Name the former key in "
@@ -41,9 +41,9 @@ def decrypt(text: str) -> str:
 def is_readable(data: dict) -> bool:
     """Whether the secrets in the data of a factor can be decrypted with the present keys."""
     try:
-        for name in SECRETS & data.keys():
-            if data[name].startswith(MARK):
-                keys().decrypt(data[name].removeprefix(MARK).encode())
+        for name in SECRET_NAMES & data.keys():
+            if data[name].startswith(ENCRYPTED_MARK):
+                keys().decrypt(data[name].removeprefix(ENCRYPTED_MARK).encode())
     except InvalidToken:
         return False
     return True
@@ -51,7 +51,7 @@ def is_readable(data: dict) -> bool:
 
 def renew(data: dict) -> None:
     """Encrypt the secrets in the data of a factor with the current key, so that former keys become needless."""
-    data.update({name: encrypt(decrypt(data[name])) for name in SECRETS & data.keys()})
+    data.update({name: encrypt(decrypt(data[name])) for name in SECRET_NAMES & data.keys()})
 
 
 def keys() -> MultiFernet:

@@ -175,6 +175,11 @@ def came_back(client: Client, provider: IdentityProvider, **sent):
     return client.get(provider.authorize(sent_to(client, **sent)))
 
 
+def who(client: Client) -> str:
+    """The name of the account that is signed in; "" if none is."""
+    return client.get(reverse("session")).json()["name"]
+
+
 def fresh(provider: IdentityProvider, person: dict) -> None:
     """Make the provider as it was at first, with this person."""
     provider.person, provider.claims, provider.algorithm, provider.sign_with = person, {}, "RS256", None

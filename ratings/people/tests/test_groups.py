@@ -8,10 +8,9 @@ from django.urls import reverse
 from ratings.desk import queue
 from ratings.models import Membership, Rater, Role
 from ratings.people import members
-from ratings.tests import clocks
 from ratings.tests.cast import make_collection, make_member, make_pair
 
-from .identity_provider import IdentityProvider, came_back
+from .identity_provider import came_back
 
 # Nothing here depends on which database it is.
 pytestmark = pytest.mark.django_db
@@ -24,21 +23,12 @@ ROLES = {
 }
 
 
-@pytest.fixture(scope="module")
-def one():
-    provider = IdentityProvider()
-    yield provider
-    provider.close()
-
-
 @pytest.fixture
-def provider(one, monkeypatch):
-    clocks.stopped(monkeypatch, 1_000_000)
-    one.person = {"sub": "anna-1", "preferred_username": "anna"}
+def provider(provider, settings):
     make_collection("hills")
     make_collection("sea")
-    with one.settings(GROUP_ROLES=ROLES):
-        yield one
+    settings.GROUP_ROLES = ROLES
+    return provider
 
 
 def enters(provider, *groups: str, **claims) -> Client:

@@ -10,10 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.logs import TextFormatter
-from ratings.models import Invitation, Membership, Role
+from ratings.models import Invitation, Membership, Rater, Role
 from ratings.people import members
 from ratings.tests import clocks
 from ratings.tests.cast import make_collection, make_member, make_rater, make_user
+from ratings.tests.cast import signed_in as signed_in_as
 
 pytestmark = pytest.mark.django_db
 
@@ -23,11 +24,11 @@ PASSWORD = "four quiet green hills"
 class World:
     """A collection, an invitation to it as a rater, and a visitor who has its link."""
 
-    def __init__(self, role: str = Role.RATER) -> None:
+    def __init__(self, role: str = Role.RATER, name: str = "anna") -> None:
         self.collection = make_collection()
         self.collection.description = "Pages about hills."
         self.collection.save()
-        self.invitation, self.key = members.invite(self.collection, ["anna"], role=role, days=7, by=None)[0]
+        self.invitation, self.key = members.invite(self.collection, [name], role=role, days=7, by=None)[0]
         self.address = reverse("join", args=[self.key])
         self.client = Client()
 
@@ -58,9 +59,9 @@ def test_who_will_rate_is_not_told_what_the_description_may_say_of_systems(role)
     assert members.is_open(Invitation.objects.get()) and not world.members()
 
 
-def test_at_most_two_fields_which_take_a_paste_and_a_password_manager(world):
+def test_three_fields_at_most_which_take_a_paste_and_a_password_manager(world):
     text = world.client.get(world.address).content.decode()
-    assert text.count('type="text"') == text.count('type="password"') == 1
+    assert text.count('type="text"') == 2 and text.count('type="password"') == 1
     assert 'autocomplete="new-password"' in text and "onpaste" not in text
     assert 'autocomplete="current-password"' in world.client.get(reverse("sign_in")).content.decode()
 
@@ -84,6 +85,55 @@ def test_a_new_person_is_led_to_the_desk_with_a_name_and_a_password(world):
     stranger = Client()
     stranger.force_login(make_rater(make_collection("sea"), "boris").user)
     assert stranger.get(world.address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "username"),
+    [
+        ("Frida Kahlo", "Frida Kahlo", "frida.kahlo"),
+        ("Frida Kahlo <f.k@example.org>", "Frida Kahlo", "frida.kahlo"),
+        ("f.k@example.org", "", "f.k"),
+        ("<f.k@example.org>", "", "f.k"),
+        ("Żółć (team 2)", "Żółć (team 2)", "żółć.team.2"),
+    ],
+)
+def test_names_are_proposed_from_what_the_admin_wrote_and_are_valid(written, name, username):
+    world = World(name=written)
+    form = world.client.get(world.address).context["new"]
+    assert (form["name"].value(), form["username"].value()) == (name, username)
+    proposed = {field: form[field].value() for field in ("name", "username")}
+    assert world.post(by="new", password=PASSWORD, **proposed).status_code == 302
+    assert signed_in(world.client) == username
+    assert Rater.objects.get().name == (name or username)
+
+
+def test_a_first_and_a_last_name_are_no_error_in_either_field(world):
+    assert world.post(by="new", name=" Frida  Kahlo ", username="Frida  K", password=PASSWORD).status_code == 302
+    assert Client().login(username="Frida K", password=PASSWORD)
+    rater = Rater.objects.get()
+    assert rater.name == "Frida Kahlo"
+    admin = signed_in_as(make_member(world.collection, "admin", Role.ADMIN))
+    people = admin.get(reverse("people", args=["hills"])).content.decode()
+    assert "Frida Kahlo</a>" in people
+    page = admin.get(reverse("rater", args=["hills", rater.pk])).content.decode()
+    assert 'Signs in as <b dir="auto">Frida K</b>' in page
+
+
+def test_two_people_of_one_name_are_told_apart(world):
+    world.post(by="new", name="Frida Kahlo", username="frida", password=PASSWORD)
+    _, key = members.invite(world.collection, ["another"], role=Role.RATER, days=7, by=None)[0]
+    sent = {"by": "new", "name": "Frida Kahlo", "username": "frida2", "password": PASSWORD}
+    assert Client().post(reverse("join", args=[key]), sent).status_code == 302
+    first, second = Rater.objects.order_by("pk").values_list("name", flat=True)
+    assert first == "Frida Kahlo" and second.startswith("Frida Kahlo (account ")
+
+
+def test_a_refused_form_keeps_what_was_typed(world):
+    make_user("frida")
+    response = world.post(by="new", name="Frida K.", username="frida", password=PASSWORD)
+    page = response.content.decode()
+    assert response.status_code == 400 and 'value="Frida K."' in page and 'value="frida"' in page
+    assert "Somebody has this username already." in page
 
 
 @pytest.mark.parametrize(("role", "name"), [(Role.ANALYST, "overview"), (Role.ADMIN, "people")])
@@ -123,7 +173,7 @@ def test_a_weak_password_or_a_taken_name_is_refused(world):
     make_user("anna2")
     make_user("Änna")
     weak = ("annabella", "annabella1"), ("anna", "password"), ("anna", "q7"), ("", "")
-    for username, password in (*weak, *((name, PASSWORD) for name in ("an na", "ANNA2", "äNNA"))):
+    for username, password in (*weak, *((name, PASSWORD) for name in ("an/na", "ANNA2", "äNNA"))):
         response = world.post(by="new", username=username, password=password)
         assert response.status_code == 400
         assert PASSWORD not in response.content.decode()  # a page never holds a password

@@ -1,8 +1,9 @@
 """Mail: invitations and forgotten passwords, and nothing of it where no server is set."""
 
 import re
+from html import unescape
 from smtplib import SMTPException
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -61,6 +62,20 @@ def test_without_a_server_all_links_are_shown_and_nothing_is_sent(mailoutbox):
     assert get_user_model().objects.get(username="anna").email == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "to"), [("boris", ""), ("b@example.org", "b@example.org"), ("Boris <b@example.org>", "b@example.org")]
+)
+def test_a_link_is_copied_or_opens_a_mail_of_the_admin_themselves(name, to):
+    page = invited(name)
+    link = re.search(r"http://testserver/join/[\w-]+/", page)[0]
+    mailto = urlsplit(unescape(re.search(r'href="(mailto:[^"]+)"', page)[1]))
+    parts = parse_qs(mailto.query, strict_parsing=True)
+    assert (unquote(mailto.path), parts["subject"]) == (to, ["An invitation to Idealist"])
+    assert "invited to Hills: you grade" in parts["body"][0] and f"\r\n{link}\r\n" in parts["body"][0]
+    assert re.search(rf'<button[^>]* data-copies="{link}"[^>]* hidden>Copy</button>', page)
+    assert "+" not in mailto.query  # mail programs show it
+
+
 @pytest.mark.parametrize("error", [SMTPException("no"), ConnectionRefusedError("no")])
 def test_what_cannot_be_sent_is_shown(server, monkeypatch, error):
     def fails(self, **options):
@@ -117,7 +132,7 @@ def test_no_stranger_keeps_others_from_setting_a_password(clock):
 
 
 def test_a_room_full_of_people_sets_passwords_in_one_minute(clock):
-    for number in range(throttle.PER_ADDRESS + 1):
+    for number in range(throttle.TRIES_PER_ADDRESS + 1):
         assert answered(mail.password_link(make_user(f"anna{number}"))) == 302
 
 
@@ -160,12 +175,12 @@ def test_requests_are_counted_by_address_of_both_kinds(server, clock):
     clocks.cache.clear()
     statuses = []
     for minute in range(5):  # five a minute are twenty a day
-        clock.now += throttle.WINDOW
+        clock.now += throttle.MINUTE
         statuses += [asked("anna@example.org", REMOTE_ADDR=f"10.0.{minute}.{i}").status_code for i in range(5)]
     assert statuses == [302] * throttle.MAILS_A_DAY + [429] * 5
     clocks.cache.clear()
-    statuses = [asked(f"name{i}@example.org").status_code for i in range(throttle.PER_ADDRESS + 1)]
-    assert statuses == [302] * throttle.PER_ADDRESS + [429]
+    statuses = [asked(f"name{i}@example.org").status_code for i in range(throttle.TRIES_PER_ADDRESS + 1)]
+    assert statuses == [302] * throttle.TRIES_PER_ADDRESS + [429]
 
 
 @pytest.mark.parametrize(("passwords", "there"), [(True, True), (False, False)])

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.test import Client
 from django.urls import reverse
 
 from ratings.desk import queue
@@ -81,7 +82,7 @@ def test_members_come_by_role_and_then_who_rated_without_being_one(world, monkey
         ("Boris", "rater", "active", 0, False),
         ("import", "imported", "", 0, False),
     ]
-    monkeypatch.setattr(views, "AT_ONCE", 3)
+    monkeypatch.setattr(views, "PEOPLE_PER_PAGE", 3)
     for number in (2, 99):
         page = world.client.get(address("people"), {"page": number})
         assert [name for name, *_ in rows(page)] == ["Boris", "import"]
@@ -128,8 +129,8 @@ def test_a_token_for_another_collection_is_not_there(world):
 def test_one_link_a_line_shown_once(world):
     page = world.invite(names=" emil \n\nFrida <f@example.org>\r\nemil\n", role="analyst", days="3")
     links = page.context["links"]
-    assert [name for name, _ in links] == ["emil", "Frida <f@example.org>"]
-    for name, link in links:
+    assert [name for name, *_ in links] == ["emil", "Frida <f@example.org>"]
+    for name, link, _ in links:
         invitation = members.invitation_of(link.rstrip("/").rsplit("/", 1)[1])
         assert (invitation.name, invitation.role, invitation.created_by) == (name, "analyst", world.admin)
         assert link in page.content.decode() and link.startswith("http://testserver/join/")
@@ -159,18 +160,27 @@ def test_a_pasted_list_is_looked_at_line_by_line(world):
     page = text(world.invite(names="\r\n".join([*right, *wrong])))
     assert [int(number) for number in re.findall(r"Line (\d+):", page)] == list(range(6, 13))
     assert Invitation.objects.count() == 2
-    found = [name for name, _ in world.invite(names="\r\n".join([right[0], "gone", "gone"])).context["links"]]
+    found = [name for name, *_ in world.invite(names="\r\n".join([right[0], "gone", "gone"])).context["links"]]
     assert found == ["frida@example.org", "gone"]
 
 
 def test_every_invitation_can_be_seen_and_withdrawn(world, monkeypatch):
-    monkeypatch.setattr(views, "AT_ONCE", 2)
+    monkeypatch.setattr(views, "PEOPLE_PER_PAGE", 2)
     made = members.invite(world.collection, "abcde", role=Role.RATER, days=7, by=world.admin)
     pages = [world.client.get(f"{address('people')}?invitations={number}&page=2") for number in (1, 2, 3)]
     seen = [invitation for page in pages for invitation, _ in page.context["invitations"]]
     assert seen == [invitation for invitation, _ in reversed(made)]
     assert "?invitations=2&amp;page=2" in pages[0].content.decode()
     assert address("withdraw_invitation", made[0][0].pk) in pages[2].content.decode()
+
+
+def test_a_withdrawal_asks_without_a_script(world):
+    made = members.invite(world.collection, ["abel"], role=Role.RATER, days=7, by=world.admin)
+    shown = world.get("people").content.decode()
+    act = re.escape(address("withdraw_invitation", made[0][0].pk))
+    assert re.search(
+        rf'<details><summary>(?:(?!</details>).)*<form method="post" action="{act}">', shown, re.DOTALL
+    )
 
 
 # Roles
@@ -199,6 +209,14 @@ def test_a_limit_queries_and_a_weight_are_kept_and_shown(world):
     world.post("save_terms", world.rater.pk, limit="", weight="1", queries="")
     rater.refresh_from_db()
     assert rater.limit is None and not rater.queries.exists()
+
+
+def test_of_a_rater_without_an_account_only_the_weight_is_asked(world):
+    Rater.objects.filter(pk=world.imported.pk).update(limit=5)
+    page = world.post("save_terms", world.imported.pk, weight="0.5")
+    assert [field.name for field in page.context["terms"].visible_fields()] == ["weight"]
+    world.imported.refresh_from_db()
+    assert (str(world.imported.weight), world.imported.limit) == ("0.500", 5)
 
 
 def test_terms_that_make_no_sense_are_refused_and_nothing_is_changed(world):
@@ -233,10 +251,35 @@ def test_who_is_of_another_collection_is_not_there(world):
     member = sea.memberships.get(user__username="bea")
     for name in ("set_role", "remove_member"):
         assert world.post(name, member.pk).status_code == 404
-    assert world.get("rater_settings", rater.pk).status_code == 404
+    assert world.get("rater", rater.pk).status_code == 404
     assert world.get("member", member.pk).status_code == 404
     rater.refresh_from_db()
     assert (rater.name, rater.active, sea.memberships.get(pk=member.pk).role) == ("boris", True, "admin")
     invitation, _ = members.invite(sea, ["emil"], role=Role.RATER, days=7, by=None)[0]
     assert world.post("withdraw_invitation", invitation.pk).status_code == 404
     assert members.is_open(Invitation.objects.get())
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "status"), [(None, 200), (Role.RATER, 404), (Role.ANALYST, 404), (Role.ADMIN, 404)]
+)
+def test_an_admin_makes_a_password_link_unless_the_account_is_a_member_elsewhere(elsewhere, status):
+    collection, other = make_collection(), make_collection("sea")
+    eva, anna = make_member(collection, "eva", Role.ADMIN), make_member(collection, "anna", Role.RATER)
+    if elsewhere:
+        make_member(other, "anna", elsewhere)
+    membership = collection.memberships.get(user=anna)
+    client, page = signed_in(eva), f"/collections/hills/people/members/{membership.pk}/"
+    assert ("New password link" in text(client.get(page, follow=True))) == (status == 200)
+    answer = client.post(f"{page}password/")
+    assert answer.status_code == status
+    if status == 200:
+        link = re.search(r"/accounts/forgotten/[^<]+", answer.content.decode())[0]
+        assert Client().get(link, follow=True).status_code == 200
+    if elsewhere == Role.ADMIN:
+        # Whoever administers the other collection, too, sees all of it anyway.
+        make_member(other, "eva", Role.ADMIN)
+        assert client.post(f"{page}password/").status_code == 200
+    anna.is_superuser = True
+    anna.save()
+    assert client.post(f"{page}password/").status_code == 404

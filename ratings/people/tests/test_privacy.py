@@ -16,7 +16,7 @@ from ratings.copies import person
 from ratings.copies import rows as record_rows
 from ratings.desk import queue
 from ratings.formats.registry import BY_NAME
-from ratings.models import AuditEvent, Check, Collection, Rater, Rating, RatingEvent, Role
+from ratings.models import AuditEvent, Check, Collection, Job, Rater, Rating, RatingEvent, Role
 from ratings.people import erasure, members
 from ratings.people.audit import Act
 from ratings.pool.adjudication import adjudicate
@@ -183,6 +183,19 @@ def test_afterwards_no_table_and_no_export_knows_name_or_address(world):
         assert known not in after
     assert pseudonym in after
     assert not get_user_model().objects.exclude(username="dora").exists()
+
+
+def test_what_imports_tell_and_remember_loses_the_name(world):
+    """A table with a column for each rater is called by them, and its header is remembered."""
+    facts = {"kind": "ratings", "files": [{"name": f"{NAME}.csv"}], "header": ["query", NAME]}
+    facts |= {"options": {"columns": {"query": "query", "raters": [NAME]}}}
+    facts |= {"report": {"facts": [f"{NAME}: 2 new."]}}
+    job = Job.objects.create(collection=world.collection, **facts)
+    pseudonym = erasure.erase(world.rater)
+    assert NAME not in everything()
+    job.refresh_from_db()
+    assert job.header == ["query", pseudonym] and job.options["columns"]["raters"] == [pseudonym]
+    assert job.options["columns"]["query"] == "query" and job.report == {"facts": [f"{pseudonym}: 2 new."]}
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])

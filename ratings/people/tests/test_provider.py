@@ -17,34 +17,14 @@ from ratings.models import AuditEvent, Role
 from ratings.people import mail, names, throttle, tokens
 from ratings.people.audit import Act
 from ratings.people.sign_in.oidc import verified
-from ratings.tests import clocks
 from ratings.tests.cast import make_collection, make_member, make_user
 
-from .identity_provider import CLIENT, IdentityProvider, came_back, fresh, new_key, sent_to
+from .identity_provider import CLIENT, IdentityProvider, came_back, new_key, sent_to, who
 
 # Nothing here depends on which database it is.
 pytestmark = pytest.mark.django_db
 
 ANNA = {"sub": "anna-1", "email": "anna@example.org", "email_verified": True, "preferred_username": "anna"}
-
-
-@pytest.fixture(scope="module")
-def one():
-    provider = IdentityProvider()
-    yield provider
-    provider.close()
-
-
-@pytest.fixture
-def provider(one, monkeypatch):
-    clocks.stopped(monkeypatch, 1_000_000)
-    fresh(one, ANNA)
-    with one.settings():
-        yield one
-
-
-def who(client: Client) -> str:
-    return client.get(reverse("session")).json()["name"]
 
 
 def name_of_a_visitor(provider) -> str:
@@ -344,10 +324,10 @@ def test_a_next_page_of_another_site_is_not_followed(provider):
 
 
 def test_both_ways_are_counted(provider, client):
-    there = [client.post(reverse("provider")).status_code for _ in range(throttle.PER_ADDRESS + 1)]
-    assert there == [200] * throttle.PER_ADDRESS + [429]
-    back = [client.get(reverse("provider_callback")).status_code for _ in range(throttle.PER_ADDRESS + 1)]
-    assert back == [403] * throttle.PER_ADDRESS + [429]
+    there = [client.post(reverse("provider")).status_code for _ in range(throttle.TRIES_PER_ADDRESS + 1)]
+    assert there == [200] * throttle.TRIES_PER_ADDRESS + [429]
+    back = [client.get(reverse("provider_callback")).status_code for _ in range(throttle.TRIES_PER_ADDRESS + 1)]
+    assert back == [403] * throttle.TRIES_PER_ADDRESS + [429]
     assert client.post(reverse("provider"), REMOTE_ADDR="10.0.0.9").status_code == 200
 
 

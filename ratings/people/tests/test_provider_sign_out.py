@@ -13,38 +13,18 @@ from ratings.models import AuditEvent, Session
 from ratings.people import throttle
 from ratings.people.sign_in.oidc import verified
 from ratings.people.sign_in.person import Refused
-from ratings.tests import clocks
 
-from .identity_provider import SIGN_OUT, IdentityProvider, came_back, fresh, new_key
+from .identity_provider import SIGN_OUT, came_back, new_key, who
 
 pytestmark = pytest.mark.django_db
 
 ANNA, BORIS = {"sub": "anna-1", "preferred_username": "anna"}, {"sub": "boris-2", "preferred_username": "boris"}
 
 
-@pytest.fixture(scope="module")
-def one():
-    provider = IdentityProvider()
-    yield provider
-    provider.close()
-
-
-@pytest.fixture
-def provider(one, monkeypatch):
-    clocks.stopped(monkeypatch, 1_000_000)
-    fresh(one, ANNA)
-    with one.settings():
-        yield one
-
-
 def signed_in(provider, person: dict = ANNA, session: str | None = "s-1") -> Client:
     client, provider.person = Client(), person | {"sid": session}
     assert came_back(client, provider).status_code == 302 and who(client)
     return client
-
-
-def who(client: Client) -> str:
-    return client.get(reverse("session")).json()["name"]
 
 
 def sent(token: str | None, **more):
@@ -112,6 +92,7 @@ WRONG = {
     "a session that is no text": {"sid": {"s": 1}},
 }
 
+
 @pytest.mark.parametrize("claims", WRONG.values(), ids=WRONG)
 def test_a_wrong_token_ends_nothing(provider, claims):
     client = signed_in(provider)
@@ -171,10 +152,10 @@ def test_where_the_provider_is_away_it_may_send_the_same_again(provider, broken)
 
 
 def test_wrong_tokens_are_counted_and_right_ones_are_not(provider):
-    statuses = [sent("wrong").status_code for _ in range(throttle.PER_ADDRESS + 1)]
-    assert statuses == [400] * throttle.PER_ADDRESS + [429]
+    statuses = [sent("wrong").status_code for _ in range(throttle.TRIES_PER_ADDRESS + 1)]
+    assert statuses == [400] * throttle.TRIES_PER_ADDRESS + [429]
     elsewhere = {"REMOTE_ADDR": "10.0.0.9"}
-    right = [sent(provider.logout_token(), **elsewhere).status_code for _ in range(throttle.PER_ADDRESS + 5)]
+    right = [sent(provider.logout_token(), **elsewhere).status_code for _ in range(throttle.TRIES_PER_ADDRESS + 5)]
     assert set(right) == {200}
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from ratings.people.sign_in.second_factor import unreadable
-from ratings.people.sign_in.secrets_at_rest import MARK, Unreadable, decrypt, encrypt
+from ratings.people.sign_in.secrets_at_rest import ENCRYPTED_MARK, Unreadable, decrypt, encrypt
 from ratings.tests.cast import make_user
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def right_code() -> str:
 
 def test_the_database_has_no_secret_and_the_code_signs_in(app):
     app.refresh_from_db()
-    assert app.data["secret"].startswith(MARK) and SECRET not in app.data["secret"]
+    assert app.data["secret"].startswith(ENCRYPTED_MARK) and SECRET not in app.data["secret"]
     assert sign_in("000000") == "" and sign_in(right_code()) == "anna"
 
 

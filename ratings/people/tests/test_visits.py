@@ -106,3 +106,17 @@ def test_a_start_prints_a_link_for_each_role_and_none_without_the_sample(setting
     out = StringIO()
     call_command("sign_in_link", sample=True, stdout=out)
     assert out.getvalue() == ""
+
+
+@pytest.mark.parametrize(("role", "page"), [("rater", "rate"), ("analyst", "overview"), ("admin", "progress")])
+def test_looking_around_begins_where_the_role_works(role, page):
+    client = Client(headers=HERE)
+    (link,) = links(role)
+    assert client.post(link).url == reverse(page, args=[sample.SLUG])
+
+
+def test_the_admin_of_the_sample_may_make_a_collection_and_the_others_may_not():
+    status = {
+        role: visitor(role).get(reverse("new_collection")).status_code for role in ("admin", "analyst", "rater")
+    }
+    assert status == {"admin": 200, "analyst": 404, "rater": 404}

@@ -18,7 +18,7 @@ from ..audit import Act, note
 from ..forms import AccountForm
 from ..sign_in import second_factor
 
-AT_ONCE = 100
+ACCOUNTS_PER_PAGE = 100
 ONLY_SUPERUSER = "{} is the only superuser who can sign in. Make somebody else a superuser first."
 
 
@@ -34,7 +34,8 @@ def accounts(request: HttpRequest, superuser: User) -> HttpResponse:
     words = form.cleaned_data["q"] if form.is_valid() else ""
     found = User.objects.filter(Q(username__icontains=words) | Q(email__icontains=words))
     rows = found.annotate(collections=Count("memberships")).order_by("username")
-    context = {"form": form, "words": words, "at_all": User.objects.count(), **paged(request, rows, AT_ONCE)}
+    context = {"form": form, "words": words, "at_all": User.objects.count()}
+    context |= paged(request, rows, ACCOUNTS_PER_PAGE)
     return render(request, "ratings/accounts.html", context, status=400 if form.errors else 200)
 
 
@@ -60,6 +61,7 @@ def save_account(request: HttpRequest, superuser: User, pk: int) -> HttpResponse
         form.add_error(None, ONLY_SUPERUSER.format(user))
         return account_page(request, user, form=form)
     messages.success(request, f"{user}: saved.")
+    # Whoever took their own right away cannot see the page of the account any more.
     return redirect("home") if user == request.user and not user.is_superuser else redirect("account", pk)
 
 
@@ -102,7 +104,9 @@ def delete_account(request: HttpRequest, superuser: User, pk: int) -> HttpRespon
 def account_page(
     request: HttpRequest, user: User, *, form: AccountForm | None = None, link: str = ""
 ) -> HttpResponse:
-    raters = user.raters.filter(collection__slug__isnull=False).exclude(collection__memberships__user=user)
+    """The page of an account. `form`: its refused settings. `link`: to set a password, which is shown once."""
+    # Where the person rated, and is no member any more. A deleted collection has no slug.
+    former_raters = user.raters.filter(collection__slug__isnull=False).exclude(collection__memberships__user=user)
     context = {
         "account": user,
         "form": form or AccountForm(initial=changing.settings_of(user)),
@@ -111,7 +115,7 @@ def account_page(
         "at_provider": user.socialaccount_set.exists(),
         "second_factors": second_factor.kinds_of(user),
         "memberships": user.memberships.filter(collection__slug__isnull=False).select_related("collection"),
-        "former": raters.select_related("collection"),
+        "former": former_raters.select_related("collection"),
         "needed": erasure.is_needed(user),
     }
     return render(request, "ratings/account.html", context, status=400 if form else 200)

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.timezone import get_current_timezone
 from django.views.decorators.http import require_safe
 
 from ...formats import spreadsheet
@@ -18,9 +19,9 @@ from ...web import downloads
 from ..access import of_superusers
 from ..audit import Act, as_row
 
-AT_ONCE = 100
-LABELS = dict(Act.choices)
-IN_PIECES = 2_000  # rows read at a time for CSV
+EVENTS_PER_PAGE = 100
+ACT_LABELS = dict(Act.choices)
+EVENTS_PER_READ = 2_000  # rows read at a time for CSV
 
 
 class FilterForm(forms.Form):
@@ -36,15 +37,14 @@ class FilterForm(forms.Form):
     until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))
 
     def filtered(self, events: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
-        """The events that match the valid fields. Days begin and end in UTC."""
+        """The events that match the valid fields. Days begin and end in the time zone of the reader."""
         sent = self.cleaned_data
-        for lookup, value in (("name", sent.get("who")), ("act", sent.get("act")), ("slug", sent.get("slug"))):
-            events = events.filter(**{lookup: value}) if value else events
+        lookups = {"name": sent.get("who"), "act": sent.get("act"), "slug": sent.get("slug")}
         if since := sent.get("since"):
-            events = events.filter(at__gte=datetime.combine(since, time.min, UTC))
+            lookups["at__gte"] = datetime.combine(since, time.min, get_current_timezone())
         if until := sent.get("until"):
-            events = events.filter(at__lte=datetime.combine(until, time.max, UTC))
-        return events
+            lookups["at__lte"] = datetime.combine(until, time.max, get_current_timezone())
+        return events.filter(**{lookup: value for lookup, value in lookups.items() if value})
 
 
 @require_safe
@@ -53,17 +53,18 @@ def audit(request: HttpRequest, superuser: User) -> HttpResponse:
     """The latest events, or those before the event in the address."""
     form = FilterForm(request.GET, auto_id="audit_%s")
     status = 200 if form.is_valid() else 400
-    found = form.filtered(AuditEvent.objects.all())
+    events = form.filtered(AuditEvent.objects.all())
     before = request.GET.get("before", "")
-    if before.isdecimal() and len(before) < 18:
-        found = found.filter(pk__lt=int(before))
-    rows = list(found[: AT_ONCE + 1])
-    kept = {name: request.GET[name] for name in form.fields if request.GET.get(name)}
+    if before.isdecimal() and len(before) < 18:  # more digits are too many for an id
+        events = events.filter(pk__lt=int(before))
+    rows = list(events[: EVENTS_PER_PAGE + 1])  # one more than the page shows tells whether there are older ones
+    shown = rows[:EVENTS_PER_PAGE]
+    filters = {name: request.GET[name] for name in form.fields if request.GET.get(name)}
     context = {
         "form": form,
-        "events": [(event, LABELS.get(event.act, event.act)) for event in rows[:AT_ONCE]],
-        "query": urlencode(kept),
-        "older": urlencode(kept | {"before": rows[AT_ONCE - 1].pk}) if len(rows) > AT_ONCE else "",
+        "events": [(event, ACT_LABELS.get(event.act, event.act)) for event in shown],
+        "query": urlencode(filters),
+        "older": urlencode(filters | {"before": shown[-1].pk}) if len(rows) > len(shown) else "",
         "newest": not before,
     }
     return render(request, "ratings/audit.html", context, status=status)
@@ -76,8 +77,8 @@ def audit_csv(request: HttpRequest, superuser: User) -> FileResponse:
     """All events that match the filters in the address, the oldest first."""
     form = FilterForm(request.GET)
     form.is_valid()
-    found = form.filtered(AuditEvent.objects.all()).order_by("pk").iterator(chunk_size=IN_PIECES)
-    return downloads.sent(downloads.whole(spreadsheet.download(table(found))), "audit.csv")
+    events = form.filtered(AuditEvent.objects.all()).order_by("pk").iterator(chunk_size=EVENTS_PER_READ)
+    return downloads.sent(downloads.whole_file(spreadsheet.download(table(events))), "audit.csv")
 
 
 def table(events: Iterable[AuditEvent]) -> Iterator[list]:

@@ -9,17 +9,24 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import get_language, gettext, gettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from ...models import Invitation, Membership, Role
-from ...web.failures import AWAY
-from .. import members, throttle
+from ...models import Invitation, Role
+from ...web.failures import AWAY_ERRORS
+from ...web.language import choose
+from .. import members, names, throttle
 from ..forms import NAME_TAKEN, SignUpForm
 from ..sign_in import entering
 from ..sign_in.answers import TOO_MANY, too_many, without_referrer
 
-BUSY = "The server is busy, and nothing was saved. Wait a few seconds and send it again."
+SERVER_BUSY = gettext_lazy("The server is busy, and nothing was saved. Wait a few seconds and send it again.")
+WELCOME_BY_ROLE = {
+    Role.RATER: gettext_lazy("You are a rater of %(name)s now."),
+    Role.ANALYST: gettext_lazy("You are an analyst of %(name)s now."),
+    Role.ADMIN: gettext_lazy("You are an admin of %(name)s now."),
+}
 
 
 @login_not_required
@@ -44,17 +51,20 @@ def join(request: HttpRequest, key: str) -> HttpResponse:
     except members.SuperuserCannotRate as error:
         return join_page(request, invitation, refused=str(error), status=409)
     except throttle.TooMany:
-        return too_many(request, join_page(request, invitation, refused=TOO_MANY))
-    except AWAY:
-        return join_page(request, invitation, refused=BUSY, status=503)
+        return too_many(request, join_page(request, invitation, refused=str(TOO_MANY)))
+    except AWAY_ERRORS:
+        return join_page(request, invitation, refused=str(SERVER_BUSY), status=503)
 
 
 def accept(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     """Accept with the signed-in account, or with a new one."""
     signed_in = request.user.is_authenticated
-    if signed_in != (request.POST.get("by") == "me"):  # the page is older than the sign-in or the sign-out
-        signed_out = "You were signed out. Sign in and open the link again, or make an account."
-        return join_page(request, invitation, refused="" if signed_in else signed_out, status=409)
+    by_account = request.POST.get("by") == "me"  # sent by the button of a signed-in account
+    if by_account and not signed_in:
+        refused = gettext("You were signed out. Sign in and open the link again, or make an account.")
+        return join_page(request, invitation, refused=refused, status=409)
+    if signed_in and not by_account:  # they signed in on another page, and this one offers a new account
+        return join_page(request, invitation, status=409)
     if signed_in:
         members.accept(invitation, request.user)
         return welcome(request, invitation)
@@ -64,24 +74,25 @@ def accept(request: HttpRequest, invitation: Invitation) -> HttpResponse:
 
 
 def with_new_account(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    """Make the account of the form, accept with it and sign in; the form again if it is invalid."""
     # Counted like a sign-in, because the answer tells which names are taken.
     tried = throttle.begin(request, request.POST.get("username", ""))
     form = SignUpForm(request.POST, auto_id="new_%s")
     if not form.is_valid():
         return join_page(request, invitation, new=form, status=400)
-    sent = form.cleaned_data
     try:
-        user = members.sign_up(invitation, sent["username"], sent["password"])
+        user = members.sign_up(invitation, **form.cleaned_data)
     except members.NameTaken:
         form.add_error("username", NAME_TAKEN)
         return join_page(request, invitation, new=form, status=400)
     tried.succeeded()
+    choose(user, get_language())
     welcome(request, invitation)
     return entering.enter(request, user, entering.PASSWORD, destination(invitation))
 
 
 def welcome(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    messages.success(request, f"You are {with_article(invitation.role)} of {invitation.collection} now.")
+    messages.success(request, WELCOME_BY_ROLE[Role(invitation.role)] % {"name": invitation.collection})
     return redirect(destination(invitation))
 
 
@@ -100,19 +111,20 @@ def join_page(
     refused: str = "",
     status: int = 200,
 ) -> HttpResponse:
+    """The page of an open invitation. `new`: the refused form of a new account; `refused`: why nobody joined.
+
+    It shows no button to a superuser who is invited to rate ("shut_out"), and says so to a member ("member").
+    """
     user = request.user
-    member = (
-        user.is_authenticated and Membership.objects.filter(collection=invitation.collection_id, user=user).first()
-    )
+    member = user.is_authenticated and user.memberships.filter(collection=invitation.collection_id).first()
     shut_out = user.is_superuser and invitation.role == Role.RATER and not member
     if shut_out and not refused:
         refused = str(members.SuperuserCannotRate(user))
     context = {
         "invitation": invitation,
         "shut_out": shut_out,
-        "as_what": with_article(invitation.role),
         "member": member,
-        "new": new or SignUpForm(auto_id="new_%s"),
+        "new": new or SignUpForm(auto_id="new_%s", initial=proposal(invitation)),
         "provider": settings.OIDC,
         "passwords": settings.PASSWORDS,
         "refused": refused,
@@ -120,9 +132,10 @@ def join_page(
     return render(request, "ratings/join.html", context, status=status)
 
 
+def proposal(invitation: Invitation) -> dict[str, str]:
+    """The names that the form proposes, by what the admin wrote."""
+    return {"name": names.of_invited(invitation.name), "username": names.proposed(invitation.name)}
+
+
 def gone_page(request: HttpRequest) -> HttpResponse:
     return render(request, "ratings/join_gone.html", status=404)
-
-
-def with_article(role: str) -> str:
-    return f"a {role}" if role == Role.RATER else f"an {role}"

@@ -7,6 +7,7 @@ from django.contrib.auth.views import PasswordResetConfirmView, PasswordResetVie
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
+from django.utils.translation import get_language, gettext
 
 from .. import mail, throttle
 from ..sign_in.answers import refused_for_now, without_referrer
@@ -34,7 +35,7 @@ class Counted:
 
 class ForgottenForm(PasswordResetForm):
     def save(self, **more) -> None:
-        mail.send_reset.enqueue(self.cleaned_data["email"])
+        mail.send_reset.enqueue(self.cleaned_data["email"], get_language())
 
 
 class ForgottenPassword(Counted, PasswordResetView):
@@ -50,7 +51,7 @@ class ForgottenPassword(Counted, PasswordResetView):
         return throttle.begin_mail(request, request.POST.get("email", ""))
 
     def form_valid(self, form: ForgottenForm) -> HttpResponse:
-        messages.success(self.request, "If an account has this address, a link is on its way to it.")
+        messages.success(self.request, gettext("If an account has this address, a link is on its way to it."))
         return super().form_valid(form)
 
 
@@ -71,5 +72,5 @@ class NewPassword(Counted, PasswordResetConfirmView):
 
     def form_valid(self, form) -> HttpResponse:
         self.tried.succeeded()  # a room full of people sets passwords from one address
-        messages.success(self.request, "The password is set. Sign in with it.")
+        messages.success(self.request, gettext("The password is set. Sign in with it."))
         return super().form_valid(form)

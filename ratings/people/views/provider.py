@@ -47,9 +47,10 @@ def provider_callback(request: HttpRequest) -> HttpResponse:
     except (Away, Refused) as error:
         return not_signed_in(request, error)
     tried.succeeded()
-    shown = {"second_factor": person.second_factor, "fresh": person.fresh}
-    response = entering.enter(request, user, entering.PROVIDER, person.next, **shown)
-    request.session[sessions.PROVIDER] = person.to_sign_out
+    response = entering.enter(
+        request, user, entering.PROVIDER, person.next, second_factor=person.second_factor, fresh=person.fresh
+    )
+    request.session[sessions.PROVIDER_KEY] = person.to_sign_out
     return response
 
 
@@ -62,10 +63,11 @@ def provider_sign_out(request: HttpRequest) -> HttpResponse:
     try:
         tried = throttle.begin_visit(request, "sign_out")
         with transaction.atomic():  # a token counts as used only if its sessions have ended
-            sessions.end_by_provider(*oidc.signed_out(request, request.POST.get("logout_token", "")))
+            person, session = oidc.signed_out_digests(request, request.POST.get("logout_token", ""))
+            sessions.end_by_provider(person, session)
     except throttle.TooMany:
         tries.limited(request)
-        return HttpResponse(status=429, headers={"Retry-After": str(throttle.WINDOW)})
+        return HttpResponse(status=429, headers={"Retry-After": str(throttle.MINUTE)})
     except (Away, Refused) as error:
         return not_signed_out(request, error)
     tried.succeeded()
@@ -81,7 +83,7 @@ def not_signed_out(request: HttpRequest, error: Exception) -> HttpResponse:
     """The answer to the provider, which is a program. Only the log has the exact cause."""
     if isinstance(error, Away):
         log.warning("The provider could not be reached to end sessions: %s", cause_of(error))
-        return HttpResponse(status=503, headers={"Retry-After": str(throttle.WINDOW)})
+        return HttpResponse(status=503, headers={"Retry-After": str(throttle.MINUTE)})
     log.warning("A sign-out by the provider was refused: %s", error)
     tries.refused(request, "the provider's request does not hold", act=Act.SIGN_OUT_REFUSED)
     return JsonResponse({"error": "invalid_request"}, status=400)

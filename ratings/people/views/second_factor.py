@@ -14,6 +14,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
+from django.utils.translation import gettext
 
 from .. import throttle
 from ..sign_in import recovery_codes, second_factor, tries
@@ -146,7 +147,7 @@ class AddApp(Reauthenticated, Counted, WithCodes, totp.ActivateTOTPView):
 
 class RemoveApp(Reauthenticated, totp.DeactivateTOTPView):
     def form_valid(self, form) -> HttpResponse:
-        messages.success(self.request, "The app is removed.")
+        messages.success(self.request, gettext("The app is removed."))
         return super().form_valid(form)
 
 
@@ -161,7 +162,7 @@ class RemovePasskey(Reauthenticated, webauthn.RemoveWebAuthnView):
     success_url = reverse_lazy("mfa_index")
 
     def form_valid(self, form) -> HttpResponse:
-        messages.success(self.request, f"{self.object} is removed.")
+        messages.success(self.request, gettext("%(name)s is removed.") % {"name": self.object})
         return super().form_valid(form)
 
 
@@ -174,5 +175,6 @@ class MakeCodes(Reauthenticated, allauths.GenerateRecoveryCodesView):
         return codes_page(self.request)
 
     def form_invalid(self, form) -> HttpResponse:
-        messages.error(self.request, "Recovery codes need a second factor. Set up an app or a passkey first.")
+        needs_factor = gettext("Recovery codes need a second factor. Set up an app or a passkey first.")
+        messages.error(self.request, needs_factor)
         return redirect("mfa_index")

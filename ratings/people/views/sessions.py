@@ -11,25 +11,32 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from .. import limits, sessions
+from ..access import SignedInRequest
 from ..sign_in import second_factor
 
-SHOWN = 100
+SESSIONS_SHOWN = 100
 
 
 @require_safe
-def sessions_page(request: HttpRequest) -> HttpResponse:
+def sessions_page(request: SignedInRequest) -> HttpResponse:
+    """The list of one's open sessions, this one first, each with its name and whether it is this one."""
     valid = sessions.open_of(request.user)
-    mine = request.session.session_key
-    own_limits = limits.limits_of(request.user) if settings.SESSION_LIMITS else None
-    for session in valid if own_limits else ():
-        session.expire_date = min(session.expire_date, session.signed_in_at + timedelta(seconds=own_limits[1]))
-    rows = [(session, sessions.name_of(session.pk), session.pk == mine) for session in valid[:SHOWN]]
-    rows.sort(key=lambda row: not row[2])
-    context = {"rows": rows, "number": len(valid), "others": sum(session.pk != mine for session in valid)}
-    return render(request, "ratings/sessions.html", context)
+    this_key = request.session.session_key
+    limits_of_roles = limits.limits_of(request.user) if settings.SESSION_LIMITS else None
+    rows = []  # (session, its public name, whether it is this one); what is changed here is shown and not saved
+    for session in valid[:SESSIONS_SHOWN]:
+        session.browser = sessions.in_words(session.browser)
+        if limits_of_roles:
+            _, longest = limits_of_roles
+            session.expire_date = min(session.expire_date, session.signed_in_at + timedelta(seconds=longest))
+        rows.append((session, sessions.name_of(session.pk), session.pk == this_key))
+    rows.sort(key=lambda row: not row[2])  # this one first; a stable sort keeps the others in their order
+    others = sum(session.pk != this_key for session in valid)
+    return render(request, "ratings/sessions.html", {"rows": rows, "number": len(valid), "others": others})
 
 
 def reauthenticated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -49,17 +56,21 @@ def reauthenticated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResp
 
 @require_POST
 @reauthenticated
-def end_session(request: HttpRequest) -> HttpResponse:
+def end_session(request: SignedInRequest) -> HttpResponse:
     """End one session."""
     if not sessions.end(request.user, request.POST.get("session", "")):
         raise Http404("You have no such session.")
-    messages.success(request, "That browser is signed out.")
+    messages.success(request, gettext("That browser is signed out."))
     return redirect("sessions")
 
 
 @require_POST
 @reauthenticated
-def end_other_sessions(request: HttpRequest) -> HttpResponse:
+def end_other_sessions(request: SignedInRequest) -> HttpResponse:
     number = sessions.end_all(request.user, but=request.session.session_key)
-    messages.success(request, f"{number or 'No'} other browser{'' if number == 1 else 's'} signed out.")
+    if number:
+        said = ngettext("%(number)d other browser signed out.", "%(number)d other browsers signed out.", number)
+        messages.success(request, said % {"number": number})
+    else:
+        messages.success(request, gettext("No other browsers signed out."))
     return redirect("sessions")

@@ -6,7 +6,9 @@ from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse_lazy
+from django.utils.translation import gettext
 
+from ...web.preferences import AppearanceForm, preferences
 from .. import sessions, throttle
 from ..sign_in import entering, oidc
 from ..sign_in.answers import TOO_MANY, onward, too_many
@@ -43,9 +45,9 @@ class SignOut(LogoutView):
     """Sign-out. A person who came from the provider goes there, too, if it has an address for sign-out."""
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        origin = request.session.get(sessions.PROVIDER)
+        kept = request.session.get(sessions.PROVIDER_KEY)  # see `Person.to_sign_out`
         response = super().post(request, *args, **kwargs)
-        end = oidc.address_to_sign_out(request, origin[2]) if origin and settings.OIDC else ""
+        end = oidc.address_to_sign_out(request, id_token=kept[2]) if kept and settings.OIDC else ""
         return onward(request, end) if end else response
 
 
@@ -56,7 +58,11 @@ class ChangePassword(PasswordChangeView):
     success_url = reverse_lazy("password_change")
 
     def get_context_data(self, **kwargs) -> dict:
-        return super().get_context_data(has_password=self.has_password(), **kwargs)
+        return super().get_context_data(
+            has_password=self.has_password(),
+            appearance=AppearanceForm(preferences(self.request)),
+            **kwargs,
+        )
 
     def has_password(self) -> bool:
         return settings.PASSWORDS and self.request.user.has_usable_password()
@@ -75,10 +81,11 @@ class ChangePassword(PasswordChangeView):
         self.tried.succeeded()
         with transaction.atomic():
             response = super().form_valid(form)
-        messages.success(self.request, "The password is changed. Other browsers are signed out, tokens revoked.")
+        changed = gettext("The password is changed. Other browsers are signed out, tokens revoked.")
+        messages.success(self.request, changed)
         return response
 
     def form_invalid(self, form) -> HttpResponse:
-        if "old_password" not in form.errors:
+        if "old_password" not in form.errors:  # it was right, so that nobody was guessing
             self.tried.succeeded()
         return super().form_invalid(form)

@@ -26,5 +26,5 @@ def sign_in_link(request: HttpRequest, key: str) -> HttpResponse:
             raise Http404("This link is used, or older than 10 minutes.")
         tried.succeeded()
         if request.method == "POST":
-            return entering.enter(request, user, entering.LINK)
+            return entering.enter(request, user, entering.LINK, visits.first_page(user))
     return render(request, "ratings/sign_in_link.html", {"person": user})

@@ -1,24 +1,25 @@
 """The page of one's own tokens: list, make, revoke."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from .. import tokens
+from ..access import SignedInRequest
 from ..forms import TokenForm
 
-SHOWN = 100
+TOKENS_SHOWN = 100
 
 
 @require_safe
-def tokens_page(request: HttpRequest) -> HttpResponse:
+def tokens_page(request: SignedInRequest) -> HttpResponse:
     return tokens_list(request, TokenForm(user=request.user))
 
 
 @require_POST
-def make_token(request: HttpRequest) -> HttpResponse:
+def make_token(request: SignedInRequest) -> HttpResponse:
     """Make a token and show its key once. It is not stored, so a reload cannot show it."""
     form = TokenForm(request.POST, user=request.user)
     if not form.is_valid():
@@ -28,14 +29,15 @@ def make_token(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
+def revoke_token(request: SignedInRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(request.user.api_tokens, pk=pk)
     tokens.revoke(token)
     messages.success(request, f"{token}: the token no longer works.")
     return redirect("tokens")
 
 
-def tokens_list(request: HttpRequest, form: TokenForm, *, status: int = 200) -> HttpResponse:
-    now, own = timezone.now(), tokens.tokens_of(request.user)[:SHOWN]
-    context = {"tokens": [(token, tokens.state_of(token, now=now)) for token in own], "form": form}
+def tokens_list(request: SignedInRequest, form: TokenForm, *, status: int = 200) -> HttpResponse:
+    now = timezone.now()
+    of_person = tokens.tokens_of(request.user)[:TOKENS_SHOWN]
+    context = {"tokens": [(token, tokens.state_of(token, now=now)) for token in of_person], "form": form}
     return render(request, "ratings/tokens.html", context, status=status)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-LINES = 4_000  # of both texts together; longer texts are shown whole, first the old one
-WORDS = 1_500  # of one change; the words of a longer one are not compared, which would take long
+MOST_LINES = 4_000  # of both texts together; longer texts are shown whole, first the old one
+MOST_WORDS = 1_500  # of one change; the words of a longer one are not compared, which would take long
 
 KEPT, ADDED, REMOVED = "kept", "added", "removed"
 
@@ -21,7 +21,7 @@ def changes(old: str, new: str) -> list[list[Piece]]:
     before, after = _lines(old), _lines(new)
     if before == after:
         return []
-    if len(before) + len(after) > LINES:
+    if len(before) + len(after) > MOST_LINES:
         return _changed(before, []) + _changed([], after)
     paragraphs: list[list[Piece]] = []
     for kind, start, end, new_start, new_end in SequenceMatcher(None, before, after).get_opcodes():
@@ -50,7 +50,7 @@ def _words(old: str, new: str) -> Iterator[Piece]:
     before, after = (re.findall(r"\s+|\w+|[^\w\s]", line) for line in (old, new))
     matcher = SequenceMatcher(None, before, after)
     # Too much to compare, or too little in common to be one sentence that was changed.
-    if len(before) + len(after) > WORDS or matcher.ratio() < 0.4:
+    if len(before) + len(after) > MOST_WORDS or matcher.ratio() < 0.4:
         yield from (Piece(REMOVED, old), Piece(ADDED, new))
         return
     for kind, start, end, new_start, new_end in matcher.get_opcodes():

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 from ...models import Grade
 
-VALUE = re.compile(r"([-−+]?\d+(?:[.,]\d+)?)(?!\w)(?![.)]\s)\W*")  # not the number of a chapter: "1. Scope"
+_grade_value = re.compile(r"([-−+]?\d+(?:[.,]\d+)?)(?!\w)(?![.)]\s)\W*")  # not the number of a chapter: "1. Scope"
 
 
 def _demoted(state: StateCore) -> None:
@@ -24,25 +24,25 @@ def _demoted(state: StateCore) -> None:
 
 def _identified(state: StateCore) -> None:
     """Give each heading an id: that of the grade whose value it begins with, or one made of its words."""
+    # Value of a grade -> id of its heading, of the grades that have none yet.
     sections = {grade.value: section_of(grade) for grade in state.env.get("scale", ())}
-    used: set[str] = set()
-    last: dict[str, int] = {}  # number of each name; a search from 1 would try all numbers for each heading
+    used_ids: set[str] = set()
+    last_number: dict[str, int] = {}  # of each name; a search from 1 would try all numbers for each heading
     for place, token in enumerate(state.tokens):
         if token.type != "heading_open":
             continue
         text = _text_of(state.tokens[place + 1])
-        value = VALUE.match(text)
-        # The first heading of a grade is its section.
-        name = sections.pop(_number(value[1]), "") if value else ""
-        name = name or f"guide-{slugify(text) or 'section'}"
-        number = last.get(name, 0) + 1
-        unique = name if number == 1 else f"{name}-{number}"
-        while unique in used:
+        value = _grade_value.match(text)
+        section = sections.pop(_number(value[1]), "") if value else ""  # only the first heading of a grade has it
+        name = section or f"guide-{slugify(text) or 'section'}"
+        number = last_number.get(name, 0) + 1
+        unique_id = name if number == 1 else f"{name}-{number}"
+        while unique_id in used_ids:
             number += 1
-            unique = f"{name}-{number}"
-        last[name] = number
-        used.add(unique)
-        token.attrSet("id", unique)
+            unique_id = f"{name}-{number}"
+        last_number[name] = number
+        used_ids.add(unique_id)
+        token.attrSet("id", unique_id)
 
 
 # No images: no page makes a browser send requests to other hosts.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings.presentation.guidelines.changes import ADDED, KEPT, LINES, REMOVED, changes
+from ratings.presentation.guidelines.changes import ADDED, KEPT, MOST_LINES, REMOVED, changes
 
 
 def marked(old: str, new: str) -> list[str]:
@@ -40,7 +40,7 @@ def test_from_nothing_everything_is_added():
 
 
 def test_very_many_lines_are_told_whole():
-    told = changes("\n".join("ab" * LINES), "x")
+    told = changes("\n".join("ab" * MOST_LINES), "x")
     assert {piece.kind for pieces in told for piece in pieces} == {ADDED, REMOVED}
 
 

@@ -1,6 +1,7 @@
 """Hostile texts in every kind of part: what the server makes of them."""
 
 import re
+import time
 from uuid import uuid4
 
 import pytest
@@ -8,7 +9,8 @@ from django.urls import reverse
 
 from ratings.models import Picture, digest_of
 from ratings.presentation.html import render_document
-from ratings.presentation.parts import KINDS, LONGEST, REL, TAGS, Part, Presented
+from ratings.presentation.parts import KINDS, LINK_REL, LONGEST_TEXT, TAGS, Part, Presented
+from ratings.presentation.proposal import proposal
 from ratings.tests.cast import make_collection, make_member
 from ratings.tests.hostile import Elements, payloads
 
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.slow
 OWN = {"div", "img", "span"}  # of the template
 CLASSES = {
     "badges", "data", "facts", "lbl", "missing", "picture", "pictures", "rich", "scroll", "soft", "url", "vh",
-    "part", *(f"of-{kind}" for kind in KINDS),
+    "part", "price", *(f"of-{kind}" for kind in KINDS),
 }  # fmt: skip
 ATTRIBUTES = {
     "a": {"class", "href", "rel", "target"},
@@ -48,7 +50,7 @@ def complaints(html: str) -> list[str]:
         found += [f"{tag} class={name}" for name in set((attributes.get("class") or "").split()) - CLASSES]
         address = attributes.get("href") or attributes.get("src") or ""
         ours = picture_address.fullmatch(address)
-        apart = (attributes.get("target"), attributes.get("rel")) == ("_blank", REL)
+        apart = (attributes.get("target"), attributes.get("rel")) == ("_blank", LINK_REL)
         opens = tag == "a" and apart and web.fullmatch(address)
         if address and not ours and not opens:
             found.append(f"{tag} to {address}")
@@ -76,7 +78,7 @@ def test_what_would_be_hostile_is_seen(html):
 @pytest.mark.parametrize("kind", ["text", "rich", "list", "table"])
 def test_ten_million_characters_are_cut_and_told(kind):
     html = render_document(Presented((Part(kind, "x"),)), {"x": "<p>word</p> " * 850_000}).html
-    assert len(html) < 10 * LONGEST
+    assert len(html) < 10 * LONGEST_TEXT
     if kind in ("text", "rich"):
         assert "characters are not shown." in html
 
@@ -88,5 +90,20 @@ def test_the_page_of_a_document_cuts_ten_million_characters(client, db):
     document.save()
     client.force_login(make_member(collection, "ann", "analyst"))
     page = client.get(reverse("document", args=["hills", document.pk])).content
-    assert len(page) < 3 * LONGEST
+    assert len(page) < 3 * LONGEST_TEXT
     assert b"more characters are not shown." in page
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"body": "<p " * 20_000},
+        {"poster": ".jpg?" * 5_000 + " "},
+        {"[" + "-" * 15_000 + "a" + "-" * 15_000 + "a": "x"},
+    ],
+)
+def test_a_proposal_takes_time_that_grows_with_the_length_alone(members):
+    """Else one document of a megabyte holds the whole process for minutes."""
+    begun = time.process_time()
+    proposal([members])
+    assert time.process_time() - begun < 0.5

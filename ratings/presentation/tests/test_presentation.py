@@ -17,8 +17,8 @@ from ratings.presentation.content import members_of
 from ratings.presentation.html import html_of, render_document
 from ratings.presentation.parts import (
     KINDS,
-    LONGEST,
-    MOST,
+    LONGEST_TEXT,
+    MOST_ITEMS,
     Part,
     Presented,
     clean,
@@ -116,9 +116,9 @@ def test_what_is_missing_takes_no_room(kind):
 
 
 def test_what_is_left_out_of_a_long_value_is_told():
-    many = {"x": ["item"] * (MOST + 2), "y": "a" * (LONGEST + 1)}
+    many = {"x": ["item"] * (MOST_ITEMS + 2), "y": "a" * (LONGEST_TEXT + 1)}
     (items,), (text,) = pieces_of([Part("list", "x")], many), pieces_of([Part("text", "y")], many)
-    assert (len(items.items), items.left_out, len(text.text), text.left_out) == (MOST, 2, LONGEST, 1)
+    assert (len(items.items), items.left_out, len(text.text), text.left_out) == (MOST_ITEMS, 2, LONGEST_TEXT, 1)
     assert "2 more entries are not shown." in html_of([items])
     assert "1 more character is not shown." in html_of([text])
 
@@ -161,6 +161,46 @@ def test_all_but_rich_text_is_escaped(kind):
 # Proposals
 
 
+def test_numbers_with_decimal_commas_and_a_currency_in_the_name_are_proposed_as_such():
+    row = {"title": "Boot", "Price EUR": "79,0", "preis_(€)": "1119,50", "Rank EUR": "first", "EUR": "1,000"}
+    parts = {part.path: part for part in proposal([row]).document}
+    assert [(parts[name].kind, parts[name].unit, parts[name].name) for name in ("Price EUR", "preis_(€)")] == [
+        ("price", "EUR", "Price"),
+        ("price", "€", "Preis"),
+    ]
+    assert parts["Rank EUR"].kind == parts["EUR"].kind == "field", "no number, and one with a mark for thousands"
+    (_, price, *_) = pieces_of(proposal([row]).document, row)
+    assert (price.kind, price.text) == ("price", "79.00\N{NO-BREAK SPACE}EUR")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("79", "79 €"),
+        ("79,9", "79.90 €"),
+        (79.95, "79.95 €"),
+        ("1234.5", "1,234.50 €"),
+        ("0.125", "0.125 €"),
+        ("?", "? €"),
+    ],
+)
+def test_a_price_has_two_decimals_or_none_or_those_that_it_came_with(value, text):
+    (piece,) = pieces_of([Part("price", "x", unit="€")], {"x": value})
+    assert piece.text.replace("\N{NO-BREAK SPACE}", " ") == text
+
+
+def test_a_number_called_price_is_proposed_large_and_before_other_members():
+    row = {"title": "Boot", "brand": "Own", "list_price": 79.9, "priceless": 3, "image": "a.png"}
+    parts = proposal([row]).document
+    assert [(part.kind, part.path) for part in parts] == [
+        ("title", "title"),
+        ("image", "image"),
+        ("price", "list_price"),
+        ("field", "brand"),
+        ("field", "priceless"),
+    ]
+
+
 def test_a_proposal_shows_what_the_documents_have():
     parts = {part.path: part for part in proposal([LAMP, {"title": "x", "rank": 3, "about": "y" * 200}]).document}
     assert [*parts] == ["title", "url", "tags", "sold", "listed", "a.b", "body", "price", "specs", "about"]
@@ -174,7 +214,13 @@ def test_a_proposal_of_columns_with_any_name_can_be_saved_and_shows_them():
     hidden = {"Rank.": 7321, "Score [0-1]": 7321, "search.rank": 7321, "search..Run": 7321}
     saved = Presented.read(json.loads(json.dumps(proposal([row | hidden]).as_json())))
     shown = [(piece.label, piece.text) for piece in pieces_of(saved.document, row | hidden)]
-    assert shown == [("Art.-Nr.", "L-1"), ("Size [cm]", "40"), ("Price (EUR)", "9.9"), ("A..b", "x"), ("{y}", "z")]
+    assert shown == [
+        ("Price", "9.90\N{NO-BREAK SPACE}EUR"),
+        ("Art.-Nr.", "L-1"),
+        ("Size [cm]", "40"),
+        ("A..b", "x"),
+        ("{y}", "z"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -331,6 +377,26 @@ def posted(admin, parts: list[dict], **more):
 
 
 TITLE, PRICE = {"kind": "title", "path": "title", "place": "2"}, {"kind": "number", "path": "price", "place": "1"}
+
+
+@pytest.mark.parametrize(
+    ("move", "paths"),
+    [
+        ("document 1 up", ["price", "title", "body"]),
+        ("document 1 down", ["title", "body", "price"]),
+        ("document 0 up", ["title", "price", "body"]),
+        ("nonsense", ["title", "price", "body"]),
+    ],
+)
+def test_a_button_moves_a_part_and_saves_nothing(admin, shop, move, paths):
+    parts = [
+        {"kind": kind, "path": path, "place": str(place)}
+        for place, (kind, path) in enumerate([("title", "title"), ("number", "price"), ("text", "body")], 1)
+    ]
+    page = posted(admin, parts, move=move)
+    assert [row["path"].value() for row in page.context["form"].document.forms] == paths
+    assert [part.path for part in page.context["form"].presented.document] == paths
+    assert not Presentation.objects.exists()
 
 
 def test_an_admin_saves_parts_in_the_order_of_their_places(admin, shop):

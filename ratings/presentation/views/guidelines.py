@@ -7,6 +7,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from ...models import Collection, Guidelines, Rater, Role
 from ...people.access import of_collection, of_rater, rater_in
+from ...web.language import in_english
 from ...web.pages import frame, wants_json
 from ..guidelines import versions as acts
 from ..guidelines.changes import changes
@@ -23,11 +24,10 @@ def guidelines(request: HttpRequest, collection: Collection) -> HttpResponse:
     context = base_context(collection) | {"guidelines": latest}
     if latest:
         context["html"] = rendered(latest.text, context["scale"])
-    if collection.role == Role.RATER and latest:
-        read = rater_in(request, collection.slug).guidelines_read
-        context["unread"] = read < latest.version
-        earlier = collection.guidelines.filter(version=read).first() if context["unread"] else None
-        if earlier:
+    if latest and collection.role == Role.RATER:
+        version_read = rater_in(request, collection.slug).guidelines_read
+        context["unread"] = version_read < latest.version
+        if context["unread"] and (earlier := collection.guidelines.filter(version=version_read).first()):
             context |= {"since": earlier, "changes": changes(earlier.text, latest.text)}
     return render(request, "ratings/guidelines.html", context)
 
@@ -55,15 +55,15 @@ def guidelines_versions(request: HttpRequest, collection: Collection) -> HttpRes
 @of_collection()
 def guidelines_version(request: HttpRequest, collection: Collection, version: int) -> HttpResponse:
     """One version, and its changes from the one before."""
-    written = get_object_or_404(Guidelines, collection=collection, version=version)
-    numbers = collection.guidelines.order_by("version")
-    earlier = numbers.filter(version__lt=version).last()
+    shown = get_object_or_404(Guidelines, collection=collection, version=version)
+    in_order = collection.guidelines.order_by("version")
+    earlier = in_order.filter(version__lt=version).last()
     context = base_context(collection) | {
-        "guidelines": written,
-        "html": rendered(written.text, collection.grades.all()),
-        "since": earlier,
-        "changes": changes(earlier.text, written.text) if earlier else [],
-        "later": numbers.filter(version__gt=version).values_list("version", flat=True).first(),
+        "guidelines": shown,
+        "html": rendered(shown.text, collection.grades.all()),
+        "since": earlier,  # the version before; None for the first one
+        "changes": changes(earlier.text, shown.text) if earlier else [],
+        "later": in_order.filter(version__gt=version).values_list("version", flat=True).first(),
     }
     return render(request, "ratings/guidelines_version.html", context)
 
@@ -74,8 +74,9 @@ def edit_guidelines(request: HttpRequest, collection: Collection) -> HttpRespons
     """Write a new version. Preview shows it and saves nothing."""
     latest = collection.latest_guidelines()
     if request.method != "POST":
-        base, text = (latest.version, latest.text) if latest else (0, first_text(collection.grades.all()))
-        return editor(request, collection, GuidelinesForm(initial={"text": text, "base": base}))
+        text = latest.text if latest else first_text(collection.grades.all())
+        form = GuidelinesForm(initial={"text": text, "base": latest.version if latest else 0})
+        return editor(request, collection, form)
     form = GuidelinesForm(request.POST)
     if not form.is_valid():
         return editor(request, collection, form, status=400)
@@ -101,7 +102,10 @@ def editor(
     outdated: Guidelines | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """The page with the form. `outdated`: a version that somebody saved meanwhile, the base of the next save."""
+    """The page with the form. `preview`: a text to show as HTML; "": none.
+
+    `outdated`: a version that somebody saved meanwhile. The next save is based on it.
+    """
     context = base_context(collection) | {"form": form, "outdated": outdated}
     if preview:
         latest = collection.latest_guidelines()
@@ -116,4 +120,6 @@ def editor(
 
 
 def base_context(collection: Collection) -> dict:
+    if collection.role != Role.RATER:
+        in_english()
     return {**frame(collection, "guidelines"), "scale": list(collection.grades.all())}

@@ -11,7 +11,7 @@ from ...people.access import of_collection
 from ...web.pages import frame, wants_json
 from .. import versions as acts
 from ..content import first_of, members_of, queries_of, sample_of, source_of, source_of_query
-from ..forms import PresentationForm
+from ..forms import PresentationForm, moved
 from ..html import html_of, render_document
 from ..parts import Presented, pieces_of
 from ..pictures import fetch_pictures, pictures_of
@@ -27,7 +27,7 @@ def presentation(request: HttpRequest, collection: Collection) -> HttpResponse:
         start = _starting_point(collection, latest, request.GET.get("start", ""))
         form = PresentationForm(presented=start, base=latest.version if latest else 0)
         return editor(request, collection, form, preview=start)
-    form = PresentationForm(request.POST)
+    form = PresentationForm(moved(request.POST))
     if not form.is_valid():
         if wants_json(request):
             return JsonResponse({"problem": "A part is not complete yet."}, status=400)
@@ -68,6 +68,10 @@ def editor(
     outdated: Presentation | None = None,
     status: int = 200,
 ) -> HttpResponse:
+    """The page with the form, and with a document as `preview` shows it; None: without a preview.
+
+    `outdated`: a version that somebody saved meanwhile.
+    """
     latest = collection.latest_presentation()
     document = preview_document(request, collection)
     context = {
@@ -104,14 +108,16 @@ def preview_document(request: HttpRequest, collection: Collection) -> Document |
 
 
 def preview_context(collection: Collection, presented: Presented, document: Document) -> dict:
+    """The context of a preview: the document, and a query for which it is in the pool, or else the first query."""
     query = Query.objects.filter(collection=collection, pairs__document=document).first()
     query = query or collection.queries.order_by("pk").first()
-    source, asked = source_of(document), source_of_query(query) if query else {}
-    pictures = pictures_of(collection.pk, (*presented.document, *presented.query), [source, asked])
+    query_facts = source_of_query(query) if query else {}
+    document_facts = source_of(document)
+    pictures = pictures_of(collection.pk, (*presented.document, *presented.query), [document_facts, query_facts])
     return {
         "query": query,
-        "more_of_query": html_of(pieces_of(presented.query, asked), pictures),
-        "document": render_document(presented, source, pictures),
+        "more_of_query": html_of(pieces_of(presented.query, query_facts), pictures),
+        "document": render_document(presented, document_facts, pictures),
     }
 
 

@@ -1,0 +1,23 @@
+from django.apps import AppConfig
+
+from ..apps import later, rooms
+
+LOOK_EVERY = 2.0  # seconds between two looks of a worker for runs of judges
+
+
+class JudgesConfig(AppConfig):
+    name = "ratings.judges"
+
+    def ready(self) -> None:
+        from ..collection import putting_away  # these need the models
+        from ..copies import rules
+        from ..importing import chores
+        from ..models import JudgeRun, JudgeVersion
+
+        rooms.append("judges")
+        chores.of_apps.append(chores.Chore(later("judges.runs.work_due"), LOOK_EVERY))
+        putting_away.at_stop.append(later("judges.runs.pause_all"))
+        rules.RULES |= {
+            JudgeRun: later("judges.archived.check_run"),
+            JudgeVersion: later("judges.archived.check_version"),
+        }

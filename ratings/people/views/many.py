@@ -1,0 +1,106 @@
+"""Acts on several raters or invitations that an admin chose from the list of people. Each asks first."""
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+
+from ...models import Collection, Invitation
+from ...web import limits
+from ...web.pages import frame
+from ...words import counted
+from .. import invitees, many, members
+from ..access import SignedInRequest, admin_act, refusal_if_away
+from ..forms import TermsForm
+from ..links import links_page
+
+NOBODY_CHOSEN = "Nothing was changed: choose somebody in the list first for whom that changes something."
+
+
+@admin_act
+def act_on_many(request: SignedInRequest, collection: Collection) -> HttpResponse:
+    """Ask whether to act on the chosen raters, and act once that is confirmed and the form is valid."""
+    name = request.POST.get("act", "")
+    act = many.acts().get(name)
+    if act is None:
+        raise Http404("No such act.")
+    if act.refused_if_away and (refusal := refusal_if_away(request, collection)):
+        return refusal
+    chosen = chosen_of(request, "rater", collection.raters.select_related("collection", "user"))
+    raters = [rater for rater in chosen.order_by("pk") if act.fits(rater)]
+    if not raters:
+        messages.error(request, NOBODY_CHOSEN)
+        return redirect("people", collection.slug)
+    confirmed = "sure" in request.POST
+    form = TermsForm(request.POST if confirmed else None, collection=collection, auto_id="many_%s")
+    for field in form.fields.keys() - set(act.fields):  # the page asks only for what this act needs
+        del form.fields[field]
+    if not form.is_valid():
+        context = {"act": act, "name": name, "raters": raters, "title": act.title(len(raters)), "form": form}
+        status = 400 if confirmed else 200
+        return render(request, "ratings/many.html", frame(collection, "people") | context, status=status)
+    with transaction.atomic():
+        for rater in raters:
+            act.do(rater, **form.cleaned_data)
+    messages.success(request, act.told(len(raters)))
+    return redirect("people", collection.slug)
+
+
+@admin_act
+def withdraw_many(request: SignedInRequest, collection: Collection) -> HttpResponse:
+    """Ask whether to withdraw the chosen open invitations, and withdraw them once that is confirmed."""
+    invitations = list(chosen_of(request, "invitation", collection.invitations.filter(members.UNUSED)))
+    if not invitations:
+        messages.error(request, NOBODY_CHOSEN)
+        return redirect("people", collection.slug)
+    if "sure" not in request.POST:
+        context = {"invitations": invitations, "title": f"Withdraw: {counted(len(invitations), 'invitation')}"}
+        return render(request, "ratings/many.html", frame(collection, "people") | context)
+    with transaction.atomic():
+        for invitation in invitations:
+            members.withdraw(invitation)
+    messages.success(request, f"{counted(len(invitations), 'invitation is', 'invitations are')} withdrawn.")
+    return redirect("people", collection.slug)
+
+
+@admin_act
+def invite_again(request: SignedInRequest, collection: Collection) -> HttpResponse:
+    """Invite the people of chosen invitations once more, and show the new links. Former links no longer work."""
+    unused = collection.invitations.filter(accepted_at=None).exclude(name="")
+    invitations = list(chosen_of(request, "invitation", unused))
+    if not invitations:
+        messages.error(request, NOBODY_CHOSEN)
+        return redirect("people", collection.slug)
+    try:
+        renewed = new_invitations(collection, invitations, by=request.user)
+    except (ValidationError, limits.Reached) as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect("people", collection.slug)
+    return links_page(request, collection, renewed)
+
+
+@transaction.atomic
+def new_invitations(collection: Collection, invitations: list[Invitation], by) -> list[tuple[Invitation, str]]:
+    """Withdraw those of the invitations that are open, and return new ones for the same names, each with its key.
+
+    Role, language and number of days are those of the latest one with the name. Raises ValidationError where
+    somebody is a member meanwhile or has another link, and limits.Reached.
+    """
+    for invitation in invitations:
+        if members.is_open(invitation):
+            members.withdraw(invitation)
+    by_time = sorted(invitations, key=lambda invitation: invitation.created_at)
+    latest_by_name = {invitation.name: invitation for invitation in by_time}
+    renewed = []
+    for name in invitees.invitees("\n".join(latest_by_name), collection):
+        former = latest_by_name[name]
+        days = max(1, (former.expires_at - former.created_at).days)
+        renewed += members.invite(collection, [name], role=former.role, language=former.language, days=days, by=by)
+    return renewed
+
+
+def chosen_of(request: SignedInRequest, name: str, rows: QuerySet) -> QuerySet:
+    """Those of the rows whose boxes of this name are ticked. Values that are no id of a row are ignored."""
+    return rows.filter(pk__in=[pk for pk in request.POST.getlist(name) if pk.isdecimal() and len(pk) < 19])
